@@ -8,6 +8,8 @@ const WEB_BUILD: &str = "web/dist";
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
+    // The simulation replaces this function of the C library, which libraries look up when they run.
+    println!("cargo:rustc-link-arg-tests=-Wl,--export-dynamic-symbol=getrandom");
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
         watch_pages()?;
     }

@@ -1,0 +1,379 @@
+//! Acts of clients in the blog: mutations and queries, and what their answers say about registers.
+
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Client, Session, decides};
+use crate::history::{Begun, Count, LateUse, NOTHING, Read, Recent, Write};
+use crate::world::KnownPost;
+
+/// Few names, so that clients compete for them.
+const NAMES: [&str; 7] = ["ada", "Ada", "brontë", "capek", "dante", "eliot", "ＤＡＮＴＥ"];
+const PASSWORD: &str = "correct horse battery";
+/// How often a client sends a command that got no answer.
+const TRIES: usize = 4;
+
+const SESSION: &str = "user { id username } accessToken refreshToken";
+
+impl Client {
+    /// One act, as the dice say.
+    pub async fn act_in_blog(&mut self) {
+        if self.session.is_none() {
+            return if self.world.dice.percent(70) { self.sign_up().await } else { self.sign_in().await };
+        }
+        match self.world.dice.below(100) {
+            0..14 => self.create_post().await,
+            14..24 => self.update_post().await,
+            24..28 => self.delete_post().await,
+            28..40 => self.like(true).await,
+            40..46 => self.like(false).await,
+            46..57 => self.comment().await,
+            57..60 => self.delete_comment().await,
+            60..66 => self.rename().await,
+            66..68 => self.sign_out().await,
+            68..70 => self.renew().await,
+            70..80 => self.read_post().await,
+            80..88 => self.read_own().await,
+            88..95 => self.read_comments().await,
+            _ => self.read_feed().await,
+        }
+    }
+
+    /// Sends a command until it is answered, a few times at most. The second part says whether an earlier try may have had an effect.
+    async fn command(&mut self, query: &str, variables: Value) -> (Answer, bool) {
+        let mut is_repeated = false;
+        for _ in 0..TRIES {
+            match self.ask(query, variables.clone()).await {
+                Answer::Unknown => is_repeated = true,
+                answer => return (answer, is_repeated),
+            }
+        }
+        (Answer::Unknown, is_repeated)
+    }
+
+    /// Ends a write as its command was answered. Returns the data of one that was carried out.
+    fn end(&mut self, write: &Begun, (answer, is_repeated): (Answer, bool)) -> Result<Value, Option<String>> {
+        match answer {
+            Answer::Data { data, .. } => {
+                self.world.history.done(write);
+                Ok(data)
+            }
+            Answer::Refused { code, message } => {
+                if !is_repeated {
+                    self.world.history.refused(write);
+                }
+                self.drop_refused_session(&code);
+                if code == "UNAUTHENTICATED" && message.is_empty() { Err(None) } else { Err(Some(code)) }
+            }
+            Answer::Unknown => Err(None),
+        }
+    }
+
+    fn drop_refused_session(&mut self, code: &str) {
+        if code == "UNAUTHENTICATED" {
+            self.session = None;
+        }
+    }
+
+    fn me(&self) -> Option<String> {
+        let session = self.session.as_ref()?;
+        Some(self.world.users.lock()[session.number].clone())
+    }
+
+    fn start_session(&mut self, payload: &Value) -> Option<String> {
+        let text = |name: &str| payload[name].as_str().map(str::to_owned);
+        let (id, token) = (payload["user"]["id"].as_str()?.to_owned(), text("accessToken")?);
+        let number = self.world.begin_session(&id);
+        self.session = Some(Session { token, refresh_token: text("refreshToken").unwrap_or_default(), number });
+        Some(id)
+    }
+
+    async fn sign_up(&mut self) {
+        let world = self.world.clone();
+        let name = *world.dice.pick(&NAMES);
+        let key = world.next("sign-up");
+        let start = world.history.now();
+        let query = format!("mutation($i: CreateUserInput!) {{ createUser(input: $i) {{ {SESSION} }} }}");
+        let input = json!({ "username": name, "password": PASSWORD, "idempotencyKey": key });
+        let (answer, _) = self.command(&query, json!({ "i": input })).await;
+        let Answer::Data { data, .. } = answer else { return };
+        let payload = &data["createUser"];
+        let Some(id) = self.start_session(payload) else { return };
+        let end = Some(world.history.now());
+        let written = payload["user"]["username"].as_str().unwrap_or_default();
+        world.history.created_by_key(&key, &id);
+        let write = |value: String| Write { value, client: self.number, start, end };
+        world.history.written(&format!("name of {id}"), write(canonical(written)));
+        world.history.written(&format!("username {id}"), write(written.to_owned()));
+    }
+
+    async fn sign_in(&mut self) {
+        let name = *self.world.dice.pick(&NAMES);
+        let query = format!("mutation($i: SignInInput!) {{ signIn(input: $i) {{ {SESSION} }} }}");
+        let input = json!({ "username": name, "password": PASSWORD });
+        if let Answer::Data { data, .. } = self.ask(&query, json!({ "i": input })).await {
+            let payload = &data["signIn"];
+            if let (Some(id), Some(name)) = (self.start_session(payload), payload["user"]["username"].as_str()) {
+                self.world.history.set_first_unless_written(&format!("username {id}"), name);
+            }
+        }
+    }
+
+    async fn renew(&mut self) {
+        let Some(session) = self.session.clone() else { return };
+        let query = format!("mutation($i: RenewSessionInput!) {{ renewSession(input: $i) {{ {SESSION} }} }}");
+        let input = json!({ "i": { "refreshToken": session.refresh_token } });
+        match self.ask_with(None, &query, input).await {
+            Answer::Data { data, .. } => {
+                let text = |name: &str| data["renewSession"][name].as_str().unwrap_or_default().to_owned();
+                self.session =
+                    Some(Session { token: text("accessToken"), refresh_token: text("refreshToken"), ..session });
+            }
+            Answer::Refused { .. } => self.session = None,
+            Answer::Unknown => {}
+        }
+    }
+
+    async fn sign_out(&mut self) {
+        let Some(session) = self.session.clone() else { return };
+        let answer = self.ask("mutation { signOut { userId } }", json!({})).await;
+        if let Answer::Data { .. } = answer {
+            let world = self.world.clone();
+            let ended_ms = world.elapsed_ms();
+            self.session = None;
+            for _ in 0..world.dice.below(3) {
+                tokio::time::sleep(std::time::Duration::from_millis(world.dice.below(40_000))).await;
+                let late_ms = world.elapsed_ms() - ended_ms;
+                let answer = self.ask_with(Some(session.token.clone()), "{ viewer { id } }", json!({})).await;
+                if matches!(&answer, Answer::Data { data, .. } if data["viewer"]["id"].is_string()) {
+                    let session = format!("{} of client {}", session.number, self.number);
+                    world.history.used_late(LateUse { session, late_ms });
+                }
+            }
+        }
+    }
+
+    async fn rename(&mut self) {
+        let Some(me) = self.me() else { return };
+        let name = *self.world.dice.pick(&NAMES);
+        let history = &self.world.clone().history;
+        let (claim, write) = (
+            history.begin(&format!("name of {me}"), &canonical(name), self.number),
+            history.begin(&format!("username {me}"), &written(name), self.number),
+        );
+        let query = "mutation($i: UpdateUserInput!) { updateUser(input: $i) { user { id username } } }";
+        let answer = self.command(query, json!({ "i": { "username": name } })).await;
+        if self.end(&write, answer).is_ok() {
+            history.done(&claim);
+        } else if history.is_refused(&write) {
+            history.refused(&claim);
+        }
+    }
+
+    async fn create_post(&mut self) {
+        let Some(me) = self.me() else { return };
+        let world = self.world.clone();
+        let (title, key) = (world.next("title"), world.next("post"));
+        let start = world.history.now();
+        world.began_title(&title, &me);
+        let query = "mutation($i: CreatePostInput!) { createPost(input: $i) { post { id title } } }";
+        let input = json!({ "title": title, "content": "Some content.", "idempotencyKey": key });
+        let (answer, _) = self.command(query, json!({ "i": input })).await;
+        match answer {
+            Answer::Data { data, .. } => {
+                let Some(id) = data["createPost"]["post"]["id"].as_str() else { return };
+                let end = Some(world.history.now());
+                world.history.created_by_key(&key, id);
+                let register = format!("post {id}");
+                world.history.set_first(&register, NOTHING);
+                world.history.written(&register, Write { value: title.clone(), client: self.number, start, end });
+                world.posts.lock().push(KnownPost { id: id.to_owned(), author: me });
+                world.posted_title(&title);
+            }
+            Answer::Refused { code, .. } => self.drop_refused_session(&code),
+            Answer::Unknown => {}
+        }
+    }
+
+    fn any_post(&self) -> Option<KnownPost> {
+        let posts = self.world.posts.lock();
+        // Most acts meet on few posts.
+        let recent = posts.len().saturating_sub(if self.world.dice.percent(70) { 3 } else { 100 });
+        (!posts.is_empty()).then(|| self.world.dice.pick(&posts[recent..]).clone())
+    }
+
+    fn own_post(&self) -> Option<KnownPost> {
+        let me = self.me()?;
+        let own: Vec<KnownPost> = self.world.posts.lock().iter().filter(|post| post.author == me).cloned().collect();
+        (!own.is_empty()).then(|| self.world.dice.pick(&own).clone())
+    }
+
+    async fn update_post(&mut self) {
+        let Some(post) = self.own_post() else { return };
+        let title = self.world.next("title");
+        let write = self.world.clone().history.begin(&format!("post {}", post.id), &title, self.number);
+        let query = "mutation($i: UpdatePostInput!) { updatePost(input: $i) { post { id title } } }";
+        let start = self.world.history.now();
+        let answer = self.command(query, json!({ "i": { "postId": post.id, "title": title } })).await;
+        if self.end(&write, answer) == Err(Some("NOT_FOUND".to_owned())) {
+            self.saw("command", &format!("post {}", post.id), NOTHING, Recent::All, start);
+        }
+    }
+
+    async fn delete_post(&mut self) {
+        let Some(post) = self.own_post() else { return };
+        let register = format!("post {}", post.id);
+        let write = self.world.clone().history.begin(&register, NOTHING, self.number);
+        let query = "mutation($i: DeletePostInput!) { deletePost(input: $i) { deletedPostId } }";
+        let start = self.world.history.now();
+        let answer = self.command(query, json!({ "i": { "postId": post.id } })).await;
+        if self.end(&write, answer) == Err(Some("NOT_FOUND".to_owned())) {
+            self.saw("command", &register, NOTHING, Recent::All, start);
+        }
+    }
+
+    async fn like(&mut self, likes: bool) {
+        let (Some(post), Some(me)) = (self.any_post(), self.me()) else { return };
+        let register = format!("like of {} by {me}", post.id);
+        let world = self.world.clone();
+        world.history.set_first(&register, "0");
+        let write = world.history.begin(&register, if likes { "1" } else { "0" }, self.number);
+        let command = if likes { "likePost" } else { "unlikePost" };
+        let query = format!("mutation($i: LikePostInput!) {{ {command}(input: $i) {{ post {{ likeCount }} }} }}");
+        let start = world.history.now();
+        let answer = self.command(&query, json!({ "i": { "postId": post.id } })).await;
+        match self.end(&write, answer) {
+            Ok(data) => {
+                let Some(count) = data[command]["post"]["likeCount"].as_u64() else { return };
+                let (prefix, end) = (format!("like of {} by ", post.id), world.history.now());
+                world.history.counted(Count { prefix, value: "1", count, start, end });
+            }
+            Err(Some(code)) if code == "CONFLICT" => self.saw("command", &register, "1", Recent::All, start),
+            Err(_) => {}
+        }
+    }
+
+    async fn comment(&mut self) {
+        let Some(post) = self.any_post() else { return };
+        let world = self.world.clone();
+        let (content, key) = (world.next("comment"), world.next("comment-key"));
+        let start = world.history.now();
+        let query = "mutation($i: CreateCommentInput!) { createComment(input: $i) { comment { id } } }";
+        let input = json!({ "postId": post.id, "content": content, "idempotencyKey": key });
+        let (answer, _) = self.command(query, json!({ "i": input })).await;
+        match answer {
+            Answer::Data { data, .. } => {
+                let Some(id) = data["createComment"]["comment"]["id"].as_str() else { return };
+                let end = Some(world.history.now());
+                world.history.created_by_key(&key, id);
+                let register = format!("comment {id}");
+                world.history.set_first(&register, NOTHING);
+                world.history.written(&register, Write { value: content, client: self.number, start, end });
+                let Some(me) = self.me() else { return };
+                world.comments.lock().push((id.to_owned(), post.id, me));
+            }
+            Answer::Refused { code, .. } => {
+                self.drop_refused_session(&code);
+                if code == "NOT_FOUND" && decides(&code) {
+                    self.saw("command", &format!("post {}", post.id), NOTHING, Recent::All, start);
+                }
+            }
+            Answer::Unknown => {}
+        }
+    }
+
+    async fn delete_comment(&mut self) {
+        let Some(me) = self.me() else { return };
+        let world = self.world.clone();
+        let own: Vec<String> =
+            world.comments.lock().iter().filter(|(_, _, author)| *author == me).map(|(id, ..)| id.clone()).collect();
+        if own.is_empty() {
+            return;
+        }
+        let id = world.dice.pick(&own).clone();
+        let write = world.history.begin(&format!("comment {id}"), NOTHING, self.number);
+        let query = "mutation($i: DeleteCommentInput!) { deleteComment(input: $i) { deletedCommentId } }";
+        let answer = self.command(query, json!({ "i": { "commentId": id } })).await;
+        let _ = self.end(&write, answer);
+    }
+
+    /// Records what an answer shows of a register.
+    pub fn saw(&self, view: &'static str, register: &str, value: &str, recent: Recent, start: u64) {
+        let end = self.world.history.now();
+        self.world.history.read(register, Read { view, value: value.to_owned(), recent, start, end });
+    }
+
+    pub async fn read_post(&mut self) {
+        let Some(post) = self.any_post() else { return };
+        let start = self.world.history.now();
+        let query = "query($id: ID!) { post(id: $id) { title viewerHasLiked } }";
+        let Answer::Data { data, reached } = self.ask(query, json!({ "id": post.id })).await else { return };
+        let recent = self.recent(reached);
+        let title = data["post"]["title"].as_str().unwrap_or(NOTHING);
+        self.saw("post", &format!("post {}", post.id), title, recent, start);
+        if let (Some(likes), Some(me)) = (data["post"]["viewerHasLiked"].as_bool(), self.me()) {
+            let register = format!("like of {} by {me}", post.id);
+            self.world.history.set_first(&register, "0");
+            self.saw("liked", &register, if likes { "1" } else { "0" }, recent, start);
+        }
+    }
+
+    async fn read_own(&mut self) {
+        let Some(me) = self.me() else { return };
+        let own: Vec<KnownPost> = self.world.posts.lock().iter().filter(|post| post.author == me).cloned().collect();
+        let start = self.world.history.now();
+        let query = "{ viewer { id username posts(first: 100) { nodes { id title } } } }";
+        let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
+        let recent = self.recent(reached);
+        let Some(name) = data["viewer"]["username"].as_str() else { return };
+        self.saw("viewer", &format!("username {me}"), name, recent, start);
+        let Some(nodes) = data["viewer"]["posts"]["nodes"].as_array() else { return };
+        for post in own {
+            let listed = nodes.iter().find(|node| node["id"] == post.id.as_str());
+            let title = listed.and_then(|node| node["title"].as_str()).unwrap_or(NOTHING);
+            self.saw("posts of a user", &format!("post {}", post.id), title, recent, start);
+        }
+    }
+
+    async fn read_comments(&mut self) {
+        let Some(post) = self.any_post() else { return };
+        let of_post: Vec<String> =
+            self.world.comments.lock().iter().filter(|(_, of, _)| *of == post.id).map(|(id, ..)| id.clone()).collect();
+        let start = self.world.history.now();
+        let query = "query($id: ID!) { post(id: $id) { comments(first: 100) { nodes { id content } } } }";
+        let Answer::Data { data, reached } = self.ask(query, json!({ "id": post.id })).await else { return };
+        let Some(nodes) = data["post"]["comments"]["nodes"].as_array() else { return };
+        let recent = self.recent(reached);
+        for id in of_post {
+            let listed = nodes.iter().find(|node| node["id"] == id.as_str());
+            let content = listed.and_then(|node| node["content"].as_str()).unwrap_or(NOTHING);
+            self.saw("comments of a post", &format!("comment {id}"), content, recent, start);
+        }
+    }
+
+    async fn read_feed(&mut self) {
+        let known: Vec<KnownPost> = self.world.posts.lock().clone();
+        let start = self.world.history.now();
+        let query = "{ feed(first: 100) { nodes { id title author { username } } } }";
+        let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
+        let Some(nodes) = data["feed"]["nodes"].as_array() else { return };
+        if nodes.len() >= self.world.feed_length() {
+            return;
+        }
+        let recent = self.recent(reached);
+        for post in known {
+            let listed = nodes.iter().find(|node| node["id"] == post.id.as_str());
+            let title = listed.and_then(|node| node["title"].as_str()).unwrap_or(NOTHING);
+            self.saw("feed", &format!("post {}", post.id), title, recent, start);
+        }
+    }
+}
+
+/// Names that are one for the server: by case and width.
+fn canonical(name: &str) -> String {
+    written(name).to_lowercase()
+}
+
+/// A name as the server writes it.
+fn written(name: &str) -> String {
+    if name == "ＤＡＮＴＥ" { "DANTE".to_owned() } else { name.to_owned() }
+}

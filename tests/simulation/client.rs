@@ -1,0 +1,127 @@
+//! Clients: browsers with a session, which send requests to any process, hang up, and try again where they got no answer.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::history::Recent;
+use crate::process::{ClientRequest, send};
+use crate::world::World;
+
+/// How a request of a client ended.
+pub enum Answer {
+    Data { data: Value, reached: bool },
+    /// The request was refused, and had no effect.
+    Refused { code: String, message: String },
+    /// The client does not know whether the request had an effect.
+    Unknown,
+}
+
+/// The session of a client.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub token: String,
+    pub refresh_token: String,
+    /// Its number in the world.
+    pub number: usize,
+}
+
+/// A client.
+pub struct Client {
+    pub world: Arc<World>,
+    pub number: usize,
+    pub session: Option<Session>,
+    /// The position of its last write, which its requests name.
+    pub position: Option<String>,
+    /// The process to which it sends first.
+    process: Option<u32>,
+}
+
+/// Codes of refusals that decide nothing about the registers.
+const WITHOUT_DECISION: [&str; 5] =
+    ["RATE_LIMITED", "QUOTA_EXCEEDED", "LIMIT_EXCEEDED", "UNAUTHENTICATED", "BAD_USER_INPUT"];
+
+impl Client {
+    pub fn new(world: Arc<World>, number: usize) -> Self {
+        Self { world, number, session: None, position: None, process: None }
+    }
+
+    /// What a read of this client that reached its position has to show.
+    pub fn recent(&self, reached: bool) -> Recent {
+        if reached { Recent::Own(self.number) } else { Recent::Any }
+    }
+
+    /// Sends a request as the client is signed in.
+    pub async fn ask(&mut self, query: &str, variables: Value) -> Answer {
+        let token = self.session.as_ref().map(|session| session.token.clone());
+        self.ask_with(token, query, variables).await
+    }
+
+    pub async fn ask_with(&mut self, token: Option<String>, query: &str, variables: Value) -> Answer {
+        let world = Arc::clone(&self.world);
+        let dice = &world.dice;
+        if self.process.is_none() || dice.percent(20) {
+            self.process = world.any_process();
+        }
+        let Some((group, router)) = self.process.and_then(|number| world.router_of(number)) else {
+            self.process = None;
+            tokio::time::sleep(Duration::from_millis(dice.between(1, 500))).await;
+            return Answer::Unknown;
+        };
+        let mut body = json!({ "query": query, "variables": variables });
+        if let Some(position) = self.position.as_ref().filter(|_| dice.percent(80)) {
+            body["extensions"] = json!({ "position": position });
+        }
+        let names_position = body.get("extensions").is_some();
+        let last = u8::try_from(self.number + 1).expect("few clients");
+        let address = IpAddr::V4(Ipv4Addr::new(10, last, 0, 1));
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let hang_up = CancellationToken::new();
+        let (request, hung_up) = (send(router, ClientRequest { address, token: token.clone(), body }), hang_up.clone());
+        world.executor.spawn(group, async move {
+            if let Some(answer) = hung_up.run_until_cancelled(request).await {
+                let _ = sender.send(answer);
+            }
+        });
+        // A browser that is closed hangs up; one that waits for long hangs up as well.
+        let patience = if dice.percent(10) { dice.between(1, 300) } else { 40_000 };
+        let answer = tokio::time::timeout(Duration::from_millis(patience), receiver).await;
+        hang_up.cancel();
+        let Ok(Ok(Some(answer))) = answer else {
+            world.count(if patience < 40_000 { "client hung up" } else { "client got no answer" });
+            self.process = None;
+            return Answer::Unknown;
+        };
+        self.read_answer(answer, names_position)
+    }
+
+    fn read_answer(&mut self, mut answer: Value, names_position: bool) -> Answer {
+        if let Some(position) = answer["extensions"]["position"].as_str() {
+            self.position = Some(position.to_owned());
+        }
+        let first = answer["errors"].as_array_mut().and_then(|errors| errors.first_mut()).map(Value::take);
+        let Some(error) = first else {
+            let reached = answer["extensions"]["reached"] == true && names_position;
+            return Answer::Data { data: answer["data"].take(), reached };
+        };
+        let code = error["extensions"]["code"].as_str().unwrap_or("none").to_owned();
+        let message = error["message"].as_str().unwrap_or_default().to_owned();
+        self.world.history.answered(&code);
+        match code.as_str() {
+            "INTERNAL" | "INTERNAL_SERVER_ERROR" | "none" => {
+                self.world.history.error(format!("client {}: {error}", self.number));
+                Answer::Unknown
+            }
+            "UNAVAILABLE" | "TIMEOUT" | "OVERLOADED" => Answer::Unknown,
+            _ => Answer::Refused { code, message },
+        }
+    }
+}
+
+/// Whether a refusal says something about the registers that it is about.
+pub fn decides(code: &str) -> bool {
+    !WITHOUT_DECISION.contains(&code)
+}

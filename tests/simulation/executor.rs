@@ -1,0 +1,253 @@
+//! Executor of a simulation: one thread, and a seeded choice of the next task among those that are ready.
+//!
+//! It runs as the one future of a tokio runtime with paused time, which advances when no task is ready. Tasks belong to groups: a group
+//! is a simulated process, whose tasks can be dropped at any await point or not be polled for a while.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use futures::task::AtomicWaker;
+use onehop_runtime::tasks::Spawner;
+use parking_lot::Mutex;
+
+use crate::dice::Dice;
+
+/// Polls of a run after which it is taken to go in circles.
+const POLLS_MAX: u64 = 30_000_000;
+
+/// A group of tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Group(pub u32);
+
+/// The executor. Clones are handles to it.
+#[derive(Clone)]
+pub struct Executor(Arc<Shared>);
+
+struct Shared {
+    dice: Dice,
+    state: Mutex<State>,
+    root: AtomicWaker,
+}
+
+#[derive(Default)]
+struct State {
+    tasks: BTreeMap<u64, Task>,
+    ready: Vec<u64>,
+    spawned: u64,
+    polls: u64,
+    paused: BTreeSet<Group>,
+}
+
+struct Task {
+    group: Group,
+    /// `None` while the task is polled.
+    future: Option<BoxFuture<'static, ()>>,
+    is_ready: bool,
+}
+
+struct TaskWaker {
+    task: u64,
+    shared: Arc<Shared>,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let mut state = self.shared.state.lock();
+        let State { tasks, ready, .. } = &mut *state;
+        let Some(task) = tasks.get_mut(&self.task).filter(|task| !task.is_ready) else { return };
+        task.is_ready = true;
+        ready.push(self.task);
+        drop(state);
+        self.shared.root.wake();
+    }
+}
+
+impl Executor {
+    pub fn new(dice: Dice) -> Self {
+        Self(Arc::new(Shared { dice, state: Mutex::default(), root: AtomicWaker::new() }))
+    }
+
+    /// Starts a task in a group.
+    pub fn spawn(&self, group: Group, task: impl Future<Output = ()> + Send + 'static) {
+        let mut state = self.0.state.lock();
+        state.spawned += 1;
+        let number = state.spawned;
+        state.tasks.insert(number, Task { group, future: Some(task.boxed()), is_ready: true });
+        state.ready.push(number);
+        drop(state);
+        self.0.root.wake();
+    }
+
+    /// Starts the tasks of a group for code that knows no executor.
+    pub fn spawner(&self, group: Group) -> Spawner {
+        let executor = self.clone();
+        Spawner::new(move |task| executor.spawn(group, task))
+    }
+
+    /// Drops all tasks of a group where they wait. A task of the group that is running is dropped at its next await point.
+    pub fn kill(&self, group: Group) {
+        let mut state = self.0.state.lock();
+        state.paused.remove(&group);
+        let of_group = |task: &Task| task.group == group;
+        let killed: Vec<u64> =
+            state.tasks.iter().filter(|(_, task)| of_group(task)).map(|(number, _)| *number).collect();
+        let dropped: Vec<_> = killed.iter().filter_map(|number| state.tasks.remove(number)).collect();
+        state.ready.retain(|number| !killed.contains(number));
+        drop(state);
+        // What a task holds may wake others.
+        drop(dropped);
+    }
+
+    /// Stops polling the tasks of a group.
+    pub fn pause(&self, group: Group) {
+        self.0.state.lock().paused.insert(group);
+    }
+
+    /// Polls the tasks of a group again.
+    pub fn resume(&self, group: Group) {
+        self.0.state.lock().paused.remove(&group);
+        self.0.root.wake();
+    }
+
+    /// How many tasks of a group there are.
+    pub fn tasks_of(&self, group: Group) -> usize {
+        self.0.state.lock().tasks.values().filter(|task| task.group == group).count()
+    }
+
+    /// Runs all tasks until this one, which is one of them, ends.
+    pub async fn run<T: Send + 'static>(&self, group: Group, main: impl Future<Output = T> + Send + 'static) -> T {
+        let (sender, mut receiver) = tokio::sync::oneshot::channel();
+        self.spawn(group, async move {
+            let _ = sender.send(main.await);
+        });
+        let polling = poll_fn(|context| {
+            self.poll_ready(context);
+            match receiver.try_recv() {
+                Ok(outcome) => Poll::Ready(outcome),
+                Err(_) => Poll::Pending,
+            }
+        });
+        tokio::task::coop::unconstrained(polling).await
+    }
+
+    fn poll_ready(&self, context: &Context<'_>) {
+        self.0.root.register(context.waker());
+        while let Some((number, mut future)) = self.next() {
+            let waker = Waker::from(Arc::new(TaskWaker { task: number, shared: Arc::clone(&self.0) }));
+            let is_done = future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
+            let mut state = self.0.state.lock();
+            match state.tasks.get_mut(&number) {
+                Some(task) if !is_done => task.future = Some(future),
+                // It has ended, or it was killed while it ran.
+                _ => {
+                    let ended = state.tasks.remove(&number);
+                    state.ready.retain(|ready| *ready != number);
+                    drop(state);
+                    drop((ended, future));
+                }
+            }
+        }
+    }
+
+    /// Takes a ready task of a group that is not paused.
+    fn next(&self) -> Option<(u64, BoxFuture<'static, ()>)> {
+        let mut state = self.0.state.lock();
+        let State { tasks, ready, paused, polls, .. } = &mut *state;
+        let runnable = |number: &u64| !paused.contains(&tasks[number].group);
+        let places: Vec<usize> = if paused.is_empty() {
+            Vec::new()
+        } else {
+            (0..ready.len()).filter(|place| runnable(&ready[*place])).collect()
+        };
+        let place = match (paused.is_empty(), ready.len(), places.len()) {
+            (_, 0, _) | (false, _, 0) => return None,
+            (true, length, _) => self.0.dice.place(length),
+            (false, _, length) => places[self.0.dice.place(length)],
+        };
+        *polls += 1;
+        assert!(*polls < POLLS_MAX, "the tasks go in circles: {POLLS_MAX} polls");
+        let number = ready.swap_remove(place);
+        let task = tasks.get_mut(&number).expect("a ready task is there");
+        task.is_ready = false;
+        let future = task.future.take().expect("a task is polled once at a time");
+        Some((number, future))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    const MAIN: Group = Group(0);
+    const OTHER: Group = Group(1);
+
+    fn simulate<T: Send + 'static>(seed: u64, main: impl AsyncFnOnce(Executor) -> T) -> T
+    where
+        T: Send,
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(main(Executor::new(Dice::of(seed, 0))))
+    }
+
+    fn order(seed: u64) -> Vec<u32> {
+        simulate(seed, async |executor| {
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            for number in 0..20 {
+                let seen = Arc::clone(&seen);
+                executor.spawn(OTHER, async move {
+                    tokio::task::yield_now().await;
+                    seen.lock().push(number);
+                });
+            }
+            executor.run(MAIN, tokio::time::sleep(Duration::from_secs(1))).await;
+            let seen = seen.lock().clone();
+            seen
+        })
+    }
+
+    #[test]
+    fn the_order_of_tasks_comes_from_the_seed() {
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+        assert_eq!(order(1).len(), 20);
+    }
+
+    #[test]
+    fn a_killed_group_is_dropped_where_it_waits() {
+        let ticks = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&ticks);
+        simulate(1, async |executor| {
+            executor.spawn(OTHER, async move {
+                loop {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    counted.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            let handle = executor.clone();
+            let main = async move {
+                tokio::time::sleep(Duration::from_millis(3_500)).await;
+                handle.pause(OTHER);
+                tokio::time::sleep(Duration::from_secs(10)).await;
+                handle.resume(OTHER);
+                tokio::time::sleep(Duration::from_millis(1_200)).await;
+                handle.kill(OTHER);
+                tokio::time::sleep(Duration::from_secs(10)).await;
+                handle.tasks_of(OTHER)
+            };
+            assert_eq!(executor.run(MAIN, main).await, 0);
+        });
+        // Three before the pause; the sleep of the pause ends after it, and one more second passes.
+        assert_eq!((ticks.load(Ordering::Relaxed), Arc::strong_count(&ticks)), (5, 1));
+    }
+}

@@ -1,0 +1,172 @@
+//! The end of a run: all faults are over, read models have caught up, and everything is read once more.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onehop::app::work::ProgressSink;
+use serde_json::{Value, json};
+
+use crate::executor::Group;
+use crate::history::{NOTHING, Read, Recent};
+use crate::process::{ClientRequest, send};
+use crate::world::World;
+
+const MODELS: [&str; 3] = ["V1", "V2", "V3"];
+const POST: &str = "id title version likeCount commentCount author { id username } \
+    comments(first: 100) { nodes { id content author { username } } } likes(first: 100) { nodes { user { id } } }";
+const LISTED: &str = "id title version likeCount commentCount author { id username }";
+
+/// Waits for quiet, verifies, and reads everything. Errors go to the history.
+pub async fn conclude(world: &Arc<World>) {
+    let Some(number) = world.settle().await else {
+        return world.history.error("no process starts after all faults ended".to_owned());
+    };
+    verify(world, number).await;
+    let users: Vec<String> = {
+        let mut users = world.users.lock().clone();
+        users.sort();
+        users.dedup();
+        users
+    };
+    for user in &users {
+        read_user(world, number, user).await;
+    }
+    let posts = world.posts.lock().clone();
+    for post in &posts {
+        read_post(world, number, &post.id).await;
+    }
+    let answers = across_models(world, number, &|model| format!("{{ feed(first: 100, model: {model}) {{ nodes {{ {LISTED} }} }} }}")).await;
+    agree(world, "the feed", &answers);
+    world.end(number).await;
+}
+
+async fn verify(world: &Arc<World>, number: u32) {
+    let Some(app) = world.app_of(number) else { return };
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    world.executor.spawn(Group(number), async move {
+        let report = app.verify(false, &ProgressSink::none()).await;
+        let status = app.processor.status().await;
+        let _ = sender.send((report, status));
+    });
+    let Ok((report, status)) = receiver.await else {
+        return world.history.error("the verification ended early".to_owned());
+    };
+    match report {
+        Ok(report) if report.is_clean() => {}
+        Ok(report) => {
+            let drifts: Vec<String> = report.drifts.iter().take(3).map(|drift| format!("{drift:?}")).collect();
+            world.history.error(format!("verify finds {} drifts: {}", report.drifts.len(), drifts.join("; ")));
+        }
+        Err(error) => world.history.error(format!("verify fails: {error:#}")),
+    }
+    match status {
+        Ok(status) => {
+            let parked: u64 = status.iter().map(|status| status.dead_letters).sum();
+            if parked > 0 {
+                world.history.error(format!("{parked} changes are parked"));
+            }
+        }
+        Err(fault) => world.history.error(format!("the status of projections fails: {fault}")),
+    }
+}
+
+async fn ask(world: &Arc<World>, number: u32, query: String, variables: Value) -> Value {
+    let Some((group, router)) = world.router_of(number) else { return Value::Null };
+    let address = [10, 255, 0, 1].into();
+    let request = send(router, ClientRequest { address, token: None, body: json!({ "query": query, "variables": variables }) });
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    world.executor.spawn(group, async move {
+        let _ = sender.send(request.await);
+    });
+    // The quota of a network fills again.
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let answer = receiver.await.ok().flatten().unwrap_or_default();
+    if answer["errors"].is_array() {
+        world.history.error(format!("{query} {variables}: {}", answer["errors"]));
+    }
+    answer["data"].clone()
+}
+
+async fn across_models(world: &Arc<World>, number: u32, query: &(dyn Fn(&str) -> String + Sync)) -> Vec<Value> {
+    let mut answers = Vec::new();
+    for model in MODELS {
+        answers.push(ask(world, number, query(model), json!({})).await);
+    }
+    answers
+}
+
+fn agree(world: &World, what: &str, answers: &[Value]) {
+    for (model, answer) in MODELS.iter().zip(answers).skip(1) {
+        if *answer != answers[0] {
+            world.history.error(format!("{what} differs under {model}: {answer} and {}", answers[0]));
+        }
+    }
+}
+
+async fn read_user(world: &Arc<World>, number: u32, user: &str) {
+    let query = |model: &str| {
+        format!("{{ user(id: {user:?}, model: {model}) {{ username posts(first: 100) {{ nodes {{ id title }} }} }} }}")
+    };
+    let start = world.history.now();
+    let answers = across_models(world, number, &query).await;
+    agree(world, "a user", &answers);
+    let found = &answers[2]["user"];
+    saw(world, &format!("username {user}"), found["username"].as_str().unwrap_or(NOTHING), start);
+    let mut times: BTreeMap<&str, u64> = BTreeMap::new();
+    let known = world.posts.lock().clone();
+    for node in found["posts"]["nodes"].as_array().into_iter().flatten() {
+        let (Some(id), Some(title)) = (node["id"].as_str(), node["title"].as_str()) else { continue };
+        *times.entry(title).or_default() += 1;
+        let is_known = known.iter().any(|post| post.id == id);
+        let titles = world.titles.lock();
+        let is_pending = titles.get(title).is_some_and(|title| title.author == user && !title.is_answered);
+        if !is_known && !is_pending {
+            world.history.error(format!("a repeated command is carried out once: {user} has a post {title:?} too many"));
+        }
+    }
+    for (title, times) in times.into_iter().filter(|(_, times)| *times > 1) {
+        world.history.error(format!("a repeated command is carried out once: {times} posts {title:?}"));
+    }
+    for post in known.iter().filter(|post| post.author == user) {
+        let listed = found["posts"]["nodes"].as_array().into_iter().flatten().find(|node| node["id"] == post.id.as_str());
+        let title = listed.and_then(|node| node["title"].as_str()).unwrap_or(NOTHING);
+        saw(world, &format!("post {}", post.id), title, start);
+    }
+}
+
+async fn read_post(world: &Arc<World>, number: u32, post: &str) {
+    let start = world.history.now();
+    let query = |model: &str| format!("{{ post(id: {post:?}, model: {model}) {{ {POST} }} }}");
+    let answers = across_models(world, number, &query).await;
+    agree(world, "a post", &answers);
+    let found = &answers[2]["post"];
+    saw(world, &format!("post {post}"), found["title"].as_str().unwrap_or(NOTHING), start);
+    if found.is_null() {
+        return;
+    }
+    let empty = Vec::new();
+    let likes = found["likes"]["nodes"].as_array().unwrap_or(&empty);
+    let comments = found["comments"]["nodes"].as_array().unwrap_or(&empty);
+    if found["likeCount"] != likes.len() || found["commentCount"] != comments.len() {
+        world.history.error(format!("counts are exact: {found}"));
+    }
+    let prefix = format!("like of {post} by ");
+    for register in world.history.registers_with(&prefix) {
+        let user = &register[prefix.len()..];
+        let likes = likes.iter().any(|like| like["user"]["id"] == user);
+        saw(world, &register, if likes { "1" } else { "0" }, start);
+    }
+    let of_post: Vec<String> =
+        world.comments.lock().iter().filter(|(_, of, _)| of == post).map(|(id, ..)| id.clone()).collect();
+    for id in of_post {
+        let listed = comments.iter().find(|comment| comment["id"] == id.as_str());
+        let content = listed.and_then(|comment| comment["content"].as_str()).unwrap_or(NOTHING);
+        saw(world, &format!("comment {id}"), content, start);
+    }
+}
+
+fn saw(world: &World, register: &str, value: &str, start: u64) {
+    let end = world.history.now();
+    world.history.read(register, Read { view: "end", value: value.to_owned(), recent: Recent::All, start, end });
+}

@@ -1,0 +1,187 @@
+//! History: what clients asked for and what they were answered, in the order in which it happened.
+//!
+//! Everything that a client can change is a register: the title of a post, whether a user likes it, a username. A write of a register
+//! lasts from its request to its answer; one without an answer may take effect at any later time, or never. A read names what was seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parking_lot::Mutex;
+
+/// The value of a register without anything: a post that is not there, for example.
+pub const NOTHING: &str = "∅";
+
+/// A moment of a history. Moments are numbered.
+pub type Moment = u64;
+
+/// A write of a register.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    pub value: String,
+    pub client: usize,
+    pub start: Moment,
+    /// `None` where the client got no answer.
+    pub end: Option<Moment>,
+}
+
+/// What a read has to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recent {
+    /// Nothing in particular: a read without a position.
+    Any,
+    /// All writes of this client that were answered before.
+    Own(usize),
+    /// All writes that were answered before: what a command decides by.
+    All,
+}
+
+/// A read of a register.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Read {
+    /// The copy that was read. Copies are as recent as each other only when all is quiet.
+    pub view: &'static str,
+    pub value: String,
+    pub recent: Recent,
+    pub start: Moment,
+    pub end: Moment,
+}
+
+/// A register, with a first value that nobody wrote.
+#[derive(Debug, Clone, Default)]
+pub struct Register {
+    pub first: Option<String>,
+    pub writes: Vec<Write>,
+    pub reads: Vec<Read>,
+}
+
+/// A number that a command answered: how many registers with a prefix have a value.
+#[derive(Debug, Clone)]
+pub struct Count {
+    pub prefix: String,
+    pub value: &'static str,
+    pub count: u64,
+    pub start: Moment,
+    pub end: Moment,
+}
+
+/// The use of an access token after its session ended.
+#[derive(Debug, Clone)]
+pub struct LateUse {
+    /// The session, for the report of a violation.
+    pub session: String,
+    pub late_ms: i64,
+}
+
+/// A write that has begun.
+#[derive(Debug, Clone)]
+pub struct Begun {
+    register: String,
+    place: usize,
+}
+
+#[derive(Default)]
+pub struct Recorded {
+    moments: Moment,
+    pub registers: BTreeMap<String, Register>,
+    pub counts: Vec<Count>,
+    /// The ids that a creation with an idempotency key was answered.
+    pub ids_of_keys: BTreeMap<String, BTreeSet<String>>,
+    pub late_uses: Vec<LateUse>,
+    /// What is wrong by itself.
+    pub errors: Vec<String>,
+    /// How often each kind of answer was given.
+    pub answers: BTreeMap<String, u64>,
+}
+
+/// The history of a run.
+#[derive(Default)]
+pub struct History(Mutex<Recorded>);
+
+impl History {
+    /// The next moment.
+    pub fn now(&self) -> Moment {
+        let mut recorded = self.0.lock();
+        recorded.moments += 1;
+        recorded.moments
+    }
+
+    pub fn begin(&self, register: &str, value: &str, client: usize) -> Begun {
+        let start = self.now();
+        let mut recorded = self.0.lock();
+        let writes = &mut recorded.registers.entry(register.to_owned()).or_default().writes;
+        writes.push(Write { value: value.to_owned(), client, start, end: None });
+        Begun { register: register.to_owned(), place: writes.len() - 1 }
+    }
+
+    /// The write was answered.
+    pub fn done(&self, write: &Begun) {
+        let end = self.now();
+        self.0.lock().registers.get_mut(&write.register).expect("a register").writes[write.place].end = Some(end);
+    }
+
+    /// The write was refused: it has no effect. It stays in the list with an impossible value, so that places stay.
+    pub fn refused(&self, write: &Begun) {
+        let mut recorded = self.0.lock();
+        let refused = &mut recorded.registers.get_mut(&write.register).expect("a register").writes[write.place];
+        (refused.value, refused.start) = (String::new(), Moment::MAX);
+    }
+
+    /// A value that is there from a moment on, written by a request that began before its register was known.
+    /// Whether a write was refused.
+    pub fn is_refused(&self, write: &Begun) -> bool {
+        self.0.lock().registers[&write.register].writes[write.place].start == Moment::MAX
+    }
+
+    pub fn written(&self, register: &str, write: Write) {
+        self.0.lock().registers.entry(register.to_owned()).or_default().writes.push(write);
+    }
+
+    pub fn set_first(&self, register: &str, value: &str) {
+        self.0.lock().registers.entry(register.to_owned()).or_default().first = Some(value.to_owned());
+    }
+
+    /// The same for a register that nobody has written, as a command showed it whose own write got no answer.
+    pub fn set_first_unless_written(&self, register: &str, value: &str) {
+        let mut recorded = self.0.lock();
+        let register = recorded.registers.entry(register.to_owned()).or_default();
+        if register.first.is_none() && register.writes.is_empty() {
+            register.first = Some(value.to_owned());
+        }
+    }
+
+    pub fn read(&self, register: &str, read: Read) {
+        self.0.lock().registers.entry(register.to_owned()).or_default().reads.push(read);
+    }
+
+    pub fn counted(&self, count: Count) {
+        self.0.lock().counts.push(count);
+    }
+
+    pub fn created_by_key(&self, key: &str, id: &str) {
+        self.0.lock().ids_of_keys.entry(key.to_owned()).or_default().insert(id.to_owned());
+    }
+
+    pub fn used_late(&self, late: LateUse) {
+        self.0.lock().late_uses.push(late);
+    }
+
+    pub fn error(&self, error: String) {
+        self.0.lock().errors.push(error);
+    }
+
+    pub fn answered(&self, kind: &str) {
+        *self.0.lock().answers.entry(kind.to_owned()).or_default() += 1;
+    }
+
+    /// The names of registers that begin like this.
+    pub fn registers_with(&self, prefix: &str) -> Vec<String> {
+        self.0.lock().registers.keys().filter(|name| name.starts_with(prefix)).cloned().collect()
+    }
+
+    pub fn take(&self) -> Recorded {
+        std::mem::take(&mut *self.0.lock())
+    }
+
+    pub fn into_recorded(self) -> Recorded {
+        self.0.into_inner()
+    }
+}

@@ -1,0 +1,98 @@
+//! A simulated process: what `onehop serve` puts together, over the shared account, with a clock of its own.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::ConnectInfo;
+use axum::http::Request;
+use futures::future::BoxFuture;
+use onehop::accounts::brute_force_protection::AttemptLimits;
+use onehop::accounts::password::HashingCost;
+use onehop::accounts::signing_secrets::SigningSecret;
+use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
+use onehop::api::{ApiOptions, ApiParts, api_of};
+use onehop::app::{App, AppOptions, Member, OpenStore};
+use onehop::webstore::staff::Staff;
+use onehop_change_feed::Sharing;
+use onehop_runtime::clock::Clock;
+use onehop_runtime::tasks::{Spawner, Tasks};
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+use crate::clock::ProcessClock;
+
+/// The longest answer that a client takes, in bytes.
+const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
+const KEY: [u8; 48] = [7; 48];
+
+/// A process that serves.
+pub struct Process {
+    pub app: Arc<App>,
+    pub router: Router,
+    pub clock: Arc<ProcessClock>,
+}
+
+/// A request of a client.
+pub struct ClientRequest {
+    pub address: IpAddr,
+    pub token: Option<String>,
+    pub body: Value,
+}
+
+impl Process {
+    /// Starts a process over a store that it shares with others.
+    pub async fn start(
+        store: OpenStore,
+        name: String,
+        (clock, spawner): (Arc<ProcessClock>, Spawner),
+        staff: Staff,
+    ) -> anyhow::Result<Self> {
+        let options = AppOptions {
+            hashing: HashingCost::CHEAP,
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
+            tasks: Tasks::on(spawner),
+            ..AppOptions::default()
+        };
+        let sharing = match store {
+            OpenStore::Embedded(_) => Sharing::Alone,
+            _ => Sharing::with_others(),
+        };
+        let app = Arc::new(App::over(&store, Member { owner: name, sharing }, options).await?);
+        let tokens = Tokens::new(&SigningSecret::from_bytes(KEY.to_vec())?, ACCESS_TOKEN_LIFETIME_DEFAULT);
+        // Clients sign in and up as often as they like.
+        let attempts = AttemptLimits {
+            sign_ins_per_address: 0,
+            sign_ins_per_username: 0,
+            sign_ups_per_address: 0,
+            sign_ups_per_username: 0,
+            taken_names_per_address: 0,
+        };
+        let options = ApiOptions { attempts, staff, ..ApiOptions::default() };
+        let parts = ApiParts { tokens, provider: None, options, telemetry: None };
+        let router = api_of(&app, parts)?.router;
+        app.start(None);
+        Ok(Self { app, router, clock })
+    }
+}
+
+/// Sends a request to a process. `None` where there is no answer in JSON.
+pub fn send(router: Router, request: ClientRequest) -> BoxFuture<'static, Option<Value>> {
+    let ClientRequest { address, token, body } = request;
+    let mut request = Request::post("/graphql").header("host", "localhost").header("content-type", "application/json");
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let mut request = request.body(Body::from(body.to_string())).expect("a request");
+    request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address, 40_000)));
+    Box::pin(async move {
+        let response = router.oneshot(request).await.expect("a router never fails");
+        let bytes = to_bytes(response.into_body(), ANSWER_BYTES_MAX).await.ok()?;
+        serde_json::from_slice(&bytes).ok()
+    })
+}
+
+/// How long a process that is told to stop may take.
+pub const STOP_MAX: Duration = Duration::from_secs(60);

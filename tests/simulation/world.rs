@@ -1,0 +1,396 @@
+//! World: clients, processes and an account, and what disturbs them, as the plan of a seed says.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use onehop::app::work::ProgressSink;
+use onehop::app::{OpenStore, container_specs};
+use onehop::webstore::staff::Staff;
+use onehop_store::ContainerSpec;
+use onehop_testing::account_model::{AccountModel, ModelConsistency};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::client::Client;
+use crate::clock::ProcessClock;
+use crate::dice::Dice;
+use crate::executor::{Executor, Group};
+use crate::faults::Faults;
+use crate::history::History;
+use crate::plan::Plan;
+use crate::process::{Process, STOP_MAX};
+use crate::trace;
+
+/// The group of clients and of what disturbs processes.
+const OUTSIDE: Group = Group(0);
+/// More than a lease lives.
+const LEASE_EXPIRY: Duration = Duration::from_secs(150);
+const FEED_LENGTH: usize = 100;
+
+/// A post that a client knows.
+#[derive(Debug, Clone)]
+pub struct KnownPost {
+    pub id: String,
+    pub author: String,
+}
+
+/// A title that a client has posted, or may have.
+#[derive(Debug, Clone)]
+pub struct Title {
+    pub author: String,
+    pub is_answered: bool,
+}
+
+/// A simulated process, which may still be starting.
+struct Member {
+    group: Group,
+    process: Option<Process>,
+}
+
+pub struct World {
+    pub plan: Plan,
+    pub executor: Executor,
+    pub dice: Dice,
+    pub history: History,
+    pub account: Arc<AccountModel>,
+    pub faults: Arc<Faults>,
+    pub posts: Mutex<Vec<KnownPost>>,
+    /// Id, post and author of each comment that a client knows.
+    pub comments: Mutex<Vec<(String, String, String)>>,
+    /// The user of each session.
+    pub users: Mutex<Vec<String>>,
+    pub titles: Mutex<BTreeMap<String, Title>>,
+    specs: &'static [ContainerSpec],
+    start: Instant,
+    members: Mutex<BTreeMap<u32, Member>>,
+    started: Mutex<u32>,
+    acts_left: Mutex<usize>,
+    numbers: Mutex<u64>,
+    counts: Mutex<BTreeMap<&'static str, u64>>,
+}
+
+impl World {
+    pub fn new(plan: Plan, executor: Executor) -> Arc<Self> {
+        let start = Instant::now();
+        let faults = Arc::new(Faults::new(Dice::of(plan.seed, 3), plan.faults.clone(), plan.lagging));
+        let specs: &'static [_] = Box::leak(container_specs().into_boxed_slice());
+        let clock = ProcessClock::new(start, 0, 0);
+        let partitions = u32::try_from(Dice::of(plan.seed, 4).between(1, 4)).expect("few partitions");
+        let account = AccountModel::new(specs, partitions, clock, Arc::clone(&faults) as _);
+        Arc::new(Self {
+            dice: Dice::of(plan.seed, 2),
+            history: History::default(),
+            posts: Mutex::default(),
+            comments: Mutex::default(),
+            users: Mutex::default(),
+            titles: Mutex::default(),
+            members: Mutex::default(),
+            started: Mutex::default(),
+            acts_left: Mutex::new(plan.acts),
+            numbers: Mutex::default(),
+            counts: Mutex::default(),
+            specs,
+            plan,
+            executor,
+            account,
+            faults,
+            start,
+        })
+    }
+
+    pub fn elapsed_ms(&self) -> i64 {
+        i64::try_from(self.start.elapsed().as_millis()).expect("a short run")
+    }
+
+    /// A text that is given once.
+    pub fn next(&self, kind: &str) -> String {
+        let mut numbers = self.numbers.lock();
+        *numbers += 1;
+        format!("{kind} {numbers}")
+    }
+
+    pub fn count(&self, event: &'static str) {
+        *self.counts.lock().entry(event).or_default() += 1;
+    }
+
+    /// How often each event occurred.
+    pub fn counts(&self) -> BTreeMap<&'static str, u64> {
+        let mut counts = self.account.counts();
+        for (event, times) in &*self.counts.lock() {
+            *counts.entry(event).or_default() += times;
+        }
+        counts
+    }
+
+    pub fn feed_length(&self) -> usize {
+        FEED_LENGTH
+    }
+
+    pub fn begin_session(&self, user: &str) -> usize {
+        let mut users = self.users.lock();
+        users.push(user.to_owned());
+        users.len() - 1
+    }
+
+    pub fn began_title(&self, title: &str, author: &str) {
+        self.titles.lock().insert(title.to_owned(), Title { author: author.to_owned(), is_answered: false });
+    }
+
+    pub fn posted_title(&self, title: &str) {
+        if let Some(title) = self.titles.lock().get_mut(title) {
+            title.is_answered = true;
+        }
+    }
+
+    /// A process that serves, by its number.
+    pub fn any_process(&self) -> Option<u32> {
+        let members = self.members.lock();
+        let serving: Vec<u32> =
+            members.iter().filter(|(_, member)| member.process.is_some()).map(|(number, _)| *number).collect();
+        (!serving.is_empty()).then(|| *self.dice.pick(&serving))
+    }
+
+    /// Where a process takes requests, as long as it lives.
+    pub fn router_of(&self, number: u32) -> Option<(Group, Router)> {
+        let members = self.members.lock();
+        let member = members.get(&number)?;
+        Some((member.group, member.process.as_ref()?.router.clone()))
+    }
+
+    /// Begins to start a process, and returns its number.
+    pub fn start_process(self: &Arc<Self>) -> u32 {
+        let number = {
+            let mut started = self.started.lock();
+            *started += 1;
+            *started
+        };
+        trace::line("world", format!("start process {number}"));
+        let group = Group(number);
+        self.members.lock().insert(number, Member { group, process: None });
+        let skew_ms = i64::try_from(self.dice.below(4_000)).expect("a small skew") - 2_000;
+        let drift_ppm = i64::try_from(self.dice.below(400)).expect("a small drift") - 200;
+        let clock = ProcessClock::new(self.start, skew_ms, drift_ppm);
+        let store = self.account.connect(ModelConsistency::Session);
+        let recent = store.with_consistency(ModelConsistency::Latest);
+        let store = OpenStore::Shared { store: Arc::new(store), recent: Arc::new(recent) };
+        let world = Arc::clone(self);
+        let spawner = self.executor.spawner(group);
+        self.executor.spawn(group, async move {
+            let name = format!("process {number}");
+            let started = Process::start(store, name, (clock, spawner), Staff::default()).await;
+            let mut members = world.members.lock();
+            match started {
+                Ok(process) => {
+                    trace::line("world", format!("process {number} serves"));
+                    if let Some(member) = members.get_mut(&number) {
+                        member.process = Some(process);
+                    }
+                }
+                Err(error) => {
+                    trace::line("world", format!("process {number} did not start: {error:#}"));
+                    members.remove(&number);
+                }
+            }
+        });
+        number
+    }
+
+    fn kill(&self, number: u32) {
+        trace::line("world", format!("kill process {number}"));
+        let Some(member) = self.members.lock().remove(&number) else { return };
+        self.executor.kill(member.group);
+        drop(member);
+    }
+
+    fn any_member(&self) -> Option<u32> {
+        let numbers: Vec<u32> = self.members.lock().keys().copied().collect();
+        (!numbers.is_empty()).then(|| *self.dice.pick(&numbers))
+    }
+
+    /// Stops a process as a signal does, and checks that it leaves no task behind.
+    async fn stop(self: &Arc<Self>, number: u32) {
+        let Some(member) = self.members.lock().remove(&number) else { return };
+        let Some(process) = member.process else {
+            return self.executor.kill(member.group);
+        };
+        trace::line("world", format!("stop process {number}"));
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.executor.spawn(member.group, async move {
+            process.app.close().await;
+            drop(process);
+            let _ = sender.send(());
+        });
+        let is_stopped = tokio::time::timeout(STOP_MAX, receiver).await.is_ok();
+        // Requests that no client waits for end by themselves.
+        tokio::time::sleep(STOP_MAX).await;
+        let left = self.executor.tasks_of(member.group);
+        if is_stopped && left > 0 {
+            self.history.error(format!("process {number} left {left} tasks behind"));
+        }
+        self.executor.kill(member.group);
+    }
+
+    /// Plays the plan.
+    pub async fn play(self: &Arc<Self>) {
+        let first = self.start_process();
+        while self.router_of(first).is_none() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let (sender, mut ended) = tokio::sync::mpsc::channel::<()>(1);
+        for number in 0..self.plan.clients {
+            let (world, sender) = (Arc::clone(self), sender.clone());
+            self.executor.spawn(OUTSIDE, async move {
+                let mut client = Client::new(Arc::clone(&world), number);
+                while world.take_act() {
+                    tokio::time::sleep(Duration::from_millis(world.dice.below(2 * world.plan.pace_ms))).await;
+                    client.act_in_blog().await;
+                }
+                drop(sender);
+            });
+        }
+        drop(sender);
+        loop {
+            let rest = Duration::from_millis(self.dice.below(12 * self.plan.pace_ms));
+            if tokio::time::timeout(rest, ended.recv()).await.is_ok() {
+                return;
+            }
+            self.disturb().await;
+        }
+    }
+
+    fn take_act(&self) -> bool {
+        let mut left = self.acts_left.lock();
+        let is_left = *left > 0;
+        *left = left.saturating_sub(1);
+        is_left
+    }
+
+    async fn disturb(self: &Arc<Self>) {
+        let members = self.members.lock().len();
+        if members == 0 {
+            self.start_process();
+            return;
+        }
+        if self.plan.disturbances.is_empty() {
+            return;
+        }
+        let disturbance = *self.dice.pick(&self.plan.disturbances);
+        let Some(number) = self.any_member() else { return };
+                match disturbance {
+            "kill" if self.dice.percent(50) => self.kill(number),
+            "start" if members < self.plan.processes_max => {
+                self.start_process();
+            }
+            "stop" if members > 1 && self.dice.percent(50) => {
+                let world = Arc::clone(self);
+                self.executor.spawn(OUTSIDE, async move { world.stop(number).await });
+            }
+            "pause" => {
+                let group = Group(number);
+                let pause = Duration::from_millis(self.dice.below(90_000));
+                trace::line("world", format!("pause process {number} for {pause:?}"));
+                self.executor.pause(group);
+                let executor = self.executor.clone();
+                self.executor.spawn(OUTSIDE, async move {
+                    tokio::time::sleep(pause).await;
+                    executor.resume(group);
+                });
+            }
+            "split" => {
+                let container = self.dice.pick(self.specs).name;
+                let partitions = self.account.physical_partitions(container);
+                if partitions < 8 && self.account.split(container, self.dice.place(partitions)) {
+                    trace::line("world", format!("split {container}"));
+                }
+            }
+            "merge" => {
+                let container = self.dice.pick(self.specs).name;
+                let place = self.dice.place(self.account.physical_partitions(container));
+                if self.account.merge(container, place) {
+                    trace::line("world", format!("merge {container}"));
+                }
+            }
+            "storm" => {
+                let percent = *self.dice.pick(&[0, 0, 5, 20, 60, 100]);
+                trace::line("world", format!("{percent} % of the requests of process {number} fail"));
+                // Processes connect in the order of their numbers.
+                self.faults.storm(u64::from(number) - 1, percent);
+            }
+            "clock step" => {
+                let by_ms = i64::try_from(self.dice.below(240_000)).expect("a small step") - 120_000;
+                if let Some(process) = self.members.lock().get(&number).and_then(|member| member.process.as_ref()) {
+                    trace::line("world", format!("the clock of process {number} steps by {by_ms} ms"));
+                    process.clock.step_ms(by_ms);
+                }
+            }
+            "maintenance" => self.maintain(number),
+            _ => return,
+        }
+        self.count(disturbance);
+    }
+
+    /// Has a process verify, repair, rebuild or replay beside commands.
+    fn maintain(&self, number: u32) {
+        let app = match self.members.lock().get(&number).and_then(|member| member.process.as_ref()) {
+            Some(process) => Arc::clone(&process.app),
+            None => return,
+        };
+        let work = self.dice.below(4);
+        trace::line("world", format!("maintenance {work} by process {number}"));
+        self.executor.spawn(Group(number), async move {
+            // What fails is tried again by its operator.
+            let _ = match work {
+                0 => app.verify(false, &ProgressSink::none()).await.map(drop),
+                1 => app.verify(true, &ProgressSink::none()).await.map(drop),
+                2 => app.rebuild(None, &ProgressSink::none()).await.map(drop),
+                _ => app.replay(None).await.map(drop),
+            };
+        });
+    }
+
+    /// Ends all faults and processes, starts one process, and waits until read models have caught up. Returns its number.
+    pub async fn settle(self: &Arc<Self>) -> Option<u32> {
+        self.faults.end();
+        let numbers: Vec<u32> = self.members.lock().keys().copied().collect();
+        for number in numbers {
+            self.executor.resume(Group(number));
+            if self.dice.percent(50) {
+                self.stop(number).await;
+            } else {
+                self.kill(number);
+            }
+        }
+        tokio::time::sleep(LEASE_EXPIRY).await;
+        let number = self.start_process();
+        for _ in 0..600 {
+            if self.router_of(number).is_some() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        let app = self.app_of(number)?;
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.executor.spawn(Group(number), async move {
+            tokio::time::sleep(LEASE_EXPIRY).await;
+            let _ = sender.send(app.processor.drain().await.map_err(|error| error.to_string()));
+        });
+        match tokio::time::timeout(Duration::from_secs(3_600), receiver).await {
+            Ok(Ok(Ok(()))) => {}
+            other => self.history.error(format!("the change feed was not drained after all faults ended: {other:?}")),
+        }
+        Some(number)
+    }
+
+    /// The app of a process that serves.
+    pub fn app_of(&self, number: u32) -> Option<Arc<onehop::app::App>> {
+        let members = self.members.lock();
+        members.get(&number)?.process.as_ref().map(|process| Arc::clone(&process.app))
+    }
+
+    /// Stops the last process.
+    pub async fn end(self: &Arc<Self>, number: u32) {
+        self.stop(number).await;
+    }
+}
