@@ -2,4 +2,5 @@
 
 mod announcements;
 mod feed_start;
+mod merges;
 mod statuses;
