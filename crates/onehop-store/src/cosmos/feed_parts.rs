@@ -79,6 +79,8 @@ fn intersection(one: &CosmosRange, other: &CosmosRange) -> Option<CosmosRange> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn range((min, max): (&str, &str)) -> CosmosRange {
@@ -87,9 +89,12 @@ mod tests {
     }
 
     fn continuation(ranges: &[(&str, &str)]) -> Continuation {
-        let token = |(min, max): &(&str, &str)| serde_json::json!({ "min_epk": min, "max_epk": max, "server_continuation": "\"7\"" });
+        let token = |(min, max): &(&str, &str)| {
+            let server_continuation = "\"7\"";
+            json!({ "min_epk": min, "max_epk": max, "server_continuation": server_continuation })
+        };
         let tokens: Vec<_> = ranges.iter().map(token).collect();
-        let json = serde_json::json!({ "op": "ChangeFeed", "root": { "active_tokens": tokens } });
+        let json = json!({ "op": "ChangeFeed", "root": { "active_tokens": tokens } });
         Continuation(format!("{VERSION}{}", base64::encode_url_safe(json.to_string())))
     }
 

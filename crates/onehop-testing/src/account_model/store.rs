@@ -39,7 +39,8 @@ impl AccountModel {
         Arc::new(self.connect(consistency))
     }
 
-    /// The same as [`store`](Self::store). [`AccountStore::with_consistency`] gives further stores of the process.
+    /// The same as [`store`](Self::store). [`AccountStore::with_consistency`] gives further stores of the
+    /// process.
     #[must_use]
     pub fn connect(self: &Arc<Self>, consistency: ModelConsistency) -> AccountStore {
         let (account, process) = (Arc::clone(self), Arc::new(self.new_process()));

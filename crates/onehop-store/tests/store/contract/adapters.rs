@@ -145,14 +145,14 @@ impl Adapter for Account {
     }
 }
 
-/// The model of an account, with four physical partitions and without faults. Each opening is a process of its own.
+/// The model of an account, with four physical partitions and without faults. An opening connects a process.
 pub async fn account_model() -> Subject {
     let clock = Arc::new(ManualClock::new(START_MS));
     let account = AccountModel::new(SPECS, 4, clock.clone(), Arc::new(NoFaults));
     Subject::new(Box::new(Model { account, clock, process: None })).await
 }
 
-/// The same as one process sees it whose reads lagging replicas answer: its session is all that it can rely on.
+/// The same for one process, whose reads lagging replicas answer: it sees its writes by its session alone.
 pub async fn account_model_lagging() -> Subject {
     let clock = Arc::new(ManualClock::new(START_MS));
     let account = AccountModel::new(SPECS, 4, clock.clone(), Arc::new(AlwaysLagging));
