@@ -24,6 +24,7 @@ use super::CosmosStore;
 use super::container::CosmosContainer;
 use super::document::change_of;
 use super::error_mapping::{OperationContext, fault_of, refuses_continuation};
+use super::feed_parts;
 use super::log_sequence::{Commit, read_end};
 use super::queries::{PageFailure, failed};
 use super::retries::Retries;
@@ -42,7 +43,7 @@ type ServiceItem = ChangeFeedItem<Map<String, Value>>;
 struct RangeLookup {
     changes: Vec<Change>,
     continuation: Continuation,
-    /// Nothing came from any of the physical partitions.
+    /// Nothing came from any of the parts.
     drained: bool,
     passed: Option<Continuation>,
     behind: Option<u64>,
@@ -125,7 +126,7 @@ impl CosmosStore {
         }
     }
 
-    /// Reads on until there is something, or nothing in any of the physical partitions that the range lies in.
+    /// Reads on until there is something, or nothing in any of the parts of the range.
     async fn look_once(
         &self,
         container: &CosmosContainer,
@@ -134,8 +135,10 @@ impl CosmosStore {
         (charge, ledger): (&mut RequestCharge, &Ledger),
     ) -> Result<RangeLookup, PageFailure> {
         let range: CosmosRange = request.range.0.parse().map_err(not_ours)?;
-        let leaves =
-            container.look_up_ranges(false).await?.iter().filter(|leaf| leaf.overlaps(&range)).count();
+        let leaves = container.look_up_ranges(false).await?;
+        let known_parts = feed_parts::count(&range, &leaves, request.continuation);
+        let leaves = leaves.iter().filter(|leaf| leaf.overlaps(&range)).count();
+        let parts = known_parts.unwrap_or(leaves);
         let mut pages = {
             let limit = request.limit.clamp(1, limits::PAGE_ITEMS_MAX);
             let limit = u32::try_from(limit).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
@@ -166,13 +169,13 @@ impl CosmosStore {
             empty += usize::from(is_empty);
             let standing = Standing::after(&page);
             let changes = changes_of(container, request, page.into_items())?;
-            if is_empty && empty < leaves {
+            if is_empty && empty < parts {
                 continue;
             }
             let token = pages.to_continuation_token().map_err(|error| failed(error, charge))?;
             let continuation = Continuation(token.as_str().to_owned());
-            // Of several physical partitions a page stands for one.
-            let standing = if leaves == 1 { standing } else { Standing::default() };
+            // Of several parts a page stands for one.
+            let standing = if known_parts == Some(1) { standing } else { Standing::default() };
             let passed = standing.passed.map(|commit| read_end(&range, &commit));
             let behind = if is_empty { Some(0) } else { standing.behind };
             return Ok(RangeLookup { changes, continuation, drained: is_empty, passed, behind });

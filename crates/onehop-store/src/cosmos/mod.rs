@@ -21,6 +21,7 @@ mod container;
 mod document;
 mod error_mapping;
 mod feed;
+mod feed_parts;
 mod items;
 mod log_sequence;
 pub mod provision;

@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use onehop_runtime::clock::Clock;
 use onehop_store::charges::{Calibration, IndexingPolicy};
-use onehop_store::{ContainerName, ContainerSpec, Fault, FaultKind, Indexing, Rejection, Store};
+use onehop_store::{ContainerName, ContainerSpec, Fault, FaultKind, Indexing, Rejection};
 use parking_lot::Mutex;
 
 use super::commits::{CheckedBatch, CommitTime, Committed};
 use super::container::AccountContainer;
 use super::faults::{AccountFaults, FaultPoint, Outcome};
 use super::process::Process;
-use super::read_view::{Freshness, ModelConsistency, ReadTime, ReadView};
-use super::store::AccountStore;
+use super::read_view::{Freshness, ReadTime, ReadView};
 
 /// An account of Azure Cosmos DB in memory.
 pub struct AccountModel {
@@ -69,23 +68,12 @@ impl AccountModel {
         Arc::new(Self { specs, calibration, policies, clock, faults, state })
     }
 
-    /// The store of a new process, which reads with this consistency.
-    #[must_use]
-    pub fn store(self: &Arc<Self>, consistency: ModelConsistency) -> Arc<dyn Store> {
-        Arc::new(self.connect(consistency))
-    }
-
-    /// The same as [`store`](Self::store). [`AccountStore::with_consistency`] gives further stores of the
-    /// process.
-    #[must_use]
-    pub fn connect(self: &Arc<Self>, consistency: ModelConsistency) -> AccountStore {
+    /// A new process that is connected to the account.
+    pub(super) fn new_process(&self) -> Process {
         let mut state = self.state.lock();
         let number = state.processes;
         state.processes += 1;
-        let partitions = state.containers.iter().map(|container| container.partitions.len());
-        let process = Arc::new(Process::new(number, partitions));
-        drop(state);
-        AccountStore::new(Arc::clone(self), process, consistency)
+        Process::new(number, state.containers.iter().map(|container| container.partitions.len()))
     }
 
     /// Splits a physical partition of a container, by its place in the order of the key space, into two

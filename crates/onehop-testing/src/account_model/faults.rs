@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onehop_store::ContainerName;
 
-use super::ModelConsistency;
+use super::read_view::ModelConsistency;
 
 /// A kind of request to the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

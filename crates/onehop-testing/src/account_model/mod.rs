@@ -15,11 +15,12 @@
 
 mod account;
 mod charges;
+mod client;
 mod commits;
 mod container;
 mod faults;
 mod feed;
-mod feed_store;
+mod feed_requests;
 mod hash_range;
 mod partition;
 mod positions;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use onehop_store::{ContainerName, Fault, FaultKind};
 
 use super::account::ReadAnswer;
+use super::client::AccountClient;
 use super::faults::{AccountRequest, FaultPoint, InjectedFault, Outcome, TimedOutWrite};
 use super::read_view::{Freshness, ReadView};
-use super::store::AccountStore;
 
-impl AccountStore {
+impl AccountClient {
     /// The outcome of a request that is about to be sent.
     pub(super) fn outcome_of(
         &self,

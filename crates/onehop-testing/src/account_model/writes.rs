@@ -8,17 +8,17 @@ use onehop_store::{
     WriteOp,
 };
 
-use super::AccountModel;
+use super::account::AccountModel;
 use super::charges::{charge_of_refusal, charge_of_writes, record};
+use super::client::AccountClient;
 use super::commits::{CheckedBatch, Committed};
 use super::faults::{AccountRequest, InjectedFault};
 use super::hash_range::point_of;
 use super::positions::write_end;
 use super::process::Process;
 use super::requests::{WriteCourse, course_of, fault_of_write, pause};
-use super::store::AccountStore;
 
-impl AccountStore {
+impl AccountClient {
     /// Checks the operations of a batch as the adapter does.
     pub(super) fn check(&self, container: usize, batch: Batch) -> Result<CheckedBatch, WriteError> {
         let spec = &self.account.specs[container];
@@ -189,15 +189,15 @@ struct WriteUnderWay<'a> {
 }
 
 impl<'a> WriteUnderWay<'a> {
-    fn begin(store: &'a AccountStore, container: usize, batch: &CheckedBatch) -> Self {
+    fn begin(client: &'a AccountClient, container: usize, batch: &CheckedBatch) -> Self {
         let mut types: Vec<String> = Vec::new();
         for properties in batch.operations.iter().filter_map(|(_, properties)| properties.as_ref()) {
             if !types.contains(&properties.item_type) {
                 types.push(properties.item_type.clone());
             }
         }
-        let point = point_of(store.account.specs[container].name, &batch.partition_key);
-        Self { process: &store.process, container, point, types, is_refused: false }
+        let point = point_of(client.account.specs[container].name, &batch.partition_key);
+        Self { process: &client.process, container, point, types, is_refused: false }
     }
 }
 

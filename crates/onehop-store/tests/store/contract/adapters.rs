@@ -1,6 +1,7 @@
 //! The adapters under the contract.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use azure_data_cosmos::DatabaseClient;
@@ -14,7 +15,9 @@ use onehop_store::{Indexing, Store};
 use tempfile::TempDir;
 
 use crate::contract::harness::{Adapter, Capabilities, SPECS, START_MS, Subject};
-use onehop_testing::account_model::{AccountModel, ModelConsistency, NoFaults};
+use onehop_testing::account_model::{
+    AccountFaults, AccountModel, AccountStore, FaultPoint, ModelConsistency, NoFaults, Outcome,
+};
 use onehop_testing::emulator::Emulator;
 
 /// The embedded store as it comes.
@@ -142,16 +145,35 @@ impl Adapter for Account {
     }
 }
 
-/// The model of an account, with four physical partitions and without faults.
+/// The model of an account, with four physical partitions and without faults. An opening connects a process.
 pub async fn account_model() -> Subject {
     let clock = Arc::new(ManualClock::new(START_MS));
     let account = AccountModel::new(SPECS, 4, clock.clone(), Arc::new(NoFaults));
-    Subject::new(Box::new(Model { account, clock })).await
+    Subject::new(Box::new(Model { account, clock, process: None })).await
+}
+
+/// The same for one process, whose reads lagging replicas answer: it sees its writes by its session alone.
+pub async fn account_model_lagging() -> Subject {
+    let clock = Arc::new(ManualClock::new(START_MS));
+    let account = AccountModel::new(SPECS, 4, clock.clone(), Arc::new(AlwaysLagging));
+    let process = Some(account.connect(ModelConsistency::Session));
+    Subject::new(Box::new(Model { account, clock, process })).await
+}
+
+/// Lagging replicas answer every read, and never get a write.
+struct AlwaysLagging;
+
+impl AccountFaults for AlwaysLagging {
+    fn next(&self, _point: &FaultPoint<'_>) -> Outcome {
+        Outcome { lag: Duration::MAX, is_lagging: true, ..Outcome::default() }
+    }
 }
 
 struct Model {
     account: Arc<AccountModel>,
     clock: Arc<ManualClock>,
+    /// The process that stays connected; `None` where each opening connects anew.
+    process: Option<AccountStore>,
 }
 
 #[async_trait]
@@ -167,9 +189,11 @@ impl Adapter for Model {
         }
     }
 
-    /// A new process connects to the account.
     async fn open(&self) -> Arc<dyn Store> {
-        self.account.store(ModelConsistency::Session)
+        match &self.process {
+            Some(store) => Arc::new(store.clone()),
+            None => self.account.store(ModelConsistency::Session),
+        }
     }
 
     async fn advance_ms(&self, by_ms: i64) {

@@ -175,4 +175,4 @@ macro_rules! contract_over {
     };
 }
 
-contract_over!(run embedded run embedded_relaxed run cosmos run account_model ignored account);
+contract_over!(run embedded run embedded_relaxed run cosmos run account_model run account_model_lagging ignored account);

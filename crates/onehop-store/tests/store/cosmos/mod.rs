@@ -3,4 +3,5 @@
 mod announcements;
 mod dropped_lookups;
 mod feed_start;
+mod merges;
 mod statuses;

@@ -162,3 +162,17 @@ async fn reads_have_an_await_point_on_each_side() {
     assert!(!drop_after(2, number(&*store, "h", "a")).await);
     assert!(drop_after(3, number(&*store, "h", "a")).await);
 }
+
+#[tokio::test]
+async fn latency_lies_before_the_effect_or_after_it() {
+    let long = Duration::from_secs(3_600);
+    let (before, after) =
+        (Outcome { before: long, ..Outcome::default() }, Outcome { after: long, ..Outcome::default() });
+    for (outcome, there) in [(before, None), (after, Some(1))] {
+        let world = World::new(1);
+        let store = world.account.store(ModelConsistency::Session);
+        world.next(outcome);
+        assert!(!drop_after(5, write(&*store, "h", create())).await);
+        assert_eq!(number(&*store, "h", "a").await, there);
+    }
+}

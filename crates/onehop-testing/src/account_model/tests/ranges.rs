@@ -120,6 +120,22 @@ fn delete(id: &str) -> WriteOp {
 }
 
 #[tokio::test]
+async fn a_continuation_of_a_part_serves_the_whole() {
+    for part in [0, 1] {
+        let world = World::new(2);
+        let store = world.account.store(ModelConsistency::Session);
+        let halves = ranges(&*store).await;
+        write_to_all(&*store, "a").await;
+        let (of_part, end) = drain(&*store, &halves[part], None, 3).await;
+        world.account.merge(THINGS, 0);
+        let whole = ranges(&*store).await.remove(0);
+        let (mut ids, _) = drain(&*store, &whole, Some(end.continuation), 3).await;
+        ids.extend(of_part);
+        each_once(ids, "a");
+    }
+}
+
+#[tokio::test]
 async fn a_reader_of_a_split_range_has_passed_nothing_yet() {
     let world = World::new(1);
     let store = world.account.store(ModelConsistency::Session);

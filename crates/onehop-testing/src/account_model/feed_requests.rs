@@ -6,16 +6,17 @@ use onehop_store::{
 
 use super::account::ReadAnswer;
 use super::charges::{charged_as, record};
+use super::client::AccountClient;
 use super::faults::AccountRequest;
 use super::feed::RangeLookup;
 use super::hash_range::HashRange;
 use super::positions::{FeedPosition, FeedStart};
-use super::store::AccountStore;
+use super::read_view::ReadView;
 
 /// Items in the pages that are read to count pending changes.
 const PENDING_PAGE_ITEMS: usize = 100;
 
-impl AccountStore {
+impl AccountClient {
     pub(super) async fn read_feed(
         &self,
         request: &FeedRequest<'_>,
@@ -48,7 +49,7 @@ impl AccountStore {
         charge: &mut RequestCharge,
     ) -> Result<RangeLookup, Fault> {
         let container = self.account.container(request.container)?;
-        let read = |view: &super::read_view::ReadView<'_>| match view.look(request, start) {
+        let read = |view: &ReadView<'_>| match view.look(request, start) {
             Ok(looked) => {
                 let places = looked.places.clone();
                 ReadAnswer::of(Ok(looked), places)
