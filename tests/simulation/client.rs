@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::history::Recent;
 use crate::process::{ClientRequest, send};
+use crate::trace;
 use crate::world::World;
 
 /// How a request of a client ended.
@@ -71,10 +72,11 @@ impl Client {
             tokio::time::sleep(Duration::from_millis(dice.between(1, 500))).await;
             return Answer::Unknown;
         };
-        let mut body = json!({ "query": query, "variables": variables });
+        let mut body = json!({ "query": query, "variables": variables.clone() });
         if let Some(position) = self.position.as_ref().filter(|_| dice.percent(80)) {
             body["extensions"] = json!({ "position": position });
         }
+        trace::line(format!("client {}", self.number), format!("to process {}: {query} {variables}", group.0));
         let names_position = body.get("extensions").is_some();
         let last = u8::try_from(self.number + 1).expect("few clients");
         let address = IpAddr::V4(Ipv4Addr::new(10, last, 0, 1));
@@ -92,9 +94,11 @@ impl Client {
         hang_up.cancel();
         let Ok(Ok(Some(answer))) = answer else {
             world.count(if patience < 40_000 { "client hung up" } else { "client got no answer" });
+            trace::line(format!("client {}", self.number), "has no answer");
             self.process = None;
             return Answer::Unknown;
         };
+        trace::line(format!("client {}", self.number), format!("answered {answer}"));
         self.read_answer(answer, names_position)
     }
 

@@ -9,6 +9,7 @@ use onehop_testing::account_model::{
 use parking_lot::Mutex;
 
 use crate::dice::Dice;
+use crate::trace;
 
 /// The kinds of faults, which a run can leave out.
 pub const KINDS: [&str; 8] = ["429", "408", "449", "503", "410", "lost answer", "sent again", "not connected"];
@@ -72,11 +73,24 @@ impl AccountFaults for Faults {
         let lagging = if point.consistency == ModelConsistency::Latest { 0 } else { state.lagging };
         let kind = (!state.kinds.is_empty()).then(|| *self.dice.pick(&state.kinds));
         drop(state);
+        let outcome = self.outcome(storm, lagging, kind, point.request);
+        let fault = outcome.fault.map_or("", InjectedFault::name);
+        let place = point.partition_key.unwrap_or_default();
+        trace::line(
+            format!("store of {}", point.process + 1),
+            format!("{:?} {} {place} {:?} {fault}", point.request, point.container, outcome.before),
+        );
+        outcome
+    }
+}
+
+impl Faults {
+    fn outcome(&self, storm: u64, lagging: u64, kind: Option<&str>, request: AccountRequest) -> Outcome {
         let slow = if self.dice.percent(3) { 400 } else { 12 };
         Outcome {
             before: Duration::from_millis(self.dice.below(slow)),
             after: Duration::from_millis(self.dice.below(8)),
-            fault: kind.filter(|_| self.dice.percent(storm)).map(|kind| self.fault(kind, point.request)),
+            fault: kind.filter(|_| self.dice.percent(storm)).map(|kind| self.fault(kind, request)),
             lag: Duration::from_millis(if self.dice.percent(40) { self.dice.below(3_000) } else { 0 }),
             is_lagging: self.dice.percent(lagging),
             lands_after_drop: self.dice.percent(50).then(|| Duration::from_millis(self.dice.below(5_000))),

@@ -182,3 +182,112 @@ fn a_seed_plays_the_same_run_again() {
     }
     assert_eq!(one.trace.len(), other.trace.len());
 }
+
+/// Runs seeds until this many have ended, and prints what they activated. With `SIMULATION_SEED`, one run with its trace.
+#[test]
+#[ignore = "it takes as long as it is told: make simulate"]
+fn simulate() {
+    if let Some(seed) = number(SEED) {
+        return repeat(&Wanted { seed, planted: env::var(planted::VARIABLE).ok(), ..Wanted::default() });
+    }
+    let runs = number("SIMULATION_SEEDS").unwrap_or(100);
+    let first = number("SIMULATION_FIRST").unwrap_or(1);
+    let failed = Mutex::new(Vec::new());
+    let active: Mutex<BTreeMap<String, u64>> = Mutex::default();
+    let virtual_ms = AtomicU64::new(0);
+    let wanted: Vec<Wanted> = (first..first + runs).map(|seed| Wanted { seed, ..Wanted::default() }).collect();
+    let start = Instant::now();
+    run_all(&wanted, |wanted, outcome| {
+        virtual_ms.fetch_add(outcome.virtual_ms.unsigned_abs(), Ordering::Relaxed);
+        for name in outcome.counts.keys().chain(outcome.answers.keys()) {
+            *active.lock().entry(name.clone()).or_default() += 1;
+        }
+        if !outcome.violations.is_empty() {
+            println!("{}", report(wanted, &outcome));
+            failed.lock().push(wanted.seed);
+        }
+        true
+    });
+    for (name, active) in &*active.lock() {
+        println!("{:>5.1} %  {name}", *active as f64 * 100.0 / runs as f64);
+    }
+    let (seconds, simulated) = (start.elapsed().as_secs_f64(), virtual_ms.into_inner() as f64 / 1000.0);
+    println!("{runs} runs in {seconds:.0} s, {:.0} times as fast as time", simulated / seconds);
+    let mut failed = failed.into_inner();
+    failed.sort_unstable();
+    println!("violations in {} runs: {failed:?}", failed.len());
+    assert!(failed.is_empty());
+}
+
+/// Repeats a run, prints its trace, and looks for a smaller run that fails in the same way.
+fn repeat(wanted: &Wanted) {
+    let outcome = outcome_of(wanted);
+    for line in &outcome.trace {
+        println!("{line}");
+    }
+    println!("{}", report(wanted, &outcome));
+    let Some((invariant, _)) = outcome.violations.first() else { return };
+    let fails = |smaller: &Wanted| {
+        outcome_of(smaller).violations.iter().any(|(broken, _)| broken == invariant)
+    };
+    let mut smallest = Wanted { acts: Some(Plan::of(wanted.seed).acts), ..wanted.clone() };
+    while let Some(acts) = smallest.acts.filter(|acts| *acts > 1) {
+        let smaller = Wanted { acts: Some(acts / 2), ..smallest.clone() };
+        if !fails(&smaller) {
+            break;
+        }
+        smallest = smaller;
+    }
+    for name in crate::faults::KINDS.into_iter().chain(crate::plan::DISTURBANCES) {
+        let mut smaller = smallest.clone();
+        smaller.without.push(name.to_owned());
+        if fails(&smaller) {
+            smallest = smaller;
+        }
+    }
+    println!("the smallest run that fails in this way: {} acts, without {:?}", smallest.acts.unwrap_or(0), smallest.without);
+}
+
+/// The bugs that are planted, and in how many runs each was found.
+#[test]
+#[ignore = "it needs a build with planted bugs: make simulate"]
+fn planted_bugs_are_found() {
+    assert!(planted::IS_BUILT, "build with RUSTFLAGS='--cfg planted'");
+    let runs = number("SIMULATION_SEEDS").unwrap_or(100);
+    let names = env::var("SIMULATION_BUGS").unwrap_or_else(|_| PLANTED.join(","));
+    let mut missed = Vec::new();
+    let mut needed = Vec::new();
+    for name in names.split(',') {
+        let found: Mutex<Option<(u64, String)>> = Mutex::default();
+        let reached = AtomicU64::new(0);
+        let wanted: Vec<Wanted> = (1..=runs)
+            .map(|seed| Wanted { seed, planted: Some(name.to_owned()), ..Wanted::default() })
+            .collect();
+        run_all(&wanted, |wanted, outcome| {
+            reached.fetch_add(u64::from(outcome.reached > 0), Ordering::Relaxed);
+            let Some((invariant, detail)) = outcome.violations.first() else { return true };
+            let mut found = found.lock();
+            if found.as_ref().is_none_or(|(seed, _)| wanted.seed < *seed) {
+                *found = Some((wanted.seed, format!("{invariant}: {}", detail.chars().take(160).collect::<String>())));
+            }
+            false
+        });
+        match found.into_inner() {
+            Some((seed, invariant)) => {
+                println!("{name}: found by seed {seed}: {invariant}");
+                needed.push(seed);
+            }
+            None => {
+                println!("{name}: not found in {runs} runs, reached in {}", reached.into_inner());
+                missed.push(name.to_owned());
+            }
+        }
+    }
+    needed.sort_unstable();
+    let median = needed.get(needed.len() / 2);
+    println!("planted {}/{}, median seed {median:?}", needed.len(), needed.len() + missed.len());
+    assert!(missed.is_empty(), "not found: {missed:?}");
+}
+
+/// The names of the planted bugs that runs on a model of an account can reach.
+const PLANTED: &[&str] = &[];
