@@ -83,7 +83,8 @@ impl Client {
         let text = |name: &str| payload[name].as_str().map(str::to_owned);
         let (id, token) = (payload["user"]["id"].as_str()?.to_owned(), text("accessToken")?);
         let number = self.world.begin_session(&id);
-        self.session = Some(Session { token, refresh_token: text("refreshToken").unwrap_or_default(), number });
+        self.session =
+            Some(Session { token, refresh_token: text("refreshToken").unwrap_or_default(), number });
         Some(id)
     }
 
@@ -112,7 +113,9 @@ impl Client {
         let input = json!({ "username": name, "password": PASSWORD });
         if let Answer::Data { data, .. } = self.ask(&query, json!({ "i": input })).await {
             let payload = &data["signIn"];
-            if let (Some(id), Some(name)) = (self.start_session(payload), payload["user"]["username"].as_str()) {
+            if let (Some(id), Some(name)) =
+                (self.start_session(payload), payload["user"]["username"].as_str())
+            {
                 self.world.history.set_first_unless_written(&format!("username {id}"), name);
             }
         }
@@ -125,8 +128,11 @@ impl Client {
         match self.ask_with(None, &query, input).await {
             Answer::Data { data, .. } => {
                 let text = |name: &str| data["renewSession"][name].as_str().unwrap_or_default().to_owned();
-                self.session =
-                    Some(Session { token: text("accessToken"), refresh_token: text("refreshToken"), ..session });
+                self.session = Some(Session {
+                    token: text("accessToken"),
+                    refresh_token: text("refreshToken"),
+                    ..session
+                });
             }
             Answer::Refused { .. } => self.session = None,
             Answer::Unknown => {}
@@ -185,7 +191,9 @@ impl Client {
                 world.history.created_by_key(&key, id);
                 let register = format!("post {id}");
                 world.history.set_first(&register, NOTHING);
-                world.history.written(&register, Write { value: title.clone(), client: self.number, start, end });
+                world
+                    .history
+                    .written(&register, Write { value: title.clone(), client: self.number, start, end });
                 world.posts.lock().push(KnownPost { id: id.to_owned(), author: me });
                 world.posted_title(&title);
             }
@@ -203,7 +211,8 @@ impl Client {
 
     fn own_post(&self) -> Option<KnownPost> {
         let me = self.me()?;
-        let own: Vec<KnownPost> = self.world.posts.lock().iter().filter(|post| post.author == me).cloned().collect();
+        let own: Vec<KnownPost> =
+            self.world.posts.lock().iter().filter(|post| post.author == me).cloned().collect();
         (!own.is_empty()).then(|| self.world.dice.pick(&own).clone())
     }
 
@@ -238,7 +247,8 @@ impl Client {
         world.history.set_first(&register, "0");
         let write = world.history.begin(&register, if likes { "1" } else { "0" }, self.number);
         let command = if likes { "likePost" } else { "unlikePost" };
-        let query = format!("mutation($i: LikePostInput!) {{ {command}(input: $i) {{ post {{ likeCount }} }} }}");
+        let query =
+            format!("mutation($i: LikePostInput!) {{ {command}(input: $i) {{ post {{ likeCount }} }} }}");
         let start = world.history.now();
         let answer = self.command(&query, json!({ "i": { "postId": post.id } })).await;
         match self.end(&write, answer) {
@@ -284,8 +294,13 @@ impl Client {
     async fn delete_comment(&mut self) {
         let Some(me) = self.me() else { return };
         let world = self.world.clone();
-        let own: Vec<String> =
-            world.comments.lock().iter().filter(|(_, _, author)| *author == me).map(|(id, ..)| id.clone()).collect();
+        let own: Vec<String> = world
+            .comments
+            .lock()
+            .iter()
+            .filter(|(_, _, author)| *author == me)
+            .map(|(id, ..)| id.clone())
+            .collect();
         if own.is_empty() {
             return;
         }
@@ -319,7 +334,8 @@ impl Client {
 
     async fn read_own(&mut self) {
         let Some(me) = self.me() else { return };
-        let own: Vec<KnownPost> = self.world.posts.lock().iter().filter(|post| post.author == me).cloned().collect();
+        let own: Vec<KnownPost> =
+            self.world.posts.lock().iter().filter(|post| post.author == me).cloned().collect();
         let start = self.world.history.now();
         let query = "{ viewer { id username posts(first: 100) { nodes { id title } } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
@@ -336,8 +352,14 @@ impl Client {
 
     async fn read_comments(&mut self) {
         let Some(post) = self.any_post() else { return };
-        let of_post: Vec<String> =
-            self.world.comments.lock().iter().filter(|(_, of, _)| *of == post.id).map(|(id, ..)| id.clone()).collect();
+        let of_post: Vec<String> = self
+            .world
+            .comments
+            .lock()
+            .iter()
+            .filter(|(_, of, _)| *of == post.id)
+            .map(|(id, ..)| id.clone())
+            .collect();
         let start = self.world.history.now();
         let query = "query($id: ID!) { post(id: $id) { comments(first: 100) { nodes { id content } } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({ "id": post.id })).await else { return };

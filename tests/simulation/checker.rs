@@ -76,10 +76,14 @@ fn check_reads(name: &str, register: &Register, found: &mut Vec<Violation>) {
     for (place, read) in register.reads.iter().enumerate() {
         let seen = candidates(register, read);
         if seen.is_empty() {
-            found.push(violation("a value that was read was written", format!("{name}: {read:?}, {:?}", register.writes)));
+            found.push(violation(
+                "a value that was read was written",
+                format!("{name}: {read:?}, {:?}", register.writes),
+            ));
             continue;
         }
-        let lacks = |write: &&Write| is_shown(write, read) && seen.iter().all(|seen| is_before(*seen, Some(write)));
+        let lacks =
+            |write: &&Write| is_shown(write, read) && seen.iter().all(|seen| is_before(*seen, Some(write)));
         if let Some(lacked) = register.writes.iter().find(lacks) {
             let invariant = match read.recent {
                 Recent::Own(_) => "a client reads its own writes",
@@ -114,7 +118,10 @@ fn check_names(recorded: &Recorded, found: &mut Vec<Violation>) {
     for (holder, register) in recorded.registers.iter().filter(|(name, _)| name.starts_with("name of ")) {
         for write in &register.writes {
             let Some(from) = write.end else { continue };
-            let others = register.writes.iter().filter(|other| other.value != write.value && other.start != Moment::MAX);
+            let others = register
+                .writes
+                .iter()
+                .filter(|other| other.value != write.value && other.start != Moment::MAX);
             // A change that may have come after it releases the name when it begins, or later.
             let releases = others.filter(|other| other.end.is_none_or(|end| end > write.start));
             let until = releases.map(|other| other.start).min().unwrap_or(Moment::MAX);
@@ -153,14 +160,21 @@ fn check_count(recorded: &Recorded, count: &Count, found: &mut Vec<Violation>) {
 
 /// The values that a register can have had at some moment between two.
 fn possible_values(register: &Register, start: Moment, end: Moment) -> Vec<&str> {
-    let writes: Vec<Option<&Write>> = register.writes.iter().filter(|write| write.start < end).map(Some).collect();
+    let writes: Vec<Option<&Write>> =
+        register.writes.iter().filter(|write| write.start < end).map(Some).collect();
     let is_over = |write: &Option<&Write>| {
         writes.iter().flatten().any(|later| {
             is_before(*write, Some(later)) && later.end.is_some_and(|later_end| later_end < start)
         })
     };
     let first = register.first.as_deref().filter(|_| !is_over(&None));
-    writes.iter().filter(|write| !is_over(write)).flatten().map(|write| write.value.as_str()).chain(first).collect()
+    writes
+        .iter()
+        .filter(|write| !is_over(write))
+        .flatten()
+        .map(|write| write.value.as_str())
+        .chain(first)
+        .collect()
 }
 
 #[cfg(test)]
@@ -229,7 +243,13 @@ mod tests {
             history.set_first("like of p by bob", "0");
             history.written("like of p by ada", write("1", 1, Some(2)));
             history.written("like of p by bob", write("1", 1, None));
-            history.counted(Count { prefix: "like of p by ".to_owned(), value: "1", count, start: 5, end: 6 });
+            history.counted(Count {
+                prefix: "like of p by ".to_owned(),
+                value: "1",
+                count,
+                start: 5,
+                end: 6,
+            });
             check(&history.into_recorded()).len()
         };
         assert_eq!([0, 1, 2, 3].map(counted), [1, 0, 0, 1]);

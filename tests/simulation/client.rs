@@ -14,9 +14,15 @@ use crate::world::World;
 
 /// How a request of a client ended.
 pub enum Answer {
-    Data { data: Value, reached: bool },
+    Data {
+        data: Value,
+        reached: bool,
+    },
     /// The request was refused, and had no effect.
-    Refused { code: String, message: String },
+    Refused {
+        code: String,
+        message: String,
+    },
     /// The client does not know whether the request had an effect.
     Unknown,
 }
@@ -76,13 +82,17 @@ impl Client {
         if let Some(position) = self.position.as_ref().filter(|_| dice.percent(80)) {
             body["extensions"] = json!({ "position": position });
         }
-        trace::line(format!("client {}", self.number), format!("to process {}: {query} {variables}", group.0));
+        trace::line(
+            format!("client {}", self.number),
+            format!("to process {}: {query} {variables}", group.0),
+        );
         let names_position = body.get("extensions").is_some();
         let last = u8::try_from(self.number + 1).expect("few clients");
         let address = IpAddr::V4(Ipv4Addr::new(10, last, 0, 1));
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let hang_up = CancellationToken::new();
-        let (request, hung_up) = (send(router, ClientRequest { address, token: token.clone(), body }), hang_up.clone());
+        let (request, hung_up) =
+            (send(router, ClientRequest { address, token: token.clone(), body }), hang_up.clone());
         world.executor.spawn(group, async move {
             if let Some(answer) = hung_up.run_until_cancelled(request).await {
                 let _ = sender.send(answer);

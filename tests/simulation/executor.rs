@@ -123,7 +123,11 @@ impl Executor {
     }
 
     /// Runs all tasks until this one, which is one of them, ends.
-    pub async fn run<T: Send + 'static>(&self, group: Group, main: impl Future<Output = T> + Send + 'static) -> T {
+    pub async fn run<T: Send + 'static>(
+        &self,
+        group: Group,
+        main: impl Future<Output = T> + Send + 'static,
+    ) -> T {
         let (sender, mut receiver) = tokio::sync::oneshot::channel();
         self.spawn(group, async move {
             let _ = sender.send(main.await);
@@ -196,7 +200,8 @@ mod tests {
     where
         T: Send,
     {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(main(Executor::new(Dice::of(seed, 0))))
     }
 

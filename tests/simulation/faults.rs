@@ -12,7 +12,8 @@ use crate::dice::Dice;
 use crate::trace;
 
 /// The kinds of faults, which a run can leave out.
-pub const KINDS: [&str; 8] = ["429", "408", "449", "503", "410", "lost answer", "sent again", "not connected"];
+pub const KINDS: [&str; 8] =
+    ["429", "408", "449", "503", "410", "lost answer", "sent again", "not connected"];
 
 /// The faults of a run.
 pub struct Faults {
@@ -46,7 +47,9 @@ impl Faults {
 
     fn fault(&self, kind: &str, request: AccountRequest) -> InjectedFault {
         match kind {
-            "429" => InjectedFault::Throttled { retry_after: Some(Duration::from_millis(self.dice.between(1, 2_000))) },
+            "429" => InjectedFault::Throttled {
+                retry_after: Some(Duration::from_millis(self.dice.between(1, 2_000))),
+            },
             "408" if request.writes() => InjectedFault::TimedOut(match self.dice.below(3) {
                 0 => TimedOutWrite::NotDone,
                 1 => TimedOutWrite::Done,

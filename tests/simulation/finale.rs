@@ -36,7 +36,10 @@ pub async fn conclude(world: &Arc<World>) {
     for post in &posts {
         read_post(world, number, &post.id).await;
     }
-    let answers = across_models(world, number, &|model| format!("{{ feed(first: 100, model: {model}) {{ nodes {{ {LISTED} }} }} }}")).await;
+    let answers = across_models(world, number, &|model| {
+        format!("{{ feed(first: 100, model: {model}) {{ nodes {{ {LISTED} }} }} }}")
+    })
+    .await;
     agree(world, "the feed", &answers);
     world.end(number).await;
 }
@@ -55,8 +58,13 @@ async fn verify(world: &Arc<World>, number: u32) {
     match report {
         Ok(report) if report.is_clean() => {}
         Ok(report) => {
-            let drifts: Vec<String> = report.drifts.iter().take(3).map(|drift| format!("{drift:?}")).collect();
-            world.history.error(format!("verify finds {} drifts: {}", report.drifts.len(), drifts.join("; ")));
+            let drifts: Vec<String> =
+                report.drifts.iter().take(3).map(|drift| format!("{drift:?}")).collect();
+            world.history.error(format!(
+                "verify finds {} drifts: {}",
+                report.drifts.len(),
+                drifts.join("; ")
+            ));
         }
         Err(error) => world.history.error(format!("verify fails: {error:#}")),
     }
@@ -74,7 +82,10 @@ async fn verify(world: &Arc<World>, number: u32) {
 async fn ask(world: &Arc<World>, number: u32, query: String, variables: Value) -> Value {
     let Some((group, router)) = world.router_of(number) else { return Value::Null };
     let address = [10, 255, 0, 1].into();
-    let request = send(router, ClientRequest { address, token: None, body: json!({ "query": query, "variables": variables }) });
+    let request = send(
+        router,
+        ClientRequest { address, token: None, body: json!({ "query": query, "variables": variables }) },
+    );
     let (sender, receiver) = tokio::sync::oneshot::channel();
     world.executor.spawn(group, async move {
         let _ = sender.send(request.await);
@@ -88,7 +99,11 @@ async fn ask(world: &Arc<World>, number: u32, query: String, variables: Value) -
     answer["data"].clone()
 }
 
-async fn across_models(world: &Arc<World>, number: u32, query: &(dyn Fn(&str) -> String + Sync)) -> Vec<Value> {
+async fn across_models(
+    world: &Arc<World>,
+    number: u32,
+    query: &(dyn Fn(&str) -> String + Sync),
+) -> Vec<Value> {
     let mut answers = Vec::new();
     for model in MODELS {
         answers.push(ask(world, number, query(model), json!({})).await);
@@ -106,7 +121,9 @@ fn agree(world: &World, what: &str, answers: &[Value]) {
 
 async fn read_user(world: &Arc<World>, number: u32, user: &str) {
     let query = |model: &str| {
-        format!("{{ user(id: {user:?}, model: {model}) {{ username posts(first: 100) {{ nodes {{ id title }} }} }} }}")
+        format!(
+            "{{ user(id: {user:?}, model: {model}) {{ username posts(first: 100) {{ nodes {{ id title }} }} }} }}"
+        )
     };
     let start = world.history.now();
     let answers = across_models(world, number, &query).await;
@@ -122,14 +139,20 @@ async fn read_user(world: &Arc<World>, number: u32, user: &str) {
         let titles = world.titles.lock();
         let is_pending = titles.get(title).is_some_and(|title| title.author == user && !title.is_answered);
         if !is_known && !is_pending {
-            world.history.error(format!("a repeated command is carried out once: {user} has a post {title:?} too many"));
+            world.history.error(format!(
+                "a repeated command is carried out once: {user} has a post {title:?} too many"
+            ));
         }
     }
     for (title, times) in times.into_iter().filter(|(_, times)| *times > 1) {
         world.history.error(format!("a repeated command is carried out once: {times} posts {title:?}"));
     }
     for post in known.iter().filter(|post| post.author == user) {
-        let listed = found["posts"]["nodes"].as_array().into_iter().flatten().find(|node| node["id"] == post.id.as_str());
+        let listed = found["posts"]["nodes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|node| node["id"] == post.id.as_str());
         let title = listed.and_then(|node| node["title"].as_str()).unwrap_or(NOTHING);
         saw(world, &format!("post {}", post.id), title, start);
     }
@@ -168,5 +191,7 @@ async fn read_post(world: &Arc<World>, number: u32, post: &str) {
 
 fn saw(world: &World, register: &str, value: &str, start: u64) {
     let end = world.history.now();
-    world.history.read(register, Read { view: "end", value: value.to_owned(), recent: Recent::All, start, end });
+    world
+        .history
+        .read(register, Read { view: "end", value: value.to_owned(), recent: Recent::All, start, end });
 }

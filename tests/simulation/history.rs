@@ -115,13 +115,15 @@ impl History {
     /// The write was answered.
     pub fn done(&self, write: &Begun) {
         let end = self.now();
-        self.0.lock().registers.get_mut(&write.register).expect("a register").writes[write.place].end = Some(end);
+        self.0.lock().registers.get_mut(&write.register).expect("a register").writes[write.place].end =
+            Some(end);
     }
 
     /// The write was refused: it has no effect. It stays in the list with an impossible value, so that places stay.
     pub fn refused(&self, write: &Begun) {
         let mut recorded = self.0.lock();
-        let refused = &mut recorded.registers.get_mut(&write.register).expect("a register").writes[write.place];
+        let refused =
+            &mut recorded.registers.get_mut(&write.register).expect("a register").writes[write.place];
         (refused.value, refused.start) = (String::new(), Moment::MAX);
     }
 

@@ -81,7 +81,8 @@ impl Process {
 /// Sends a request to a process. `None` where there is no answer in JSON.
 pub fn send(router: Router, request: ClientRequest) -> BoxFuture<'static, Option<Value>> {
     let ClientRequest { address, token, body } = request;
-    let mut request = Request::post("/graphql").header("host", "localhost").header("content-type", "application/json");
+    let mut request =
+        Request::post("/graphql").header("host", "localhost").header("content-type", "application/json");
     if let Some(token) = token {
         request = request.header("authorization", format!("Bearer {token}"));
     }

@@ -36,7 +36,9 @@ unsafe extern "C" fn getrandom(buffer: *mut u8, length: usize, _flags: u32) -> i
         }
         None => false,
     });
-    if !is_seeded.unwrap_or(false) && File::open("/dev/urandom").and_then(|mut file| file.read_exact(bytes)).is_err() {
+    if !is_seeded.unwrap_or(false)
+        && File::open("/dev/urandom").and_then(|mut file| file.read_exact(bytes)).is_err()
+    {
         return -1;
     }
     isize::try_from(length).unwrap_or(-1)

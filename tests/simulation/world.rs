@@ -147,8 +147,11 @@ impl World {
     /// A process that serves, by its number.
     pub fn any_process(&self) -> Option<u32> {
         let members = self.members.lock();
-        let serving: Vec<u32> =
-            members.iter().filter(|(_, member)| member.process.is_some()).map(|(number, _)| *number).collect();
+        let serving: Vec<u32> = members
+            .iter()
+            .filter(|(_, member)| member.process.is_some())
+            .map(|(number, _)| *number)
+            .collect();
         (!serving.is_empty()).then(|| *self.dice.pick(&serving))
     }
 
@@ -278,7 +281,7 @@ impl World {
         }
         let disturbance = *self.dice.pick(&self.plan.disturbances);
         let Some(number) = self.any_member() else { return };
-                match disturbance {
+        match disturbance {
             "kill" if self.dice.percent(50) => self.kill(number),
             "start" if members < self.plan.processes_max => {
                 self.start_process();
@@ -320,7 +323,9 @@ impl World {
             }
             "clock step" => {
                 let by_ms = i64::try_from(self.dice.below(240_000)).expect("a small step") - 120_000;
-                if let Some(process) = self.members.lock().get(&number).and_then(|member| member.process.as_ref()) {
+                if let Some(process) =
+                    self.members.lock().get(&number).and_then(|member| member.process.as_ref())
+                {
                     trace::line("world", format!("the clock of process {number} steps by {by_ms} ms"));
                     process.clock.step_ms(by_ms);
                 }
@@ -378,7 +383,9 @@ impl World {
         });
         match tokio::time::timeout(Duration::from_secs(3_600), receiver).await {
             Ok(Ok(Ok(()))) => {}
-            other => self.history.error(format!("the change feed was not drained after all faults ended: {other:?}")),
+            other => self
+                .history
+                .error(format!("the change feed was not drained after all faults ended: {other:?}")),
         }
         Some(number)
     }

@@ -13,6 +13,7 @@ use super::feed_place::{Backfill, FeedPlace};
 use super::lease_scope::LeaseScope;
 use super::page_error::PageError;
 use super::read_progress::ReadProgress;
+use onehop_runtime::planted;
 use onehop_store::{
     Change, Continuation, Direction, ETag, Fault, FeedRange, Item, Keyset, Ledger, NewItem, PartitionKey,
     Query, Rejection, WriteError, WriteOp, limits,
@@ -337,7 +338,11 @@ impl OwnedLease {
     ) -> Result<Vec<Self>, LeaseError> {
         let (context, mut created) = (&*scope.context, Vec::new());
         for part in parts {
-            let item = self.item().of_part(scope, part);
+            let mut item = self.item().of_part(scope, part);
+            if planted!("split-skips-changes") {
+                let end = context.store.change_feed_end(scope.container, part, ledger).await?;
+                item.continuation = Some(end);
+            }
             let stored = context.with_retries(|| StoredLease::create(context, item.clone(), ledger)).await?;
             created.extend(stored.map(Self::created));
         }
@@ -386,7 +391,10 @@ impl OwnedLease {
         let id = next.id.clone();
         let partition_key = PartitionKey::from(id.as_str());
         let item = NewItem::encode(id.clone(), &next);
-        let operation = WriteOp::Replace { item, if_match: Some(self.stored.etag.clone()) };
+        let mut operation = WriteOp::Replace { item, if_match: Some(self.stored.etag.clone()) };
+        if planted!("expired-lease-writes") {
+            operation = operation.without_if_match();
+        }
         match context.store.write(LEASES, &partition_key, operation, ledger).await {
             Ok(Some(etag)) => {
                 self.stored = StoredLease { item: next, etag };

@@ -21,7 +21,8 @@ use super::refusals::Refusals;
 use super::request::{ReadRequest, ReadResult};
 use super::stalls::Stalls;
 use super::turn::Turn;
-use onehop_store::{Batch, Change, ETag, Fault, FaultKind, Ledger, Rejection, WriteError};
+use onehop_runtime::planted;
+use onehop_store::{Batch, Change, ETag, Fault, FaultKind, Ledger, Rejection, WriteError, WriteOp};
 
 /// Steps of one change between two change checkpoints; a projection that takes more does not end.
 pub(super) const STEPS_MAX: usize = 10_000;
@@ -200,6 +201,12 @@ impl Runner {
                 }
                 self.context.pause(settings.stale_backoff.delay(attempts - 1)).await
             }
+            AttemptError::Fault(fault)
+                if planted!("parking-on-throttling") && fault.kind == FaultKind::Throttled =>
+            {
+                let poison = Poison::refused_write(&Rejection::PreconditionFailed);
+                return Err(ChangeError::Poison { attempts: run.faults + 1, poison });
+            }
             AttemptError::Fault(fault) => {
                 run.faults += 1;
                 self.counters.record_error(&fault.to_string());
@@ -318,6 +325,9 @@ impl Runner {
 
     async fn write(&self, write: IntendedWrite, ledger: &Ledger) -> Result<Vec<Option<ETag>>, WriteError> {
         let IntendedWrite { container, partition_key, mut operations } = write;
+        if planted!("copies-without-if-match") {
+            operations = operations.into_iter().map(WriteOp::without_if_match).collect();
+        }
         if operations.len() > 1 {
             return self.context.store.batch(Batch { container, partition_key, operations }, ledger).await;
         }

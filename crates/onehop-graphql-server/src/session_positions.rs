@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onehop_runtime::clock::Clock;
+use onehop_runtime::planted;
 use parking_lot::{Mutex, MutexGuard};
 
 /// Users whose writes are remembered, unless the configuration says otherwise.
@@ -81,6 +82,7 @@ impl SessionPositions {
         let now_ms = self.clock.monotonic_ms();
         let kept_ms = i64::try_from(REMEMBERED_FOR.as_millis()).unwrap_or(i64::MAX);
         let joined = |earlier: Option<&Arc<str>>| match earlier {
+            Some(_) if planted!("last-write-position-alone") => Arc::clone(&position),
             Some(earlier) => join(earlier, &position).map_or_else(|| Arc::clone(&position), Arc::from),
             None => Arc::clone(&position),
         };

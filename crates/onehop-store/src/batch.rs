@@ -40,6 +40,16 @@ pub enum WriteOp {
 }
 
 impl WriteOp {
+    /// The same operation on any version of the item.
+    #[must_use]
+    pub fn without_if_match(self) -> Self {
+        match self {
+            Self::Replace { item, .. } => Self::Replace { item, if_match: None },
+            Self::Delete { id, .. } => Self::Delete { id, if_match: None },
+            operation => operation,
+        }
+    }
+
     /// The id of the item that is written.
     #[must_use]
     pub fn id(&self) -> &str {

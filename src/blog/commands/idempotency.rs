@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::blog::containers::ACCOUNTS;
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{OUTCOME_TTL_S, OutcomeItem, types};
+use onehop_runtime::planted;
 use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::names::Attempt;
@@ -59,6 +60,18 @@ impl Commands {
             result_id: key.result_id,
             ttl: OUTCOME_TTL_S,
         };
+        if planted!("idempotency-record-after-answer")
+            && self.store.read(ACCOUNTS, &partition_key, &id, ledger).await?.is_none()
+        {
+            let OutcomeItem { post_id, result_id, .. } = outcome;
+            let create = WriteOp::Create(NewItem::encode(id.as_str(), &outcome));
+            let names = self.names.clone();
+            self.posts.tasks().spawn_contained("record of a key", async move {
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                let _ = names.attempt(ACCOUNTS, &partition_key, create, &Ledger::new()).await;
+            });
+            return Ok(RecordedOutcome { post_id, result_id, repeated: false });
+        }
         for _ in 0..ATTEMPTS_MAX {
             let create = WriteOp::Create(NewItem::encode(id.as_str(), &outcome));
             if self.names.attempt(ACCOUNTS, &partition_key, create, ledger).await? == Attempt::Written {

@@ -11,6 +11,7 @@
 use crate::accounts::username::NameKey;
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, UserItem};
+use onehop_runtime::planted;
 use onehop_store::{ETag, Fault, Ledger};
 
 use super::{
@@ -96,6 +97,11 @@ impl UsernameReservations {
                 ClaimOutcome::Held(_) | ClaimOutcome::Imitates => {
                     return self.withdraw(user, &etag, ledger).await;
                 }
+            }
+        }
+        if planted!("reservation-released-too-early") {
+            for (key, etag) in std::mem::take(&mut left) {
+                self.delete_reservation(&key, etag, ledger).await?;
             }
         }
         let renamed = UserItem {

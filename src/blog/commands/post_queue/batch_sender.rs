@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::blog::containers::POSTS;
 use crate::blog::ids::PostId;
 use crate::blog::items::CommentItem;
+use onehop_runtime::planted;
 use onehop_store::{
     Batch, ETag, Fault, FaultKind, Ledger, PartitionKey, Rejection, Store, WriteError, WriteOp,
 };
@@ -122,6 +123,22 @@ impl BatchSender {
     ) -> Result<SendOutcome, Fault> {
         let partition_key = post.partition_key();
         let last = operations.len() - 1;
+        if planted!("batch-in-parts") {
+            let mut written = None;
+            for operation in operations {
+                match self.store.write(POSTS, &partition_key, operation, ledger).await {
+                    Ok(etag) => written = etag,
+                    Err(WriteError::Fault(fault)) => return Err(fault),
+                    Err(WriteError::Rejected { .. }) => return Ok(SendOutcome::ItemsUnclear),
+                }
+            }
+            return Ok(SendOutcome::Written(written));
+        }
+        let operations: Vec<WriteOp> = if planted!("post-without-if-match") {
+            operations.into_iter().map(WriteOp::without_if_match).collect()
+        } else {
+            operations
+        };
         let result = match <[WriteOp; 1]>::try_from(operations) {
             Ok([single]) => self.store.write(POSTS, &partition_key, single, ledger).await,
             Err(operations) => {

@@ -84,6 +84,11 @@ struct CommandOutcome {
 }
 
 impl PostQueues {
+    /// The tasks of this process.
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
     pub(super) fn new(store: Arc<dyn Store>, tasks: Tasks, limits: CommandLimits) -> Self {
         Self {
             settler: BatchSender { store, attempts_max: limits.batch_attempts_max },
