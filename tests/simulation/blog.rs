@@ -8,7 +8,7 @@ use crate::world::KnownPost;
 
 /// Few names, so that clients compete for them.
 const NAMES: [&str; 7] = ["ada", "Ada", "brontë", "capek", "dante", "eliot", "ＤＡＮＴＥ"];
-const PASSWORD: &str = "correct horse battery";
+pub const PASSWORD: &str = "correct horse battery";
 /// How often a client sends a command that got no answer.
 const TRIES: usize = 4;
 
@@ -39,7 +39,7 @@ impl Client {
     }
 
     /// Sends a command until it is answered, a few times at most. The second part says whether an earlier try may have had an effect.
-    async fn command(&mut self, query: &str, variables: Value) -> (Answer, bool) {
+    pub async fn command(&mut self, query: &str, variables: Value) -> (Answer, bool) {
         let mut is_repeated = false;
         for _ in 0..TRIES {
             match self.ask(query, variables.clone()).await {
@@ -51,7 +51,11 @@ impl Client {
     }
 
     /// Ends a write as its command was answered. Returns the data of one that was carried out.
-    fn end(&mut self, write: &Begun, (answer, is_repeated): (Answer, bool)) -> Result<Value, Option<String>> {
+    pub fn end(
+        &mut self,
+        write: &Begun,
+        (answer, is_repeated): (Answer, bool),
+    ) -> Result<Value, Option<String>> {
         match answer {
             Answer::Data { data, .. } => {
                 self.world.history.done(write);
@@ -68,13 +72,13 @@ impl Client {
         }
     }
 
-    fn drop_refused_session(&mut self, code: &str) {
+    pub fn drop_refused_session(&mut self, code: &str) {
         if code == "UNAUTHENTICATED" {
             self.session = None;
         }
     }
 
-    fn me(&self) -> Option<String> {
+    pub fn me(&self) -> Option<String> {
         let session = self.session.as_ref()?;
         Some(self.world.users.lock()[session.number].clone())
     }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::history::{Count, Moment, Read, Recent, Recorded, Register, Write};
+use crate::history::{Count, Moment, NOTHING, Read, Recent, Recorded, Register, Write};
 
 /// Milliseconds after its end in which a session's access token may still be good in another process.
 pub const SESSION_GRACE_MS: i64 = 15_000;
@@ -117,7 +117,7 @@ fn check_names(recorded: &Recorded, found: &mut Vec<Violation>) {
     let mut holds: BTreeMap<&str, Vec<Hold<'_>>> = BTreeMap::new();
     for (holder, register) in recorded.registers.iter().filter(|(name, _)| name.starts_with("name of ")) {
         for write in &register.writes {
-            let Some(from) = write.end else { continue };
+            let Some(from) = write.end.filter(|_| write.value != NOTHING) else { continue };
             let others = register
                 .writes
                 .iter()
@@ -180,7 +180,7 @@ fn possible_values(register: &Register, start: Moment, end: Moment) -> Vec<&str>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{History, NOTHING};
+    use crate::history::History;
 
     fn read(recent: Recent, value: &str, (start, end): (Moment, Moment)) -> Read {
         Read { view: "post", value: value.to_owned(), recent, start, end }

@@ -7,9 +7,11 @@ use std::time::Duration;
 use onehop::app::work::ProgressSink;
 use serde_json::{Value, json};
 
+use crate::blog::PASSWORD;
 use crate::executor::Group;
 use crate::history::{NOTHING, Read, Recent};
-use crate::process::{ClientRequest, send};
+use crate::process::{ClientRequest, STAFF_NAME, send};
+use crate::shop::count_of_orders;
 use crate::world::World;
 
 const MODELS: [&str; 3] = ["V1", "V2", "V3"];
@@ -23,12 +25,7 @@ pub async fn conclude(world: &Arc<World>) {
         return world.history.error("no process starts after all faults ended".to_owned());
     };
     verify(world, number).await;
-    let users: Vec<String> = {
-        let mut users = world.users.lock().clone();
-        users.sort();
-        users.dedup();
-        users
-    };
+    let users = world.blog_users();
     for user in &users {
         read_user(world, number, user).await;
     }
@@ -41,6 +38,7 @@ pub async fn conclude(world: &Arc<World>) {
     })
     .await;
     agree(world, "the feed", &answers);
+    read_shop(world, number).await;
     world.end(number).await;
 }
 
@@ -80,11 +78,25 @@ async fn verify(world: &Arc<World>, number: u32) {
 }
 
 async fn ask(world: &Arc<World>, number: u32, query: String, variables: Value) -> Value {
+    ask_as(world, number, None, query, variables).await
+}
+
+async fn ask_as(
+    world: &Arc<World>,
+    number: u32,
+    token: Option<&str>,
+    query: String,
+    variables: Value,
+) -> Value {
     let Some((group, router)) = world.router_of(number) else { return Value::Null };
     let address = [10, 255, 0, 1].into();
     let request = send(
         router,
-        ClientRequest { address, token: None, body: json!({ "query": query, "variables": variables }) },
+        ClientRequest {
+            address,
+            token: token.map(str::to_owned),
+            body: json!({ "query": query, "variables": variables }),
+        },
     );
     let (sender, receiver) = tokio::sync::oneshot::channel();
     world.executor.spawn(group, async move {
@@ -117,6 +129,81 @@ fn agree(world: &World, what: &str, answers: &[Value]) {
             world.history.error(format!("{what} differs under {model}: {answer} and {}", answers[0]));
         }
     }
+}
+
+/// Reads products, and compares the ranking of customers with the query across partitions.
+async fn read_shop(world: &Arc<World>, number: u32) {
+    let products = world.catalogue.lock().products.clone();
+    for id in products {
+        let start = world.history.now();
+        let query = "query($id: ID!) { product(id: $id) { name category { id name } tags { id name } } }";
+        let found = ask(world, number, query.to_owned(), json!({ "id": id })).await["product"].take();
+        saw(world, &format!("product {id}"), found["name"].as_str().unwrap_or(NOTHING), start);
+        let category = std::iter::once((&found["category"], "productCategory"));
+        let tags = found["tags"].as_array().into_iter().flatten().map(|tag| (tag, "productTag"));
+        for (kind, name) in category.chain(tags) {
+            if let (Some(id), Some(value)) = (kind["id"].as_str(), kind["name"].as_str()) {
+                saw(world, &format!("{name} {id}"), value, start);
+            }
+        }
+    }
+    let Some(token) = staff_token(world, number).await else { return };
+    let fields = "id salesOrderCount salesOrders(first: 100) { nodes { id } }";
+    let start = world.history.now();
+    let ranked = ask_as(
+        world,
+        number,
+        Some(&token),
+        format!("{{ topCustomers(first: 100) {{ nodes {{ {fields} }} }} }}"),
+        json!({}),
+    )
+    .await;
+    let across = ask_as(
+        world,
+        number,
+        Some(&token),
+        "{ topCustomersAcrossPartitions(first: 100) { id salesOrderCount } }".to_owned(),
+        json!({}),
+    )
+    .await;
+    let end = world.history.now();
+    let empty = Vec::new();
+    let ranked = ranked["topCustomers"]["nodes"].as_array().unwrap_or(&empty);
+    let across = across["topCustomersAcrossPartitions"].as_array().unwrap_or(&empty);
+    let place = |customer: &Value| (customer["id"].clone(), customer["salesOrderCount"].clone());
+    let [one, other] = [ranked, across].map(|customers| customers.iter().map(place).collect::<Vec<_>>());
+    if one != other {
+        world.history.error(format!("the ranking is that of all customers: {one:?} and {other:?}"));
+    }
+    for customer in ranked {
+        let (Some(id), Some(count)) = (customer["id"].as_str(), customer["salesOrderCount"].as_u64()) else {
+            continue;
+        };
+        let orders = customer["salesOrders"]["nodes"].as_array().unwrap_or(&empty);
+        if orders.len() as u64 != count {
+            world.history.error(format!("counts are exact: {customer}"));
+        }
+        // Orders whose creation got no answer are unknown.
+        let known = world.history.registers_with(&format!("order of {id}: "));
+        let is_known = |order: &Value| {
+            order["id"].as_str().is_some_and(|order| known.contains(&format!("order of {id}: {order}")))
+        };
+        if orders.iter().all(is_known) {
+            world.history.counted(count_of_orders(id, count, (start, end)));
+        }
+        for register in known {
+            let is_listed =
+                orders.iter().any(|order| order["id"].as_str().is_some_and(|id| register.ends_with(id)));
+            saw(world, &register, if is_listed { "1" } else { NOTHING }, start);
+        }
+    }
+}
+
+async fn staff_token(world: &Arc<World>, number: u32) -> Option<String> {
+    let query = "mutation($i: SignInInput!) { signIn(input: $i) { accessToken } }";
+    let input = json!({ "i": { "username": STAFF_NAME, "password": PASSWORD } });
+    let data = ask(world, number, query.to_owned(), input).await;
+    data["signIn"]["accessToken"].as_str().map(str::to_owned)
 }
 
 async fn read_user(world: &Arc<World>, number: u32, user: &str) {

@@ -19,5 +19,6 @@ mod plan;
 mod process;
 mod randomness;
 mod runner;
+mod shop;
 mod trace;
 mod world;

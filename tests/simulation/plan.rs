@@ -10,6 +10,8 @@ pub const DISTURBANCES: [&str; 9] =
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub seed: u64,
+    /// `blog`, `shop` or `both`.
+    pub domain: &'static str,
     pub clients: usize,
     pub acts: usize,
     pub processes_max: usize,
@@ -29,6 +31,7 @@ impl Plan {
         };
         Self {
             seed,
+            domain: *dice.pick::<&str>(&["blog", "blog", "both", "shop"]),
             clients: usize::try_from(dice.between(2, 16)).expect("few clients"),
             acts: usize::try_from(dice.between(30, 160)).expect("few acts"),
             processes_max: usize::try_from(dice.between(1, 4)).expect("few processes"),

@@ -10,22 +10,28 @@ use axum::extract::ConnectInfo;
 use axum::http::Request;
 use futures::future::BoxFuture;
 use onehop::accounts::brute_force_protection::AttemptLimits;
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::accounts::password::HashingCost;
 use onehop::accounts::signing_secrets::SigningSecret;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::{App, AppOptions, Member, OpenStore};
+use onehop::blog::commands::CreateUser;
 use onehop::webstore::staff::Staff;
 use onehop_change_feed::Sharing;
 use onehop_runtime::clock::Clock;
 use onehop_runtime::tasks::{Spawner, Tasks};
+use onehop_store::Ledger;
 use serde_json::Value;
 use tower::ServiceExt as _;
 
+use crate::blog::PASSWORD;
 use crate::clock::ProcessClock;
 
 /// The longest answer that a client takes, in bytes.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The username of the member of staff.
+pub const STAFF_NAME: &str = "shopkeeper";
 const KEY: [u8; 48] = [7; 48];
 
 /// A process that serves.
@@ -48,7 +54,6 @@ impl Process {
         store: OpenStore,
         name: String,
         (clock, spawner): (Arc<ProcessClock>, Spawner),
-        staff: Staff,
     ) -> anyhow::Result<Self> {
         let options = AppOptions {
             hashing: HashingCost::CHEAP,
@@ -61,6 +66,16 @@ impl Process {
             _ => Sharing::with_others(),
         };
         let app = Arc::new(App::over(&store, Member { owner: name, sharing }, options).await?);
+        let staff = CreateUser {
+            username: STAFF_NAME.to_owned(),
+            password: PASSWORD.to_owned(),
+            idempotency_key: Some("the member of staff".to_owned()),
+            caller: HashingCaller::default(),
+        };
+        let staff = match app.commands.create_user(staff, &Ledger::new()).await {
+            Ok(user) => Staff::new([user.id.0]),
+            Err(error) => anyhow::bail!("there is no member of staff: {error:?}"),
+        };
         let tokens = Tokens::new(&SigningSecret::from_bytes(KEY.to_vec())?, ACCESS_TOKEN_LIFETIME_DEFAULT);
         // Clients sign in and up as often as they like.
         let attempts = AttemptLimits {

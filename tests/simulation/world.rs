@@ -1,13 +1,12 @@
 //! World: clients, processes and an account, and what disturbs them, as the plan of a seed says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use onehop::app::work::ProgressSink;
 use onehop::app::{OpenStore, container_specs};
-use onehop::webstore::staff::Staff;
 use onehop_store::ContainerSpec;
 use onehop_testing::account_model::{AccountModel, ModelConsistency};
 use parking_lot::Mutex;
@@ -21,6 +20,7 @@ use crate::faults::Faults;
 use crate::history::History;
 use crate::plan::Plan;
 use crate::process::{Process, STOP_MAX};
+use crate::shop::{Catalogue, Role};
 use crate::trace;
 
 /// The group of clients and of what disturbs processes.
@@ -62,6 +62,9 @@ pub struct World {
     /// The user of each session.
     pub users: Mutex<Vec<String>>,
     pub titles: Mutex<BTreeMap<String, Title>>,
+    pub catalogue: Mutex<Catalogue>,
+    /// Customers among those who have sessions, and the member of staff.
+    shop_users: Mutex<BTreeSet<String>>,
     specs: &'static [ContainerSpec],
     start: Instant,
     members: Mutex<BTreeMap<u32, Member>>,
@@ -86,6 +89,8 @@ impl World {
             comments: Mutex::default(),
             users: Mutex::default(),
             titles: Mutex::default(),
+            catalogue: Mutex::default(),
+            shop_users: Mutex::default(),
             members: Mutex::default(),
             started: Mutex::default(),
             acts_left: Mutex::new(plan.acts),
@@ -132,6 +137,18 @@ impl World {
         let mut users = self.users.lock();
         users.push(user.to_owned());
         users.len() - 1
+    }
+
+    /// The same for a customer or a member of staff.
+    pub fn begin_shop_session(&self, user: &str) -> usize {
+        self.shop_users.lock().insert(user.to_owned());
+        self.begin_session(user)
+    }
+
+    /// The users of the blog who have had sessions.
+    pub fn blog_users(&self) -> BTreeSet<String> {
+        let users: BTreeSet<String> = self.users.lock().iter().cloned().collect();
+        &users - &self.shop_users.lock()
     }
 
     pub fn began_title(&self, title: &str, author: &str) {
@@ -182,7 +199,7 @@ impl World {
         let spawner = self.executor.spawner(group);
         self.executor.spawn(group, async move {
             let name = format!("process {number}");
-            let started = Process::start(store, name, (clock, spawner), Staff::default()).await;
+            let started = Process::start(store, name, (clock, spawner)).await;
             let mut members = world.members.lock();
             match started {
                 Ok(process) => {
@@ -246,9 +263,17 @@ impl World {
             let (world, sender) = (Arc::clone(self), sender.clone());
             self.executor.spawn(OUTSIDE, async move {
                 let mut client = Client::new(Arc::clone(&world), number);
+                let role = match (world.plan.domain, number % 4) {
+                    ("blog", _) | ("both", 0 | 1) => None,
+                    (_, 2) => Some(Role::Staff),
+                    _ => Some(Role::Customer),
+                };
                 while world.take_act() {
                     tokio::time::sleep(Duration::from_millis(world.dice.below(2 * world.plan.pace_ms))).await;
-                    client.act_in_blog().await;
+                    match role {
+                        Some(role) => client.act_in_shop(role).await,
+                        None => client.act_in_blog().await,
+                    }
                 }
                 drop(sender);
             });

@@ -1,0 +1,344 @@
+//! Acts of clients in the web store: the catalogue by a member of staff, and orders by customers.
+
+use serde_json::{Value, json};
+
+use crate::blog::PASSWORD;
+use crate::client::{Answer, Client, Session};
+use crate::history::{Begun, Count, NOTHING, Recent, Write};
+use crate::process::STAFF_NAME;
+
+/// Few addresses and stock keeping units, so that clients compete for them.
+const ADDRESSES: [&str; 6] = [
+    "eva@example.com",
+    "EVA@example.com",
+    "finn@example.com",
+    "gina@example.com",
+    "hugo@example.com",
+    "ida@example.com",
+];
+const SKUS: [&str; 5] = ["SKU-1", "SKU-2", "sku-2", "SKU-3", "SKU-4"];
+const CATEGORIES_MAX: usize = 2;
+const TAGS_MAX: usize = 3;
+
+/// What a client does in the web store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Staff,
+    Customer,
+}
+
+/// What clients know of the catalogue.
+#[derive(Default)]
+pub struct Catalogue {
+    pub categories: Vec<String>,
+    pub tags: Vec<String>,
+    pub products: Vec<String>,
+    /// Customer and order.
+    pub orders: Vec<(String, String)>,
+}
+
+impl Client {
+    /// One act, as the dice say.
+    pub async fn act_in_shop(&mut self, role: Role) {
+        if self.session.is_none() {
+            return match role {
+                Role::Staff => self.sign_in_staff().await,
+                Role::Customer => self.sign_up_customer().await,
+            };
+        }
+        let act = self.world.dice.below(100);
+        match role {
+            Role::Staff => match act {
+                0..10 => self.create_kind("productCategory").await,
+                10..22 => self.create_kind("productTag").await,
+                22..44 => self.create_product().await,
+                44..58 => self.rename_kind("productCategory").await,
+                58..72 => self.rename_kind("productTag").await,
+                72..86 => self.update_product().await,
+                86..92 => self.delete_product().await,
+                _ => self.read_product().await,
+            },
+            Role::Customer => match act {
+                0..45 => self.order().await,
+                45..60 => self.delete_order().await,
+                60..70 => self.change_address().await,
+                70..85 => self.read_orders().await,
+                _ => self.read_product().await,
+            },
+        }
+    }
+
+    async fn sign_in_staff(&mut self) {
+        let query =
+            "mutation($i: SignInInput!) { signIn(input: $i) { user { id } accessToken refreshToken } }";
+        let input = json!({ "i": { "username": STAFF_NAME, "password": PASSWORD } });
+        if let Answer::Data { data, .. } = self.ask(query, input).await {
+            self.start(&data["signIn"], &data["signIn"]["user"]["id"]);
+        }
+    }
+
+    fn start(&mut self, payload: &Value, id: &Value) -> Option<String> {
+        let (id, token) = (id.as_str()?.to_owned(), payload["accessToken"].as_str()?.to_owned());
+        let refresh_token = payload["refreshToken"].as_str().unwrap_or_default().to_owned();
+        let number = self.world.begin_shop_session(&id);
+        self.session = Some(Session { token, refresh_token, number });
+        Some(id)
+    }
+
+    async fn sign_up_customer(&mut self) {
+        let world = self.world.clone();
+        let (address, key) = (*world.dice.pick(&ADDRESSES), world.next("customer"));
+        let start = world.history.now();
+        let session = "customer { id } accessToken refreshToken";
+        if world.dice.percent(40) {
+            let query =
+                format!("mutation($i: SignInCustomerInput!) {{ signInCustomer(input: $i) {{ {session} }} }}");
+            let input = json!({ "i": { "emailAddress": address, "password": PASSWORD } });
+            if let Answer::Data { data, .. } = self.ask(&query, input).await {
+                let payload = &data["signInCustomer"];
+                self.start(payload, &payload["customer"]["id"]);
+            }
+            return;
+        }
+        let query =
+            format!("mutation($i: CreateCustomerInput!) {{ createCustomer(input: $i) {{ {session} }} }}");
+        let input = json!({
+            "firstName": "Eva", "lastName": "Stone", "emailAddress": address, "password": PASSWORD,
+            "idempotencyKey": key,
+        });
+        let (answer, _) = self.command(&query, json!({ "i": input })).await;
+        let Answer::Data { data, .. } = answer else { return };
+        let payload = &data["createCustomer"];
+        let Some(id) = self.start(payload, &payload["customer"]["id"]) else { return };
+        world.history.created_by_key(&key, &id);
+        let end = Some(world.history.now());
+        let write = Write { value: address.to_lowercase(), client: self.number, start, end };
+        world.history.written(&format!("name of {id}"), write);
+    }
+
+    /// Creates a category or a tag.
+    async fn create_kind(&mut self, kind: &str) {
+        let world = self.world.clone();
+        let (known, most) = match kind {
+            "productCategory" => (world.catalogue.lock().categories.len(), CATEGORIES_MAX),
+            _ => (world.catalogue.lock().tags.len(), TAGS_MAX),
+        };
+        if known >= most {
+            return;
+        }
+        let name = world.next(kind);
+        let start = world.history.now();
+        let capital = capitalised(kind);
+        let query = format!(
+            "mutation($i: Create{capital}Input!) {{ create{capital}(input: $i) {{ {kind} {{ id }} }} }}"
+        );
+        let answer = self.ask(&query, json!({ "i": { "name": name } })).await;
+        let Answer::Data { data, .. } = answer else { return self.note(answer) };
+        let Some(id) = data[format!("create{capital}")][kind]["id"].as_str() else { return };
+        let end = Some(world.history.now());
+        let write = Write { value: name, client: self.number, start, end };
+        world.history.written(&format!("{kind} {id}"), write);
+        let mut catalogue = world.catalogue.lock();
+        match kind {
+            "productCategory" => catalogue.categories.push(id.to_owned()),
+            _ => catalogue.tags.push(id.to_owned()),
+        }
+    }
+
+    fn note(&mut self, answer: Answer) {
+        if let Answer::Refused { code, .. } = answer {
+            self.drop_refused_session(&code);
+        }
+    }
+
+    async fn rename_kind(&mut self, kind: &str) {
+        let world = self.world.clone();
+        let known = match kind {
+            "productCategory" => world.catalogue.lock().categories.clone(),
+            _ => world.catalogue.lock().tags.clone(),
+        };
+        if known.is_empty() {
+            return;
+        }
+        let (id, name) = (world.dice.pick(&known).clone(), world.next(kind));
+        let write = world.history.begin(&format!("{kind} {id}"), &name, self.number);
+        let capital = capitalised(kind);
+        let query = format!(
+            "mutation($i: Update{capital}Input!) {{ update{capital}(input: $i) {{ {kind} {{ id }} }} }}"
+        );
+        let answer = self.command(&query, json!({ "i": { format!("{kind}Id"): id, "name": name } })).await;
+        let _ = self.end(&write, answer);
+    }
+
+    async fn create_product(&mut self) {
+        let world = self.world.clone();
+        let (categories, tags) = {
+            let catalogue = world.catalogue.lock();
+            (catalogue.categories.clone(), catalogue.tags.clone())
+        };
+        if categories.is_empty() {
+            return;
+        }
+        let (sku, name) = (*world.dice.pick(&SKUS), world.next("product"));
+        let tags: Vec<String> = tags.into_iter().filter(|_| world.dice.percent(50)).collect();
+        let start = world.history.now();
+        let query = "mutation($i: CreateProductInput!) { createProduct(input: $i) { product { id } } }";
+        let input = json!({
+            "sku": sku, "name": name, "description": "A product.", "categoryId": world.dice.pick(&categories),
+            "price": { "amount": "4.99", "currencyCode": "EUR" }, "tagIds": tags,
+        });
+        let answer = self.ask(query, json!({ "i": input })).await;
+        let Answer::Data { data, .. } = answer else { return self.note(answer) };
+        let Some(id) = data["createProduct"]["product"]["id"].as_str() else { return };
+        let end = Some(world.history.now());
+        let write = |value: String| Write { value, client: self.number, start, end };
+        world.history.written(&format!("name of {id}"), write(sku.to_uppercase()));
+        world.history.written(&format!("product {id}"), write(name));
+        world.catalogue.lock().products.push(id.to_owned());
+    }
+
+    fn any_product(&self) -> Option<String> {
+        let catalogue = self.world.catalogue.lock();
+        (!catalogue.products.is_empty()).then(|| self.world.dice.pick(&catalogue.products).clone())
+    }
+
+    async fn update_product(&mut self) {
+        let Some(id) = self.any_product() else { return };
+        let world = self.world.clone();
+        let name = world.next("product");
+        let write = world.history.begin(&format!("product {id}"), &name, self.number);
+        let query = "mutation($i: UpdateProductInput!) { updateProduct(input: $i) { product { id } } }";
+        let answer = self.command(query, json!({ "i": { "productId": id, "name": name } })).await;
+        let _ = self.end(&write, answer);
+    }
+
+    async fn delete_product(&mut self) {
+        let Some(id) = self.any_product() else { return };
+        let history = &self.world.clone().history;
+        let released = history.begin(&format!("name of {id}"), NOTHING, self.number);
+        let write = history.begin(&format!("product {id}"), NOTHING, self.number);
+        let query = "mutation($i: DeleteProductInput!) { deleteProduct(input: $i) { deletedProductId } }";
+        let answer = self.command(query, json!({ "i": { "productId": id } })).await;
+        self.end_both(&write, &released, answer);
+    }
+
+    /// Ends the write of a register, and that of a name which goes with it. A name that is given up is no name that is taken.
+    fn end_both(&mut self, write: &Begun, name: &Begun, answer: (Answer, bool)) {
+        let is_done = self.end(write, answer).is_ok();
+        if !is_done && self.world.history.is_refused(write) {
+            self.world.history.refused(name);
+        }
+    }
+
+    async fn change_address(&mut self) {
+        let Some(me) = self.me() else { return };
+        let address = *self.world.dice.pick(&ADDRESSES);
+        let history = &self.world.clone().history;
+        let write = history.begin(&format!("name of {me}"), &address.to_lowercase(), self.number);
+        let query = "mutation($i: ChangeCustomerEmailAddressInput!) { changeCustomerEmailAddress(input: $i) { customer { id } } }";
+        let input = json!({ "i": { "emailAddress": address, "currentPassword": PASSWORD } });
+        let answer = self.command(query, input).await;
+        let _ = self.end(&write, answer);
+    }
+
+    async fn order(&mut self) {
+        let (Some(me), Some(product)) = (self.me(), self.any_product()) else { return };
+        let world = self.world.clone();
+        let key = world.next("order");
+        let start = world.history.now();
+        let query = "mutation($i: CreateSalesOrderInput!) {
+            createSalesOrder(input: $i) { salesOrder { id } customer { salesOrderCount } } }";
+        let input = json!({ "lines": [{ "productId": product, "quantity": 1 }], "idempotencyKey": key });
+        let (answer, _) = self.command(query, json!({ "i": input })).await;
+        let Answer::Data { data, .. } = answer else { return self.note(answer) };
+        let placed = &data["createSalesOrder"];
+        let Some(id) = placed["salesOrder"]["id"].as_str() else { return };
+        let end = world.history.now();
+        world.history.created_by_key(&key, id);
+        let register = format!("order of {me}: {id}");
+        world.history.set_first(&register, NOTHING);
+        let write = Write { value: "1".to_owned(), client: self.number, start, end: Some(end) };
+        world.history.written(&register, write);
+        world.catalogue.lock().orders.push((me, id.to_owned()));
+    }
+
+    async fn delete_order(&mut self) {
+        let Some(me) = self.me() else { return };
+        let world = self.world.clone();
+        let own: Vec<String> = world
+            .catalogue
+            .lock()
+            .orders
+            .iter()
+            .filter(|(of, _)| *of == me)
+            .map(|(_, id)| id.clone())
+            .collect();
+        if own.is_empty() {
+            return;
+        }
+        let id = world.dice.pick(&own).clone();
+        let register = format!("order of {me}: {id}");
+        let write = world.history.begin(&register, NOTHING, self.number);
+        let query = "mutation($i: DeleteSalesOrderInput!) { deleteSalesOrder(input: $i) { customer { salesOrderCount } } }";
+        let start = world.history.now();
+        let answer = self.command(query, json!({ "i": { "salesOrderId": id } })).await;
+        if self.end(&write, answer) == Err(Some("NOT_FOUND".to_owned())) {
+            self.saw("command", &register, NOTHING, Recent::All, start);
+        }
+    }
+
+    async fn read_orders(&mut self) {
+        let Some(me) = self.me() else { return };
+        let known: Vec<String> = self
+            .world
+            .catalogue
+            .lock()
+            .orders
+            .iter()
+            .filter(|(of, _)| *of == me)
+            .map(|(_, id)| id.clone())
+            .collect();
+        let start = self.world.history.now();
+        let query = "{ viewerCustomer { salesOrderCount salesOrders(first: 100) { nodes { id } } } }";
+        let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
+        let Some(nodes) = data["viewerCustomer"]["salesOrders"]["nodes"].as_array() else { return };
+        let recent = self.recent(reached);
+        for id in known {
+            let is_listed = nodes.iter().any(|node| node["id"] == id.as_str());
+            let value = if is_listed { "1" } else { NOTHING };
+            self.saw("orders of a customer", &format!("order of {me}: {id}"), value, recent, start);
+        }
+    }
+
+    async fn read_product(&mut self) {
+        let Some(id) = self.any_product() else { return };
+        let start = self.world.history.now();
+        let query = "query($id: ID!) { product(id: $id) { name category { id name } tags { id name } } }";
+        let Answer::Data { data, reached } = self.ask(query, json!({ "id": id })).await else { return };
+        let recent = self.recent(reached);
+        let product = &data["product"];
+        self.saw(
+            "product",
+            &format!("product {id}"),
+            product["name"].as_str().unwrap_or(NOTHING),
+            recent,
+            start,
+        );
+        let category = std::iter::once((&product["category"], "productCategory"));
+        let tags = product["tags"].as_array().into_iter().flatten().map(|tag| (tag, "productTag"));
+        for (kind, name) in category.chain(tags) {
+            if let (Some(id), Some(value)) = (kind["id"].as_str(), kind["name"].as_str()) {
+                self.saw("name in a product", &format!("{name} {id}"), value, Recent::Any, start);
+            }
+        }
+    }
+}
+
+/// Counts what an answer says of all orders of a customer.
+pub fn count_of_orders(customer: &str, count: u64, (start, end): (u64, u64)) -> Count {
+    Count { prefix: format!("order of {customer}: "), value: "1", count, start, end }
+}
+
+fn capitalised(kind: &str) -> String {
+    format!("{}{}", kind[..1].to_uppercase(), &kind[1..])
+}
