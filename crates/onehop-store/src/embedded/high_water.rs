@@ -18,6 +18,7 @@ use super::database;
 use super::engine::{Durability, Engine};
 use super::layout::{engine_path, sync_directory};
 use super::open_error::OpenError;
+use super::store_files::StoreFiles;
 use super::stored_container::StoredContainer;
 use crate::{Fault, FaultKind};
 use onehop_runtime::private_files;
@@ -171,6 +172,11 @@ pub(super) fn ensure_journal(engine: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The highest number of a journal of an engine, 0 where there is none.
+pub(super) fn last_journal(engine: &Path) -> io::Result<u64> {
+    Ok(journals(engine)?.into_keys().next_back().unwrap_or(0))
+}
+
 /// The journals of an engine by their numbers.
 fn journals(engine: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
     let entries = match fs::read_dir(engine) {
@@ -210,7 +216,7 @@ fn data_end(journal: &Path) -> io::Result<u64> {
 
 /// The mark of an open directory, as the writer gets on.
 pub(super) struct HighWaterTracker {
-    path: PathBuf,
+    files: StoreFiles,
     durability: Durability,
     /// A mark with what the directory was made with.
     made_with: HighWaterMark,
@@ -229,13 +235,13 @@ struct HighWaterState {
 impl HighWaterTracker {
     /// `found` holds what is in the engine of a directory that has just been opened, and `written` what is in the file.
     pub(super) fn new(
-        path: &Path,
+        files: StoreFiles,
         durability: Durability,
         found: HighWaterMark,
         written: Option<HighWaterMark>,
     ) -> Self {
         let state = HighWaterState { acknowledged: found.numbers, written, is_finished: false };
-        Self { path: path.to_owned(), durability, made_with: found, state: Mutex::new(state) }
+        Self { files, durability, made_with: found, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, HighWaterState> {
@@ -265,11 +271,10 @@ impl HighWaterTracker {
             engine.persist()?;
         }
         let mut state = self.state();
-        let journal =
-            journals(&engine_path(&self.path)).map_err(failed)?.into_keys().next_back().unwrap_or(0);
+        let journal = self.files.last_journal().map_err(failed)?;
         let mark = HighWaterMark { numbers, journal, closed: None, ..self.made_with() };
         if state.written.as_ref() != Some(&mark) {
-            mark.write(&self.path).map_err(failed)?;
+            self.files.write_mark(&mark).map_err(failed)?;
             state.written = Some(mark);
         }
         Ok(())
@@ -295,7 +300,7 @@ impl HighWaterTracker {
             return;
         }
         let mark = HighWaterMark { numbers: state.acknowledged, ..self.made_with() };
-        if let Err(error) = mark.closed(&self.path).and_then(|mark| mark.write(&self.path)) {
+        if let Err(error) = self.files.closed_mark(mark).and_then(|mark| self.files.write_mark(&mark)) {
             tracing::debug!(%error, "the high-water mark stays that of an open directory");
         }
     }

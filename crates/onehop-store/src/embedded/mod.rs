@@ -14,6 +14,7 @@ mod directory;
 mod disk_space;
 mod engine;
 mod feed;
+mod fjall_engine;
 mod header;
 mod high_water;
 mod integrity_check;
@@ -29,7 +30,10 @@ mod read_caches;
 mod reader;
 mod recover;
 mod reopenings;
+#[cfg(feature = "simulation")]
+pub mod simulated;
 mod store;
+mod store_files;
 mod stored_container;
 mod tombstone_hints;
 mod write_requests;

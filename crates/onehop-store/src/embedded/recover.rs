@@ -71,7 +71,7 @@ pub fn recover(
     let found = stored_counts(&engine, config)?;
     losses.extend(losses_within(&engine, mark.as_ref(), found, config)?);
     if losses.is_empty() {
-        close(&directory, high_water_of(&engine, config, found, mark)?, &engine);
+        close(&directory, high_water_of(&engine, directory.files(), config, found, mark)?, &engine);
         return Ok(Recovery::default());
     }
     // What is left is not what the note of a backup says.
@@ -103,7 +103,7 @@ pub fn recover(
         last_write: found.last_write.max(expected.last_write).max(last_write),
     };
     engine.commit(commit_entries(numbers).into()).map_err(io(config))?;
-    close(&directory, high_water_of(&engine, config, numbers, mark)?, &engine);
+    close(&directory, high_water_of(&engine, directory.files(), config, numbers, mark)?, &engine);
     Ok(recovery)
 }
 

@@ -16,6 +16,9 @@ use tempfile::TempDir;
 use crate::contract::harness::{Adapter, Capabilities, SPECS, START_MS, Subject};
 use onehop_testing::emulator::Emulator;
 
+#[cfg(feature = "simulation")]
+pub use crate::contract::simulated::{simulated, simulated_relaxed};
+
 /// The embedded store as it comes.
 pub async fn embedded() -> Subject {
     subject_of(Durability::Sync, 4).await
@@ -37,6 +40,19 @@ async fn subject_of(durability: Durability, physical_partitions: u16) -> Subject
     Subject::new(Box::new(adapter)).await
 }
 
+/// What the embedded store can do, over any engine.
+pub const OF_THE_EMBEDDED_STORE: Capabilities = Capabilities {
+    reopen: true,
+    move_time: true,
+    purge: true,
+    signal: true,
+    verbatim: true,
+    any_id: true,
+    tells_drained: true,
+    orders_batches: true,
+    charges_all: true,
+};
+
 struct Embedded {
     config: EmbeddedConfig,
     clock: Arc<ManualClock>,
@@ -47,17 +63,7 @@ struct Embedded {
 #[async_trait]
 impl Adapter for Embedded {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            reopen: true,
-            move_time: true,
-            purge: true,
-            signal: true,
-            verbatim: true,
-            any_id: true,
-            tells_drained: true,
-            orders_batches: true,
-            charges_all: true,
-        }
+        OF_THE_EMBEDDED_STORE
     }
 
     async fn open(&self) -> Arc<dyn Store> {
