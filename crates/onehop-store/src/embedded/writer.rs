@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 use super::disk_space::DiskSpace;
 use super::engine::Engine;

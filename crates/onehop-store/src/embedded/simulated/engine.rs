@@ -88,9 +88,8 @@ impl SimulatedEngine {
             _ => Ok(()),
         });
         written.map_err(|error| self.write_fault(error))?;
-        let mut changed = KeyMaps::clone(maps);
-        changed.apply(changes);
-        *maps = Arc::new(changed);
+        // Copied only where a view has them.
+        Arc::make_mut(maps).apply(changes);
         Ok(())
     }
 
