@@ -106,7 +106,7 @@ impl EmbeddedStore {
 }
 
 /// The numbers of the last commit and write of a view.
-fn counts_in(view: &View) -> Result<CommitNumbers, Fault> {
+pub(super) fn counts_in(view: &View) -> Result<CommitNumbers, Fault> {
     let number = |name: &[u8]| -> Result<u64, Fault> {
         let bytes = view.get(KeySpace::Meta, name)?;
         Ok(bytes.and_then(|bytes| bytes.as_ref().try_into().map(u64::from_be_bytes).ok()).unwrap_or(0))

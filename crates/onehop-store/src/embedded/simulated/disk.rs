@@ -39,7 +39,7 @@ pub(super) struct DiskState {
     pub(super) damage: BTreeMap<(usize, Bytes, u64), u64>,
     /// The process that uses the disk. What an earlier one still holds can do nothing more.
     pub(super) process: u64,
-    is_locked: bool,
+    pub(super) is_locked: bool,
     free_bytes: u64,
     pub(super) is_read_only: bool,
     occurred: BTreeMap<&'static str, u64>,

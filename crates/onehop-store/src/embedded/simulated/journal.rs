@@ -68,6 +68,11 @@ impl JournalRecord {
         self.bytes.len() as u64
     }
 
+    /// The same record on a disk that it was copied to.
+    pub(super) fn durable(&self) -> Self {
+        Self { pages: Pages::Durable, ..self.clone() }
+    }
+
     /// Keeps the first bytes alone. Returns whether that is the whole record.
     pub(super) fn tear(&mut self, kept: u64) -> bool {
         let is_whole = kept >= self.len();

@@ -1,6 +1,7 @@
 //! Simulated disk and storage engine for deterministic simulations: the embedded store runs over them on one thread, with its writer as a
 //! task. The disk outlives the process, loses and tears what no fsync has brought to it, and fails by a plan.
 
+mod copies;
 mod disk;
 mod disk_access;
 mod engine;

@@ -6,7 +6,7 @@ use crate::embedded::engine::Durability;
 
 /// Answers choices from a list, and with 0 behind its end.
 fn choices(list: &[u64]) -> impl FnMut(u64) -> u64 {
-    let mut rest = list.to_vec().into_iter();
+    let mut rest = list.iter().copied();
     move |below| rest.next().unwrap_or(0).min(below.saturating_sub(1))
 }
 

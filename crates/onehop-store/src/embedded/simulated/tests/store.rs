@@ -8,7 +8,7 @@ use futures::task::{LocalSpawnExt, SpawnExt};
 use serde_json::json;
 
 use super::super::engine::yield_once;
-use super::super::{DiskFault, DiskPoint, SimulatedDisk, SimulatedParts};
+use super::super::{DiskFault, DiskPoint, NoFaults, SimulatedDisk, SimulatedParts};
 use super::{Plan, disk};
 use crate::embedded::{Durability, EmbeddedConfig, EmbeddedStore, OpenError};
 use crate::{
@@ -203,6 +203,25 @@ fn a_damaged_item_is_a_fault_and_never_an_answer() {
         };
         assert_eq!(fault.kind, FaultKind::Corrupt);
     }
+}
+
+#[test]
+fn a_copy_holds_the_moment_at_which_it_began() {
+    let (disk, _, mut process) = with_two_items();
+    let (backup, store) = (SimulatedDisk::new(Arc::new(NoFaults)), process.store());
+    let (ledger, target) = (Ledger::new(), backup.clone());
+    let (copied, written) = process
+        .pool
+        .run_until(futures::future::join(store.copy_to(&target), store.batch(batch(&["c"]), &ledger)));
+    copied.expect("copied");
+    written.expect("created");
+    assert_eq!(Process::start(&backup).expect("the copy opens").ids(), ["a", "b"]);
+    assert!(disk.copy(Arc::new(NoFaults)).is_none(), "it is in use");
+    drop(store);
+    process.stop();
+    let copy = disk.copy(Arc::new(NoFaults)).expect("it is not in use");
+    assert_eq!(copy.crash(|_| 0).lost, 0);
+    assert_eq!(Process::start(&copy).expect("the copy opens").ids(), ["a", "b", "c"]);
 }
 
 /// Whether the change feed has a write when its signal comes.
