@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fjall::{Guard, Iter, Keyspace, PersistMode, Readable, Slice, Snapshot};
@@ -10,6 +11,7 @@ use parking_lot::RwLock;
 
 use super::database::{EngineDatabase, EngineSizes};
 use super::engine::{Blocks, Durability, RETRY_AFTER, closed, no_writes};
+use super::journal_rewrite::rewrite_last_journal;
 use super::key_space::{KeyChange, KeySpace};
 use super::open_error::OpenError;
 use super::tombstone_hints::META_LISTS;
@@ -32,6 +34,8 @@ pub(super) struct FjallEngine {
     durability: Durability,
     /// `None` after a reopening that failed.
     published: RwLock<Option<Arc<EngineVersion>>>,
+    /// Whether a write or an fsync of the journal has failed, so that its last pages may not be on the disk though reads find them.
+    is_journal_suspect: AtomicBool,
 }
 
 /// What readers share: the last commit, and the opening that it was done in.
@@ -51,7 +55,8 @@ impl FjallEngine {
         let opened = EngineDatabase::open(path, sizes).map_err(fail)?;
         let kept = opened.space(KeySpace::Meta).get(META_LISTS).map_err(fail)?;
         let published = RwLock::new(Some(Arc::new(EngineVersion::of(Arc::new(opened)))));
-        Ok((Self { path: path.to_owned(), sizes, durability, published }, kept))
+        let is_journal_suspect = AtomicBool::new(false);
+        Ok((Self { path: path.to_owned(), sizes, durability, published, is_journal_suspect }, kept))
     }
 
     /// A view of the last commit that later commits do not change.
@@ -81,7 +86,21 @@ impl FjallEngine {
     /// # Errors
     /// The engine can no longer write: a fault of kind [`FaultKind::Full`].
     pub(super) fn prepare(&self) -> Result<(), Fault> {
+        if self.is_journal_suspect.load(Ordering::SeqCst) {
+            return Err(cannot_write(&fjall::Error::Poisoned));
+        }
         self.opened()?.wait_for_flushes().map_err(|error| cannot_write(&error))
+    }
+
+    /// The fault of a write or an fsync that failed.
+    fn write_fault(&self, error: fjall::Error) -> Fault {
+        match error {
+            fjall::Error::Poisoned => cannot_write(&error),
+            error => {
+                self.is_journal_suspect.store(true, Ordering::SeqCst);
+                engine_fault(error)
+            }
+        }
     }
 
     /// Writes all changes or none, as durable as configured, and publishes a view with them.
@@ -94,10 +113,7 @@ impl FjallEngine {
                 None => batch.remove(opened.space(space), key),
             }
         }
-        batch.commit().map_err(|error| match error {
-            fjall::Error::Poisoned => cannot_write(&error),
-            error => engine_fault(error),
-        })?;
+        batch.commit().map_err(|error| self.write_fault(error))?;
         let published = Arc::new(EngineVersion::of(opened));
         *self.published.write() = Some(published);
         Ok(())
@@ -117,13 +133,15 @@ impl FjallEngine {
     }
 
     pub(super) fn can_write(&self) -> bool {
-        self.opened().is_ok_and(|opened| opened.check().is_ok())
+        !self.is_journal_suspect.load(Ordering::SeqCst)
+            && self.opened().is_ok_and(|opened| opened.check().is_ok())
     }
 
-    /// Closes the engine and opens it again. `before_views` runs when no reader has a view, and before the next one is given out.
+    /// Closes the engine and opens it again, with another journal file where the last one may not be on the disk. `before_views` runs when no reader has a view, and before the next one is given out.
     ///
     /// # Errors
-    /// The engine cannot be opened, and reads fail from now on; or reads did not end, and everything is as it was.
+    /// The engine cannot be opened, and reads fail from now on; or reads did not end, or there is no room for the other journal file: then
+    /// reads go on, and the engine still cannot write.
     pub(super) fn reopen(&self, before_views: impl FnOnce()) -> Result<(), Fault> {
         let mut published = self.published.write();
         if let Some(last) = published.take() {
@@ -134,15 +152,24 @@ impl FjallEngine {
                 return Err(no_writes("reads that were under way did not end"));
             }
         }
+        let rewritten = match self.is_journal_suspect.load(Ordering::SeqCst) {
+            true => rewrite_last_journal(&self.path),
+            false => Ok(()),
+        };
         let opened = EngineDatabase::open(&self.path, self.sizes);
         let opened = opened.map_err(|error| no_writes(format!("it cannot be opened again: {error}")))?;
         before_views();
         *published = Some(Arc::new(EngineVersion::of(Arc::new(opened))));
+        rewritten.map_err(|error| no_writes(format!("its journal cannot be copied: {error}")))?;
+        self.is_journal_suspect.store(false, Ordering::SeqCst);
         Ok(())
     }
 
     pub(super) fn persist(&self) -> Result<(), Fault> {
-        self.opened()?.persist().map_err(engine_fault)
+        self.opened()?.persist().map_err(|error| match error {
+            fjall::Error::Poisoned => engine_fault(error),
+            error => self.write_fault(error),
+        })
     }
 
     pub(super) fn blocks(&self) -> Blocks {
@@ -245,7 +272,44 @@ fn is_damage(error: &fjall::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
+
+    #[test]
+    fn a_journal_whose_fsync_failed_is_copied_before_writes_go_on() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let sizes = EngineSizes { cache_bytes: 1 << 20, memtable_bytes: 1 << 20 };
+        let (engine, _) =
+            FjallEngine::open(directory.path(), sizes, Durability::Sync).expect("the engine opens");
+        let put = |key: &[u8]| vec![(KeySpace::Ids, key.to_vec(), Some(b"value".to_vec()))];
+        let has = |key: &[u8]| engine.get(KeySpace::Ids, key).expect("a read").is_some();
+        engine.apply(put(b"before")).expect("a commit");
+        let journal = directory.path().join("0.jnl");
+        let file = || journal.metadata().expect("a journal").ino();
+        let first = file();
+        engine.reopen(|| {}).expect("the engine opens again");
+        assert_eq!(file(), first, "nothing has failed");
+
+        let failed = engine.write_fault(fjall::Error::Io(std::io::Error::from_raw_os_error(5)));
+        assert_eq!(failed.kind, FaultKind::Unavailable);
+        assert!(!engine.can_write() && engine.prepare().is_err());
+        // No room for the copy: something is in its way.
+        let in_the_way = journal.with_extension("unfinished");
+        fs::create_dir(&in_the_way).expect("a directory");
+        assert_eq!(engine.reopen(|| {}).expect_err("it cannot be copied").kind, FaultKind::Full);
+        assert!(has(b"before"), "reads go on");
+        assert!(!engine.can_write());
+
+        fs::remove_dir(&in_the_way).expect("removed");
+        engine.reopen(|| {}).expect("the engine opens again");
+        assert_ne!(file(), first);
+        assert!(engine.can_write() && has(b"before"));
+        engine.apply(put(b"after")).expect("a commit");
+        engine.reopen(|| {}).expect("the engine opens again");
+        assert!(has(b"before") && has(b"after"));
+    }
 
     #[test]
     fn a_commit_asks_for_an_fsync_unless_it_is_relaxed() {

@@ -178,7 +178,7 @@ pub(super) fn last_journal(engine: &Path) -> io::Result<u64> {
 }
 
 /// The journals of an engine by their numbers.
-fn journals(engine: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
+pub(super) fn journals(engine: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
     let entries = match fs::read_dir(engine) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),

@@ -20,6 +20,7 @@ mod high_water;
 mod integrity_check;
 mod item_changes;
 mod item_entries;
+mod journal_rewrite;
 mod key_space;
 mod keys;
 mod layout;

@@ -143,6 +143,30 @@ impl SimulatedDisk {
         }
     }
 
+    /// Replaces the journal with a copy of what reads find in it, on the disk.
+    pub(super) fn rewrite_journal(&self, process: u64) -> Result<(), DiskError> {
+        let fault = self.faults().next(DiskPoint::JournalCopy);
+        let mut state = self.state();
+        if state.process != process {
+            return Err(DiskError::Ended);
+        }
+        match fault {
+            DiskFault::Full => {
+                state.note("full disk at copying the journal");
+                return Err(DiskError::Full);
+            }
+            DiskFault::Io(_) | DiskFault::IoThatDropsPages(_) => {
+                state.note("EIO at copying the journal");
+                return Err(DiskError::os(EIO));
+            }
+            _ if state.is_read_only => return Err(DiskError::os(EROFS)),
+            DiskFault::None | DiskFault::ReadOnly | DiskFault::BitFlip(_) => {}
+        }
+        state.note("journal copied");
+        state.journal.iter_mut().for_each(|record| record.pages = Pages::Durable);
+        Ok(())
+    }
+
     /// Writes a full journal out to tables, with an fsync of its own. Nothing is lost where that fails.
     pub(super) fn write_out(&self, process: u64, maps: &KeyMaps) -> Result<(), DiskError> {
         if self.state().journal.len() < JOURNAL_RECORDS_MAX {

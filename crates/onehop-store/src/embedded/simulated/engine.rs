@@ -34,6 +34,8 @@ pub(in crate::embedded) struct SimulatedEngine {
     /// Whether a write has failed since the engine was opened.
     is_poisoned: Arc<AtomicBool>,
     loads: Arc<AtomicU64>,
+    /// Whether a write or an fsync of the journal has failed.
+    is_journal_suspect: AtomicBool,
 }
 
 impl SimulatedEngine {
@@ -51,6 +53,7 @@ impl SimulatedEngine {
             published: RwLock::new(Some(Arc::new(maps))),
             is_poisoned: Arc::default(),
             loads: Arc::default(),
+            is_journal_suspect: AtomicBool::new(false),
         })
     }
 
@@ -98,7 +101,10 @@ impl SimulatedEngine {
         self.is_poisoned.store(true, Ordering::SeqCst);
         match error {
             DiskError::Full => cannot_write(&engine_error(error)),
-            error => engine_fault(engine_error(error)),
+            error => {
+                self.is_journal_suspect.store(true, Ordering::SeqCst);
+                engine_fault(engine_error(error))
+            }
         }
     }
 
@@ -119,13 +125,17 @@ impl SimulatedEngine {
         self.published.read().is_some() && !self.is_poisoned.load(Ordering::SeqCst)
     }
 
-    /// Opens the engine again, and runs `before_views` before it gives out another view.
+    /// Opens the engine again, with a copy of a journal that may not be on the disk. Runs `before_views` before it gives out another view.
     ///
     /// # Errors
-    /// The engine cannot be opened, and reads fail from now on.
+    /// The engine cannot be opened, and reads fail from now on; or the journal cannot be copied, and reads go on.
     pub(in crate::embedded) fn reopen(&self, before_views: impl FnOnce()) -> Result<(), Fault> {
         let mut published = self.published.write();
         *published = None;
+        let rewritten = match self.is_journal_suspect.load(Ordering::SeqCst) {
+            true => self.disk.rewrite_journal(self.process),
+            false => Ok(()),
+        };
         let opened = match self.disk.open() {
             Ok((process, maps)) if process == self.process => Ok(maps),
             Ok(_) => Err(DiskError::Ended),
@@ -136,13 +146,16 @@ impl SimulatedEngine {
         self.disk.note("engine opened again");
         before_views();
         *published = Some(Arc::new(maps));
+        let rewritten = rewritten.map_err(engine_error);
+        rewritten.map_err(|error| no_writes(format!("its journal cannot be copied: {error}")))?;
+        self.is_journal_suspect.store(false, Ordering::SeqCst);
         self.is_poisoned.store(false, Ordering::SeqCst);
         Ok(())
     }
 
     pub(in crate::embedded) fn persist(&self) -> Result<(), Fault> {
         self.view()?;
-        self.disk.sync(self.process).map_err(|error| engine_fault(engine_error(error)))
+        self.disk.sync(self.process).map_err(|error| self.write_fault(error))
     }
 
     pub(in crate::embedded) fn blocks(&self) -> Blocks {

@@ -11,6 +11,8 @@ pub enum DiskPoint {
     Write,
     /// The journal is brought to the disk.
     Fsync,
+    /// The journal is copied after a write or an fsync of it has failed.
+    JournalCopy,
     /// The journal is written out to tables.
     WriteOut,
     /// The high-water mark is replaced.

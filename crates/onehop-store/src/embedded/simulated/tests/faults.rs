@@ -60,15 +60,31 @@ fn a_commit_without_its_fsync_is_lost_by_a_crash_alone() {
 #[test]
 fn dropped_pages_are_read_until_a_crash_loses_them() {
     let (disk, plan) = disk();
+    let engine = open(&disk, Durability::Relaxed);
+    engine.commit(pair(0)).expect("a commit");
+    plan.add(DiskPoint::Fsync, DiskFault::IoThatDropsPages(0));
+    assert_eq!(kind_of(engine.persist()), FaultKind::Unavailable);
+    engine.persist().expect("an fsync, which writes nothing");
+    assert_eq!(numbers(&engine), [0]);
+    assert_eq!(disk.crash(|_| 0).lost, 1);
+    assert_eq!(numbers(&open(&disk, Durability::Sync)), [0; 0]);
+}
+
+#[test]
+fn a_commit_behind_dropped_pages_outlives_a_crash() {
+    let (disk, plan) = disk();
     let engine = open(&disk, Durability::Sync);
     engine.commit(pair(0)).expect("a commit");
     plan.add(DiskPoint::Fsync, DiskFault::IoThatDropsPages(0));
     assert_eq!(kind_of(engine.commit(pair(1))), FaultKind::Unavailable);
+    plan.add(DiskPoint::JournalCopy, DiskFault::Full);
+    assert_eq!(kind_of(engine.reopen()), FaultKind::Full);
+    assert!(!engine.can_write());
+    assert_eq!(numbers(&engine), [0, 1], "reads go on");
     engine.reopen().expect("the engine opens again");
-    assert_eq!(numbers(&engine), [0, 1]);
-    engine.persist().expect("an fsync, which writes none of them");
-    assert_eq!(disk.crash(|_| 0).lost, 1);
-    assert_eq!(numbers(&open(&disk, Durability::Sync)), [0]);
+    engine.commit(pair(2)).expect("a commit");
+    disk.crash(|_| 0);
+    assert_eq!(numbers(&open(&disk, Durability::Sync)), [0, 1, 2]);
 }
 
 #[test]
