@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::backup_manifest::{BACKUP_FILE, BackupManifest};
-use super::high_water::{HighWaterMark, HighWaterTracker, MARK_FILE};
+use super::high_water::HighWaterTracker;
+use super::high_water_mark::{HighWaterMark, MARK_FILE};
 use super::layout::{ENGINE_DIRECTORY, engine_path, new_file, sync_directory};
 use super::open_error::OpenError;
 #[cfg(feature = "simulation")]

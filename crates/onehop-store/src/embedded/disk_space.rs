@@ -1,9 +1,8 @@
 //! Disk space guard: refuses writes that would use up a reserve, so that the engine can flush what was committed.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::engine::RETRY_AFTER;
+use super::engine_faults::RETRY_AFTER;
 use super::store_files::StoreFiles;
 use crate::{Fault, FaultKind};
 
@@ -71,10 +70,4 @@ impl DiskSpace {
         );
         Err(Fault::new(FaultKind::Full, message).with_retry_after(RETRY_AFTER))
     }
-}
-
-/// Bytes free for this process on the file system that holds a path; `None` where the system does not say.
-pub(super) fn free_bytes(path: &Path) -> Option<u64> {
-    let found = rustix::fs::statvfs(path).ok()?;
-    Some(found.f_bavail.saturating_mul(found.f_frsize))
 }

@@ -1,49 +1,21 @@
-//! Storage engine seam: five ordered key spaces, a snapshot to read from, and an atomic commit over all of them. A build without the
-//! feature `simulation` has one engine, fjall's, and each choice between engines is the constant one.
+//! Storage engine seam: five ordered key spaces, a snapshot to read from, and an atomic commit over all of
+//! them. A build without the feature `simulation` has one engine, fjall's, and each choice between engines is
+//! the constant one.
 
 use std::path::Path;
-use std::time::Duration;
 
 use fjall::{Guard, Iter, Slice};
 use onehop_runtime::planted;
 
 use super::database::EngineSizes;
+use super::durability::{Blocks, Durability};
 use super::fjall_engine::{self, FjallEngine, FjallView};
 use super::key_space::{KeyChange, KeySpace};
 use super::open_error::OpenError;
 #[cfg(feature = "simulation")]
 use super::simulated::{SimulatedDisk, SimulatedEngine, SimulatedEntry, SimulatedRange, SimulatedView};
 use super::tombstone_hints::{META_LISTS, TombstoneHints};
-use crate::{Fault, FaultKind};
-
-/// When to try again what an engine refuses that cannot write.
-pub(super) const RETRY_AFTER: Duration = Duration::from_secs(5);
-
-/// How far an acknowledged write has got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// On the disk: it survives the loss of power. Concurrent commits share one fsync.
-    #[default]
-    Sync,
-    /// With the operating system: it survives the end of the process, but not the loss of power.
-    Relaxed,
-}
-
-impl Durability {
-    /// Whether a commit ends with an fsync of the journal.
-    pub(super) fn asks_for_fsync(self) -> bool {
-        self == Self::Sync && !planted!("missing-fsync")
-    }
-}
-
-/// Blocks of the engine's files that reads have needed since the engine was opened: data, index and filter blocks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Blocks {
-    /// Read from a file, out of the operating system's cache or from the disk.
-    pub read: u64,
-    /// Found in the block cache.
-    pub cached: u64,
-}
+use crate::Fault;
 
 /// The storage engine.
 pub(super) struct Engine {
@@ -107,8 +79,8 @@ impl Engine {
         on_engine!(&self.kind, engine => engine.get(space, key))
     }
 
-    /// Writes all changes or none, as durable as configured. No key may appear twice. Only one thread may commit: the
-    /// view that is published afterwards must not see a part of another commit.
+    /// Writes all changes or none, as durable as configured. No key may appear twice. Only one thread may
+    /// commit: the view that is published afterwards must not see a part of another commit.
     ///
     /// # Errors
     /// [`FaultKind::Full`]: nothing was written. Otherwise the journal may hold the commit or not: the next
@@ -132,17 +104,18 @@ impl Engine {
         on_engine!(&self.kind, engine => engine.memory_bytes())
     }
 
-    /// Whether the engine can write. One that has failed to, on a full disk for example, writes nothing more until it is
-    /// opened again.
+    /// Whether the engine can write. One that has failed to, on a full disk for example, writes nothing more
+    /// until it is opened again.
     pub(super) fn can_write(&self) -> bool {
         on_engine!(&self.kind, engine => engine.can_write())
     }
 
-    /// Closes the engine and opens it again. Whatever was acknowledged is in the journal or in a table. Reads wait
-    /// meanwhile; a commit must not be under way.
+    /// Closes the engine and opens it again. Whatever was acknowledged is in the journal or in a table. Reads
+    /// wait meanwhile; a commit must not be under way.
     ///
     /// # Errors
-    /// The engine cannot be opened, and reads fail from now on; or reads did not end, and everything is as it was.
+    /// The engine cannot be opened, and reads fail from now on; or reads did not end, and everything is as it
+    /// was.
     pub(super) fn reopen(&self) -> Result<(), Fault> {
         // The journal may hold a commit that had failed: a list may end elsewhere than any view showed.
         on_engine!(&self.kind, engine => engine.reopen(|| self.ends.forget()))
@@ -178,7 +151,8 @@ impl Engine {
         }
     }
 
-    /// Interruption point in the midst of a commit: the end of the process here leaves any part of the commit in the journal.
+    /// Interruption point in the midst of a commit: the end of the process here leaves any part of the commit
+    /// in the journal.
     pub(super) async fn interrupted_commit(&self, changes: &[KeyChange]) {
         if let EngineKind::Simulated(engine) = &self.kind {
             let (batch, rest) = atomic_batch(changes.to_vec());
@@ -201,8 +175,8 @@ pub(super) enum View {
 }
 
 impl View {
-    /// Whether the engine can write. One that cannot waits for its views before it is opened again, so a reader that keeps one for
-    /// long gives it up.
+    /// Whether the engine can write. One that cannot waits for its views before it is opened again, so a
+    /// reader that keeps one for long gives it up.
     pub(super) fn can_write(&self) -> bool {
         match self {
             Self::Fjall(view) => view.can_write(),
@@ -289,16 +263,6 @@ impl KeyValue {
             Self::Simulated(entry) => entry.pair().map(|(key, _)| key),
         }
     }
-}
-
-/// A reopening has failed; the next write tries again.
-pub(super) fn closed() -> Fault {
-    Fault::new(FaultKind::Unavailable, "the storage engine is closed").with_retry_after(RETRY_AFTER)
-}
-
-pub(super) fn no_writes(why: impl std::fmt::Display) -> Fault {
-    Fault::new(FaultKind::Full, format!("the storage engine takes no writes: {why}"))
-        .with_retry_after(RETRY_AFTER)
 }
 
 #[cfg(test)]

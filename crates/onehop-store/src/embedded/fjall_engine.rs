@@ -1,5 +1,5 @@
-//! Storage engine on disk: fjall behind the engine seam. A commit publishes the snapshot that readers share, and an engine that
-//! can no longer write is closed and opened again.
+//! Storage engine on disk: fjall behind the engine seam. A commit publishes the snapshot that readers share,
+//! and an engine that can no longer write is closed and opened again.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,12 +10,13 @@ use fjall::{Guard, Iter, Keyspace, PersistMode, Readable, Slice, Snapshot};
 use parking_lot::RwLock;
 
 use super::database::{EngineDatabase, EngineSizes};
-use super::engine::{Blocks, Durability, RETRY_AFTER, closed, no_writes};
+use super::durability::{Blocks, Durability};
+use super::engine_faults::{cannot_write, closed, engine_fault, no_writes};
 use super::journal_rewrite::rewrite_last_journal;
 use super::key_space::{KeyChange, KeySpace};
 use super::open_error::OpenError;
 use super::tombstone_hints::META_LISTS;
-use crate::{Fault, FaultKind};
+use crate::Fault;
 
 /// How long a reopening waits for reads that are under way.
 const READS_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -34,7 +35,8 @@ pub(super) struct FjallEngine {
     durability: Durability,
     /// `None` after a reopening that failed.
     published: RwLock<Option<Arc<EngineVersion>>>,
-    /// Whether a write or an fsync of the journal has failed, so that its last pages may not be on the disk though reads find them.
+    /// Whether a write or an fsync of the journal has failed, so that its last pages may not be on the disk
+    /// though reads find them.
     is_journal_suspect: AtomicBool,
 }
 
@@ -61,9 +63,10 @@ impl FjallEngine {
 
     /// A view of the last commit that later commits do not change.
     ///
-    /// It is the snapshot that was taken when that commit was done. One taken at any time would not do: when a flush or a
-    /// compaction ends, the engine (fjall 3.1) moves its visible sequence number past a batch that is still being
-    /// applied, and a snapshot from that moment sees a part of the batch now and the rest later.
+    /// It is the snapshot that was taken when that commit was done. One taken at any time would not do: when
+    /// a flush or a compaction ends, the engine (fjall 3.1) moves its visible sequence number past a batch
+    /// that is still being applied, and a snapshot from that moment sees a part of the batch now and the rest
+    /// later.
     ///
     /// # Errors
     /// The engine could not be opened again.
@@ -137,11 +140,12 @@ impl FjallEngine {
             && self.opened().is_ok_and(|opened| opened.check().is_ok())
     }
 
-    /// Closes the engine and opens it again, with another journal file where the last one may not be on the disk. `before_views` runs when no reader has a view, and before the next one is given out.
+    /// Closes the engine and opens it again, with another journal file where the last one may not be on the
+    /// disk. `before_views` runs when no reader has a view, and before the next one is given out.
     ///
     /// # Errors
-    /// The engine cannot be opened, and reads fail from now on; or reads did not end, or there is no room for the other journal file: then
-    /// reads go on, and the engine still cannot write.
+    /// The engine cannot be opened, and reads fail from now on; or reads did not end, or there is no room for
+    /// the other journal file: then reads go on, and the engine still cannot write.
     pub(super) fn reopen(&self, before_views: impl FnOnce()) -> Result<(), Fault> {
         let mut published = self.published.write();
         if let Some(last) = published.take() {
@@ -241,41 +245,13 @@ pub(super) fn key(entry: Guard) -> Result<Slice, Fault> {
     entry.key().map_err(engine_fault)
 }
 
-/// The engine refused a commit before anything of it was written.
-pub(super) fn cannot_write(error: &fjall::Error) -> Fault {
-    no_writes(format!("it cannot write any more: {error}"))
-}
-
-pub(super) fn engine_fault(error: fjall::Error) -> Fault {
-    let message = format!("the storage engine failed: {error}");
-    match error {
-        error if is_damage(&error) => Fault::new(FaultKind::Corrupt, message),
-        // The disk or the process lacks something; no request is at fault.
-        fjall::Error::Storage(_) | fjall::Error::Io(_) | fjall::Error::Poisoned => {
-            Fault::new(FaultKind::Unavailable, message).with_retry_after(RETRY_AFTER)
-        }
-        _ => Fault::new(FaultKind::Internal, message),
-    }
-}
-
-/// Whether what was read is not what was once written.
-fn is_damage(error: &fjall::Error) -> bool {
-    match error {
-        fjall::Error::Storage(error) => !matches!(error, fjall::LsmError::Io(_)),
-        fjall::Error::Decompress(_)
-        | fjall::Error::InvalidTag(_)
-        | fjall::Error::InvalidTrailer
-        | fjall::Error::Unrecoverable => true,
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::MetadataExt;
 
     use super::*;
+    use crate::FaultKind;
 
     #[test]
     fn a_journal_whose_fsync_failed_is_copied_before_writes_go_on() {

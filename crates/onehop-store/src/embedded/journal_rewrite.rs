@@ -1,6 +1,6 @@
-//! Rewrite of the engine's journal after a failed fsync. The operating system may take pages for written that never reached the disk: reads
-//! still find them, and no later fsync writes them again. Commits behind such a gap would be lost with the power. A copy of the journal
-//! has pages of its own.
+//! Rewrite of the engine's journal after a failed fsync. The operating system may take pages for written that
+//! never reached the disk: reads still find them, and no later fsync writes them again. Commits behind such a
+//! gap would be lost with the power. A copy of the journal has pages of its own.
 //!
 //! Source: Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC 2020.
 
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use onehop_runtime::private_files;
 
-use super::high_water::journals;
+use super::journal_files::journals;
 use super::layout::sync_directory;
 
 /// The extension of a copy that is not finished. The engine passes over it.
@@ -18,7 +18,8 @@ const UNFINISHED_EXTENSION: &str = "unfinished";
 /// Bytes that are copied at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Replaces the last journal of an engine that is closed with a copy that is on the disk. Earlier ones are not written any more.
+/// Replaces the last journal of an engine that is closed with a copy that is on the disk. Earlier ones are
+/// not written any more.
 ///
 /// # Errors
 /// The copy cannot be written. The journal is as it was.
@@ -35,8 +36,8 @@ pub(super) fn rewrite_last_journal(engine: &Path) -> io::Result<()> {
     sync_directory(engine)
 }
 
-/// Copies a journal through memory: a copy by the file system might share the pages that are not on the disk. The zeros that the engine sets
-/// aside take no room.
+/// Copies a journal through memory: a copy by the file system might share the pages that are not on the disk.
+/// The zeros that the engine sets aside take no room.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut from = File::open(from)?;
     let mut to = private_files::file_options().write(true).create(true).truncate(true).open(to)?;

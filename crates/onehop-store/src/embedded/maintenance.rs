@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 
-use super::engine::Blocks;
+use super::durability::Blocks;
 use super::keys;
 use super::reader;
 use super::store::{EmbeddedStore, fault_of};

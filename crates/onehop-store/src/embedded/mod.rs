@@ -12,14 +12,18 @@ mod check;
 mod database;
 mod directory;
 mod disk_space;
+mod durability;
 mod engine;
+mod engine_faults;
 mod feed;
 mod fjall_engine;
 mod header;
 mod high_water;
+mod high_water_mark;
 mod integrity_check;
 mod item_changes;
 mod item_entries;
+mod journal_files;
 mod journal_rewrite;
 mod key_space;
 mod keys;
@@ -44,7 +48,7 @@ mod writer_counters;
 pub use backup::{BackupError, restore};
 pub use backup_manifest::BackupManifest;
 pub use check::check_directory;
-pub use engine::{Blocks, Durability};
+pub use durability::{Blocks, Durability};
 pub use integrity_check::IntegrityReport;
 pub use open::{
     DISK_RESERVE_BYTES_DEFAULT, EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX,

@@ -1,12 +1,12 @@
-//! Files of a store beside its engine's: where the high-water mark is kept, and the free space of the disk that holds it. A simulation
-//! keeps them in memory.
+//! Files of a store beside its engine's: where the high-water mark is kept, and the free space of the disk
+//! that holds it. A simulation keeps them in memory.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::disk_space;
-use super::high_water::{self, HighWaterMark};
-use super::layout::engine_path;
+use super::high_water_mark::HighWaterMark;
+use super::journal_files::last_journal;
+use super::layout::{self, engine_path};
 #[cfg(feature = "simulation")]
 use super::simulated::SimulatedFiles;
 
@@ -32,7 +32,7 @@ impl StoreFiles {
     /// Bytes free for this process; `None` where the system does not say.
     pub(super) fn free_bytes(&self) -> Option<u64> {
         match self {
-            Self::Directory(path) => disk_space::free_bytes(path),
+            Self::Directory(path) => layout::free_bytes(path),
             #[cfg(feature = "simulation")]
             Self::Simulated(files) => Some(files.free_bytes()),
         }
@@ -41,7 +41,7 @@ impl StoreFiles {
     /// The highest number of a journal, 0 where there is none.
     pub(super) fn last_journal(&self) -> io::Result<u64> {
         match self {
-            Self::Directory(path) => high_water::last_journal(&engine_path(path)),
+            Self::Directory(path) => last_journal(&engine_path(path)),
             #[cfg(feature = "simulation")]
             Self::Simulated(..) => Ok(0),
         }

@@ -7,13 +7,13 @@ use super::faults::DiskFaults;
 use super::key_maps::{KeyMaps, SPACES};
 use crate::Fault;
 use crate::embedded::backup::counts_in;
-use crate::embedded::high_water::HighWaterMark;
+use crate::embedded::high_water_mark::HighWaterMark;
 use crate::embedded::keys::BEHIND_ALL;
 use crate::embedded::store::EmbeddedStore;
 
 impl EmbeddedStore {
-    /// Copies the store to a simulated disk while it is written to, as an online backup does: whole commits up to one moment, and
-    /// nothing later. The disk holds nothing else afterwards.
+    /// Copies the store to a simulated disk while it is written to, as an online backup does: whole commits
+    /// up to one moment, and nothing later. The disk holds nothing else afterwards.
     ///
     /// # Errors
     /// The engine is closed, or something in it cannot be read. The disk is as it was.
@@ -36,7 +36,8 @@ impl EmbeddedStore {
 }
 
 impl SimulatedDisk {
-    /// Copies all that reads of the disk find to a new disk, as a copy of its files does. `None` while a store has it open.
+    /// Copies all that reads of the disk find to a new disk, as a copy of its files does. `None` while a
+    /// store has it open.
     #[must_use]
     pub fn copy(&self, faults: Arc<dyn DiskFaults>) -> Option<Self> {
         let state = self.state();

@@ -1,15 +1,15 @@
-//! Simulated disk: tables, a write-ahead journal and the high-water mark, which outlive the process that writes them. A simulation ends
-//! that process, cuts the power, and damages what is stored. Clones are handles to the same disk.
+//! Simulated disk: tables, a write-ahead journal and the high-water mark, which outlive the process that
+//! writes them. A simulation ends that process, cuts the power, and damages what is stored. Clones are
+//! handles to the same disk.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::faults::DiskFaults;
-use super::files::SimulatedFiles;
 use super::journal::{JournalRecord, Pages};
 use super::key_maps::{KeyMaps, place_of};
 
@@ -30,7 +30,8 @@ pub(super) struct DiskState {
     pub(super) tables: KeyMaps,
     /// Commits that are not in tables, the oldest first.
     pub(super) journal: Vec<JournalRecord>,
-    /// Records of a commit that is under way. They are in the journal as far as the end of the process or the power finds them there.
+    /// Records of a commit that is under way. They are in the journal as far as the end of the process or the
+    /// power finds them there.
     pub(super) under_way: Vec<JournalRecord>,
     pub(super) mark: Option<Vec<u8>>,
     /// A mark that was written, and may replace the other one at a crash.
@@ -66,7 +67,8 @@ pub struct CrashOutcome {
     pub lost: u64,
     /// Records of which a part is there. The next opening cuts it off.
     pub torn: u64,
-    /// Records that reached the disk before an earlier record that did not. The next opening does not reach them.
+    /// Records that reached the disk before an earlier record that did not. The next opening does not reach
+    /// them.
     pub out_of_order: u64,
 }
 
@@ -98,8 +100,9 @@ impl SimulatedDisk {
         &*self.0.faults
     }
 
-    /// Cuts the power: the process ends, and records that no fsync has brought to the disk are kept, torn or lost, each by itself.
-    /// `choice` returns a number below its argument. What the process still holds can do nothing more.
+    /// Cuts the power: the process ends, and records that no fsync has brought to the disk are kept, torn or
+    /// lost, each by itself. `choice` returns a number below its argument. What the process still holds can
+    /// do nothing more.
     pub fn crash(&self, mut choice: impl FnMut(u64) -> u64) -> CrashOutcome {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -140,8 +143,9 @@ impl SimulatedDisk {
         outcome
     }
 
-    /// Ends the process, as SIGKILL does: the operating system keeps what was written. A commit that was under way is in the journal
-    /// wholly, in part or not at all. `choice` returns a number below its argument.
+    /// Ends the process, as SIGKILL does: the operating system keeps what was written. A commit that was
+    /// under way is in the journal wholly, in part or not at all. `choice` returns a number below its
+    /// argument.
     pub fn kill(&self, mut choice: impl FnMut(u64) -> u64) {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -161,7 +165,8 @@ impl SimulatedDisk {
         state.end_process();
     }
 
-    /// Flips a bit of a value in a table, for good. Returns whether there is a value. `choice` returns a number below its argument.
+    /// Flips a bit of a value in a table, for good. Returns whether there is a value. `choice` returns a
+    /// number below its argument.
     pub fn damage(&self, mut choice: impl FnMut(u64) -> u64) -> bool {
         let mut state = self.state();
         let values = state.tables.values();
@@ -210,38 +215,20 @@ impl SimulatedDisk {
         self.state().occurred.clone()
     }
 
+    /// A hash of all that is on the disk, or on its way there: equal runs have equal ones.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        let state = self.state();
+        let mut hash = Xxh3::new();
+        state.tables.hash_into(&mut hash);
+        state.journal.iter().for_each(|record| record.hash_into(&mut hash));
+        for mark in [&state.mark, &state.unsynced_mark].into_iter().flatten() {
+            hash.update(mark);
+        }
+        hash.digest()
+    }
+
     pub(super) fn note(&self, what: &'static str) {
         self.state().note(what);
-    }
-
-    /// Locks the disk for a process; `None` while another one has it.
-    pub(in crate::embedded) fn lock(&self) -> Option<DiskLock> {
-        let mut state = self.state();
-        if std::mem::replace(&mut state.is_locked, true) {
-            return None;
-        }
-        Some(DiskLock { disk: self.clone(), process: state.process })
-    }
-}
-
-/// The lock of a process on a simulated disk.
-pub(in crate::embedded) struct DiskLock {
-    disk: SimulatedDisk,
-    process: u64,
-}
-
-impl DiskLock {
-    /// The place of the store's own files on the disk.
-    pub(in crate::embedded) fn files(&self, path: &Path) -> SimulatedFiles {
-        SimulatedFiles { path: path.to_owned(), disk: self.disk.clone(), process: self.process }
-    }
-}
-
-impl Drop for DiskLock {
-    fn drop(&mut self) {
-        let mut state = self.disk.state();
-        if state.process == self.process {
-            state.is_locked = false;
-        }
     }
 }

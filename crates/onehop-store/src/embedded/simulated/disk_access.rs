@@ -1,4 +1,5 @@
-//! Access of an engine to a simulated disk: each operation asks the plan of faults first, and fails as the operating system would.
+//! Access of an engine to a simulated disk: each operation asks the plan of faults first, and fails as the
+//! operating system would.
 
 use std::io;
 

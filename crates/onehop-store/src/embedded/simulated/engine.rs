@@ -1,5 +1,6 @@
-//! Simulated storage engine: the key spaces of a simulated disk in memory, with views that later commits do not change. It fails as
-//! fjall does: after a failed write or fsync it writes nothing more until it is opened again.
+//! Simulated storage engine: the key spaces of a simulated disk in memory, with views that later commits do
+//! not change. It fails as fjall does: after a failed write or fsync it writes nothing more until it is
+//! opened again.
 
 use std::future::poll_fn;
 use std::io;
@@ -15,8 +16,8 @@ use parking_lot::RwLock;
 use super::disk::SimulatedDisk;
 use super::disk_access::DiskError;
 use super::key_maps::{KeyMaps, MapRange, SPACES, StoredValue, place_of};
-use crate::embedded::engine::{Blocks, Durability, closed, no_writes};
-use crate::embedded::fjall_engine::{cannot_write, engine_fault};
+use crate::embedded::durability::{Blocks, Durability};
+use crate::embedded::engine_faults::{cannot_write, closed, engine_fault, no_writes};
 use crate::embedded::key_space::{KeyChange, KeySpace};
 use crate::embedded::open_error::OpenError;
 use crate::{Fault, FaultKind};
@@ -125,10 +126,12 @@ impl SimulatedEngine {
         self.published.read().is_some() && !self.is_poisoned.load(Ordering::SeqCst)
     }
 
-    /// Opens the engine again, with a copy of a journal that may not be on the disk. Runs `before_views` before it gives out another view.
+    /// Opens the engine again, with a copy of a journal that may not be on the disk. Runs `before_views`
+    /// before it gives out another view.
     ///
     /// # Errors
-    /// The engine cannot be opened, and reads fail from now on; or the journal cannot be copied, and reads go on.
+    /// The engine cannot be opened, and reads fail from now on; or the journal cannot be copied, and reads go
+    /// on.
     pub(in crate::embedded) fn reopen(&self, before_views: impl FnOnce()) -> Result<(), Fault> {
         let mut published = self.published.write();
         *published = None;

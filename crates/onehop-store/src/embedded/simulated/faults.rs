@@ -24,19 +24,21 @@ pub enum DiskPoint {
 pub enum DiskFault {
     /// The disk does what it is asked to.
     None,
-    /// An I/O error (EIO). Of a write to the journal the number decides how many bytes were written before it: all of them are
-    /// possible, and the outcome of the commit is then unknown. After a failed fsync the journal's new records reach the disk with a
-    /// later fsync, or are lost by a crash before it.
+    /// An I/O error (EIO). Of a write to the journal the number decides how many bytes were written before
+    /// it: all of them are possible, and the outcome of the commit is then unknown. After a failed fsync the
+    /// journal's new records reach the disk with a later fsync, or are lost by a crash before it.
     Io(u64),
-    /// An I/O error at an fsync, after which the operating system takes the pages for written: reads still find the records, no later
-    /// fsync writes them, and a crash loses them (Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC 2020).
-    /// At other points the same as [`Io`](Self::Io).
+    /// An I/O error at an fsync, after which the operating system takes the pages for written: reads still
+    /// find the records, no later fsync writes them, and a crash loses them (Rebello et al., "Can
+    /// Applications Recover from fsync Failures?", USENIX ATC 2020). At other points the same as
+    /// [`Io`](Self::Io).
     IoThatDropsPages(u64),
     /// The disk is full (ENOSPC): nothing is written.
     Full,
     /// The file system has become read-only (EROFS): nothing is written, and the engine is not opened again.
     ReadOnly,
-    /// A bit of what is read or written is the other one; the number chooses it. A write succeeds, and the next opening finds it.
+    /// A bit of what is read or written is the other one; the number chooses it. A write succeeds, and the
+    /// next opening finds it.
     BitFlip(u64),
 }
 

@@ -1,4 +1,4 @@
-//! Files of a store on a simulated disk, beside its engine's: the high-water mark.
+//! Files of a store on a simulated disk, beside its engine's: the lock of a process, and the high-water mark.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ const EROFS: i32 = 30;
 #[derive(Clone)]
 pub(in crate::embedded) struct SimulatedFiles {
     /// What messages name.
-    pub(super) path: PathBuf,
-    pub(super) disk: SimulatedDisk,
-    pub(super) process: u64,
+    path: PathBuf,
+    disk: SimulatedDisk,
+    process: u64,
 }
 
 impl SimulatedFiles {
@@ -53,9 +53,40 @@ impl SimulatedFiles {
 }
 
 impl SimulatedDisk {
+    /// Locks the disk for a process; `None` while another one has it.
+    pub(in crate::embedded) fn lock(&self) -> Option<DiskLock> {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.is_locked, true) {
+            return None;
+        }
+        Some(DiskLock { disk: self.clone(), process: state.process })
+    }
+
     /// The high-water mark as it was last written.
     pub(super) fn mark(&self) -> Option<Vec<u8>> {
         let state = self.state();
         state.unsynced_mark.clone().or_else(|| state.mark.clone())
+    }
+}
+
+/// The lock of a process on a simulated disk.
+pub(in crate::embedded) struct DiskLock {
+    disk: SimulatedDisk,
+    process: u64,
+}
+
+impl DiskLock {
+    /// The place of the store's own files on the disk.
+    pub(in crate::embedded) fn files(&self, path: &Path) -> SimulatedFiles {
+        SimulatedFiles { path: path.to_owned(), disk: self.disk.clone(), process: self.process }
+    }
+}
+
+impl Drop for DiskLock {
+    fn drop(&mut self) {
+        let mut state = self.disk.state();
+        if state.process == self.process {
+            state.is_locked = false;
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Store decorator with interruption points: each operation lets other tasks run once before it and once after it.
+//! Store decorator with interruption points: each operation lets other tasks run once before it and once
+//! after it.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! Write-ahead journal of a simulated disk: records with checksums, and what is known of their pages. A crash loses or tears records that
-//! no fsync has brought to the disk.
+//! Write-ahead journal of a simulated disk: records with checksums, and what is known of their pages. A crash
+//! loses or tears records that no fsync has brought to the disk.
 
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::key_maps::{SPACES, flipped, place_of};
 use crate::embedded::key_space::KeyChange;
@@ -61,6 +61,11 @@ impl JournalRecord {
         let checksum = xxh3_64(&bytes[HEADER_BYTES..]);
         bytes[4..HEADER_BYTES].copy_from_slice(&checksum.to_be_bytes());
         Self { bytes, pages: Pages::Dirty, flip: None }
+    }
+
+    pub(super) fn hash_into(&self, hash: &mut Xxh3) {
+        hash.update(&[self.pages as u8]);
+        hash.update(&self.bytes);
     }
 
     /// Its length in bytes.

@@ -1,12 +1,12 @@
-//! Key spaces in memory: ordered maps whose copies share what has not changed, so that a view costs five pointers. Each value has a
-//! checksum, which every load verifies.
+//! Key spaces in memory: ordered maps whose copies share what has not changed, so that a view costs five
+//! pointers. Each value has a checksum, which every load verifies.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::embedded::key_space::{KeyChange, KeySpace};
 
@@ -41,7 +41,8 @@ impl StoredValue {
         self.checksum
     }
 
-    /// The value, or the checksums that were found and expected. A flip chooses a bit that the disk returns wrong.
+    /// The value, or the checksums that were found and expected. A flip chooses a bit that the disk returns
+    /// wrong.
     pub(super) fn load(&self, flip: Option<u64>) -> Result<Bytes, (u64, u64)> {
         let bytes = flip.map_or_else(|| self.bytes.clone(), |flip| flipped(&self.bytes, flip));
         let found = xxh3_64(&bytes);
@@ -81,6 +82,16 @@ impl KeyMaps {
                 Some(value) => map.insert(key.into(), StoredValue::new(value)),
                 None => map.remove(key.as_slice()),
             };
+        }
+    }
+
+    pub(super) fn hash_into(&self, hash: &mut Xxh3) {
+        for (place, map) in self.0.iter().enumerate() {
+            for (key, value) in map.iter() {
+                hash.update(&[u8::try_from(place).unwrap_or(u8::MAX)]);
+                hash.update(key);
+                hash.update(&value.checksum.to_be_bytes());
+            }
         }
     }
 

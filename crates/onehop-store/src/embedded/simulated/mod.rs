@@ -1,5 +1,6 @@
-//! Simulated disk and storage engine for deterministic simulations: the embedded store runs over them on one thread, with its writer as a
-//! task. The disk outlives the process, loses and tears what no fsync has brought to it, and fails by a plan.
+//! Simulated disk and storage engine for deterministic simulations: the embedded store runs over them on one
+//! thread, with its writer as a task. The disk outlives the process, loses and tears what no fsync has
+//! brought to it, and fails by a plan.
 
 mod copies;
 mod disk;
@@ -19,6 +20,5 @@ pub use faults::{DiskFault, DiskFaults, DiskPoint, NoFaults};
 pub use interrupted_store::InterruptedStore;
 pub use open::SimulatedParts;
 
-pub(super) use disk::DiskLock;
 pub(super) use engine::{SimulatedEngine, SimulatedEntry, SimulatedRange, SimulatedView};
-pub(super) use files::SimulatedFiles;
+pub(super) use files::{DiskLock, SimulatedFiles};

@@ -22,8 +22,8 @@ pub struct SimulatedParts<'a> {
 }
 
 impl EmbeddedStore {
-    /// Opens the store on a simulated disk. The path of the configuration is a name in messages alone, and the disk is in use until
-    /// the writer has ended.
+    /// Opens the store on a simulated disk. The path of the configuration is a name in messages alone, and
+    /// the disk is in use until the writer has ended.
     ///
     /// # Errors
     /// See [`OpenError`].

@@ -2,7 +2,7 @@
 
 use super::super::CrashOutcome;
 use super::{disk, numbers, numbers_in, open, pair};
-use crate::embedded::engine::Durability;
+use crate::embedded::durability::Durability;
 
 /// Answers choices from a list, and with 0 behind its end.
 fn choices(list: &[u64]) -> impl FnMut(u64) -> u64 {

@@ -3,7 +3,7 @@
 use super::super::{DiskFault, DiskPoint};
 use super::{disk, kind_of, numbers, open, pair, try_open};
 use crate::FaultKind;
-use crate::embedded::engine::Durability;
+use crate::embedded::durability::Durability;
 use crate::embedded::open_error::OpenError;
 
 #[test]

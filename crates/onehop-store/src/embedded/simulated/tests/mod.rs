@@ -12,7 +12,8 @@ use parking_lot::Mutex;
 
 use super::{DiskFault, DiskFaults, DiskPoint, SimulatedDisk};
 use crate::FaultKind;
-use crate::embedded::engine::{Durability, Engine, View};
+use crate::embedded::durability::Durability;
+use crate::embedded::engine::{Engine, View};
 use crate::embedded::key_space::{KeyChange, KeySpace};
 use crate::embedded::keys::BEHIND_ALL;
 use crate::embedded::open_error::OpenError;

@@ -1,4 +1,5 @@
-//! The embedded store on a simulated disk, on one thread: its interruption points, its end at each of them, and its faults.
+//! The embedded store on a simulated disk, on one thread: its interruption points, its end at each of them,
+//! and its faults.
 
 use std::sync::Arc;
 
@@ -203,6 +204,23 @@ fn a_damaged_item_is_a_fault_and_never_an_answer() {
         };
         assert_eq!(fault.kind, FaultKind::Corrupt);
     }
+}
+
+#[test]
+fn equal_runs_leave_equal_disks() {
+    let run = |ids: [&str; 4]| {
+        let (disk, _, mut process) = with_two_items();
+        let store = process.store();
+        let ledger = Ledger::new();
+        let writes = ids.map(|id| store.batch(batch(&[id, &format!("{id}-2")]), &ledger));
+        for written in process.pool.run_until(futures::future::join_all(writes)) {
+            written.expect("created");
+        }
+        (disk.fingerprint(), disk.occurrences())
+    };
+    let first = run(["c", "d", "e", "f"]);
+    assert!((0..5).all(|_| run(["c", "d", "e", "f"]) == first));
+    assert_ne!(run(["c", "d", "f", "e"]).0, first.0);
 }
 
 #[test]
