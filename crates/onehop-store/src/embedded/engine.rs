@@ -121,6 +121,11 @@ impl Engine {
         on_engine!(&self.kind, engine => engine.reopen(|| self.ends.forget()))
     }
 
+    /// Takes no writes until a reopening has copied the journal.
+    pub(super) fn distrust_journal(&self) {
+        on_engine!(&self.kind, engine => engine.distrust_journal());
+    }
+
     /// The tombstone hints.
     pub(super) fn ends(&self) -> &TombstoneHints {
         &self.ends

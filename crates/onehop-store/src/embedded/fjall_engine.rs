@@ -95,12 +95,16 @@ impl FjallEngine {
         self.opened()?.wait_for_flushes().map_err(|error| cannot_write(&error))
     }
 
+    pub(super) fn distrust_journal(&self) {
+        self.is_journal_suspect.store(true, Ordering::SeqCst);
+    }
+
     /// The fault of a write or an fsync that failed.
     fn write_fault(&self, error: fjall::Error) -> Fault {
         match error {
             fjall::Error::Poisoned => cannot_write(&error),
             error => {
-                self.is_journal_suspect.store(true, Ordering::SeqCst);
+                self.distrust_journal();
                 engine_fault(error)
             }
         }

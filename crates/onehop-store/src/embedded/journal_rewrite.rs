@@ -1,6 +1,7 @@
-//! Rewrite of the engine's journal after a failed fsync. The operating system may take pages for written that
-//! never reached the disk: reads still find them, and no later fsync writes them again. Commits behind such a
-//! gap would be lost with the power. A copy of the journal has pages of its own.
+//! Rewrite of the engine's journal after a failed fsync, and after the end of a process that closed nothing.
+//! The operating system may take pages for written that never reached the disk: reads still find them, and no
+//! later fsync writes them again. Commits behind such a gap would be lost with the power. A copy of the
+//! journal has pages of its own.
 //!
 //! Source: Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC 2020.
 

@@ -16,6 +16,7 @@ use super::header::VALUE_PREFIX_BYTES;
 use super::high_water::{self, HighWaterTracker};
 use super::high_water_mark::{CommitNumbers, HighWaterMark};
 use super::item_entries::{META_COMMIT, META_SEQUENCE};
+use super::journal_rewrite::rewrite_last_journal;
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{BEHIND_ALL, prefix_end};
 use super::open_error::{LostWrites, OpenError};
@@ -94,8 +95,18 @@ impl EmbeddedStore {
         let directory = Directory::open(&config.path)?;
         let (mark, losses) = high_water::look(&config.path)?;
         refuse(config, losses)?;
+        let is_closed = mark.as_ref().is_some_and(|mark| mark.closed.is_some());
         let mark = high_water::mark_open(&config.path, mark)?;
+        // The process before may have ended after an fsync that failed.
+        let copied = match config.durability {
+            Durability::Sync if !is_closed => rewrite_last_journal(&directory.engine_path()),
+            _ => Ok(()),
+        };
         let engine = open_engine(&directory, config)?;
+        if let Err(error) = copied {
+            tracing::warn!(%error, "the journal cannot be copied: writes are refused until it can");
+            engine.distrust_journal();
+        }
         let (mut store, writer) = Self::with_writer(directory, engine, mark, config, specs, clock)?;
         let writer = std::thread::Builder::new()
             .name("store-writer".to_owned())

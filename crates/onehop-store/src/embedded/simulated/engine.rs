@@ -47,7 +47,8 @@ impl SimulatedEngine {
     ) -> Result<Self, OpenError> {
         let fail = |error| OpenError::Engine { path: path.to_owned(), source: Box::new(engine_error(error)) };
         let (process, maps) = disk.open().map_err(fail)?;
-        Ok(Self {
+        let copied = disk.rewrite_journal(process);
+        let engine = Self {
             disk: disk.clone(),
             durability,
             process,
@@ -55,7 +56,11 @@ impl SimulatedEngine {
             is_poisoned: Arc::default(),
             loads: Arc::default(),
             is_journal_suspect: AtomicBool::new(false),
-        })
+        };
+        if copied.is_err() {
+            engine.distrust_journal();
+        }
+        Ok(engine)
     }
 
     /// A view of the last commit.
@@ -95,6 +100,11 @@ impl SimulatedEngine {
         // Copied only where a view has them.
         Arc::make_mut(maps).apply(changes);
         Ok(())
+    }
+
+    pub(in crate::embedded) fn distrust_journal(&self) {
+        self.is_journal_suspect.store(true, Ordering::SeqCst);
+        self.is_poisoned.store(true, Ordering::SeqCst);
     }
 
     /// The fault of a write that failed. The engine writes nothing more.

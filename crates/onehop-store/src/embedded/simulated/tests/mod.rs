@@ -2,6 +2,7 @@
 
 mod crashes;
 mod faults;
+mod random_runs;
 mod store;
 
 use std::collections::VecDeque;

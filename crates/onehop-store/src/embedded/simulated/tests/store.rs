@@ -18,7 +18,7 @@ use crate::{
 };
 use onehop_runtime::clock::ManualClock;
 
-const THINGS: ContainerName = ContainerName("things");
+pub(super) const THINGS: ContainerName = ContainerName("things");
 const SPEC: ContainerSpec = ContainerSpec {
     name: THINGS,
     partition_key: "home",
@@ -29,14 +29,14 @@ const SPEC: ContainerSpec = ContainerSpec {
 };
 
 /// A process on one thread, with a store open in it.
-struct Process {
-    pool: LocalPool,
-    clock: Arc<ManualClock>,
+pub(super) struct Process {
+    pub(super) pool: LocalPool,
+    pub(super) clock: Arc<ManualClock>,
     store: Option<Arc<EmbeddedStore>>,
 }
 
 impl Process {
-    fn start(disk: &SimulatedDisk) -> Result<Self, OpenError> {
+    pub(super) fn start(disk: &SimulatedDisk) -> Result<Self, OpenError> {
         let pool = LocalPool::new();
         let spawner = pool.spawner();
         let spawn = |writer| spawner.spawn(writer).expect("the pool runs");
@@ -47,17 +47,17 @@ impl Process {
         Ok(Self { pool, clock, store: Some(Arc::new(store)) })
     }
 
-    fn store(&self) -> Arc<EmbeddedStore> {
+    pub(super) fn store(&self) -> Arc<EmbeddedStore> {
         Arc::clone(self.store.as_ref().expect("the store is open"))
     }
 
-    fn create(&mut self, ids: &[&str]) -> Result<(), WriteError> {
+    pub(super) fn create(&mut self, ids: &[&str]) -> Result<(), WriteError> {
         let store = self.store();
         self.pool.run_until(async move { store.batch(batch(ids), &Ledger::new()).await.map(drop) })
     }
 
     /// Begins a batch, and takes this many steps of the tasks.
-    fn begin(&mut self, ids: &[&str], steps: usize) -> bool {
+    pub(super) fn begin(&mut self, ids: &[&str], steps: usize) -> bool {
         let (store, batch) = (self.store(), batch(ids));
         let answered = Arc::new(std::sync::OnceLock::new());
         let answer = Arc::clone(&answered);
@@ -96,7 +96,7 @@ impl Process {
     }
 }
 
-fn home() -> PartitionKey {
+pub(super) fn home() -> PartitionKey {
     "h".into()
 }
 
