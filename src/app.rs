@@ -48,7 +48,8 @@ use onehop_store::charges::Calibration;
 use onehop_store::cosmos::{Consistency, CosmosStore};
 use onehop_store::embedded::EmbeddedStore;
 use onehop_store::{
-    BackgroundBudget, BackgroundStore, ContainerSpec, Fault, Ledger, ObservedStore, Store, StoreObserver,
+    BackgroundBudget, BackgroundStore, CertainAbsence, ContainerSpec, Fault, Ledger, ObservedStore, Store,
+    StoreObserver,
 };
 
 /// Graceful shutdown timeout of commands in progress.
@@ -257,8 +258,15 @@ impl App {
         let recent: Arc<dyn Store> = Arc::new(BackgroundStore::new(recent, budget));
         let passwords = PasswordHasher::new(hashing, HashingLimits::default())
             .context("password hashing cannot be set up")?;
+        // An embedded store has one process, and no replica that lags.
+        let decisive: Arc<dyn Store> = match open {
+            OpenStore::Embedded(_) => Arc::clone(&store),
+            OpenStore::Cosmos(_) | OpenStore::Shared { .. } => {
+                Arc::new(CertainAbsence::new(Arc::clone(&store), Arc::clone(&recent)))
+            }
+        };
         let commands = Commands::new(CommandParts {
-            store: Arc::clone(&store),
+            store: Arc::clone(&decisive),
             clock: Arc::clone(&clock),
             ids: Arc::new(RandomIds),
             passwords: passwords.clone(),
@@ -266,7 +274,7 @@ impl App {
             limits: CommandLimits::default(),
         });
         let webstore_commands = WebstoreCommands::new(WebstoreParts {
-            store: Arc::clone(&store),
+            store: decisive,
             clock: Arc::clone(&clock),
             ids: Arc::new(RandomIds),
             passwords: passwords.clone(),

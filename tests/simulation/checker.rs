@@ -89,7 +89,10 @@ fn check_reads(name: &str, register: &Register, found: &mut Vec<Violation>) {
                 Recent::Own(_) => "a client reads its own writes",
                 _ => "an acknowledged write is kept",
             };
-            found.push(violation(invariant, format!("{name}: {read:?} lacks {lacked:?}")));
+            found.push(violation(
+                invariant,
+                format!("{name}: {read:?} lacks {lacked:?} of {:?}", register.writes),
+            ));
         }
         let earlier = register.reads[..place].iter().filter(|earlier| {
             earlier.view == read.view

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::cached::CachedAnswer;
 use crate::history::Recent;
 use crate::process::{ClientRequest, send};
 use crate::trace;
@@ -43,6 +44,8 @@ pub struct Client {
     pub session: Option<Session>,
     /// The position of its last write, which its requests name.
     pub position: Option<String>,
+    /// Answers that it keeps.
+    pub cached: Vec<CachedAnswer>,
     /// The process to which it sends first.
     process: Option<u32>,
 }
@@ -53,7 +56,7 @@ const WITHOUT_DECISION: [&str; 5] =
 
 impl Client {
     pub fn new(world: Arc<World>, number: usize) -> Self {
-        Self { world, number, session: None, position: None, process: None }
+        Self { world, number, session: None, position: None, cached: Vec::new(), process: None }
     }
 
     /// What a read of this client that reached its position has to show.
@@ -129,7 +132,10 @@ impl Client {
                 self.world.history.error(format!("client {}: {error}", self.number));
                 Answer::Unknown
             }
-            "UNAVAILABLE" | "TIMEOUT" | "OVERLOADED" => Answer::Unknown,
+            "UNAVAILABLE" | "TIMEOUT" | "OVERLOADED" => {
+                self.world.count("unknown outcome");
+                Answer::Unknown
+            }
             _ => Answer::Refused { code, message },
         }
     }

@@ -25,14 +25,19 @@ struct State {
     /// By process, how many requests in a hundred fail.
     storms: BTreeMap<u64, u64>,
     kinds: Vec<&'static str>,
+    /// The same where there is no storm.
+    failing: u64,
     /// How many reads in a hundred a lagging replica answers.
     lagging: u64,
     is_over: bool,
 }
 
 impl Faults {
-    pub fn new(dice: Dice, kinds: Vec<&'static str>, lagging: u64) -> Self {
-        Self { dice, state: Mutex::new(State { storms: BTreeMap::new(), kinds, lagging, is_over: false }) }
+    pub fn new(dice: Dice, kinds: Vec<&'static str>, (failing, lagging): (u64, u64)) -> Self {
+        Self {
+            dice,
+            state: Mutex::new(State { storms: BTreeMap::new(), kinds, failing, lagging, is_over: false }),
+        }
     }
 
     /// Has this share of a process's requests fail, in percent.
@@ -72,7 +77,7 @@ impl AccountFaults for Faults {
         if state.is_over {
             return Outcome::default();
         }
-        let storm = state.storms.get(&point.process).copied().unwrap_or(0);
+        let storm = state.storms.get(&point.process).copied().unwrap_or(state.failing);
         let lagging = if point.consistency == ModelConsistency::Latest { 0 } else { state.lagging };
         let kind = (!state.kinds.is_empty()).then(|| *self.dice.pick(&state.kinds));
         drop(state);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onehop::app::work::ProgressSink;
+use onehop_read_models::verify::Drift;
 use serde_json::{Value, json};
 
 use crate::blog::PASSWORD;
@@ -17,6 +18,8 @@ use crate::world::World;
 const MODELS: [&str; 3] = ["V1", "V2", "V3"];
 const POST: &str = "id title version likeCount commentCount author { id username } \
     comments(first: 100) { nodes { id content author { username } } } likes(first: 100) { nodes { user { id } } }";
+/// A reservation whose creation died is no defect: `verify` reports it, and the next claim takes it over.
+const LEFT_OVER: &str = "there is no ";
 const LISTED: &str = "id title version likeCount commentCount author { id username }";
 
 /// Waits for quiet, verifies, and reads everything. Errors go to the history.
@@ -56,13 +59,21 @@ async fn verify(world: &Arc<World>, number: u32) {
     match report {
         Ok(report) if report.is_clean() => {}
         Ok(report) => {
-            let drifts: Vec<String> =
-                report.drifts.iter().take(3).map(|drift| format!("{drift:?}")).collect();
-            world.history.error(format!(
-                "verify finds {} drifts: {}",
-                report.drifts.len(),
-                drifts.join("; ")
-            ));
+            let is_left_over =
+                |drift: &Drift| world.has_unanswered_requests() && format!("{drift:?}").contains(LEFT_OVER);
+            let drifts: Vec<String> = report
+                .drifts
+                .iter()
+                .filter(|drift| !is_left_over(drift))
+                .map(|drift| format!("{drift:?}"))
+                .collect();
+            if !drifts.is_empty() {
+                let some = drifts[..drifts.len().min(3)].join("; ");
+                world.history.error(format!("verify finds {} drifts: {some}", drifts.len()));
+            }
+            if !report.unreadable.is_empty() {
+                world.history.error(format!("verify cannot read {:?}", report.unreadable));
+            }
         }
         Err(error) => world.history.error(format!("verify fails: {error:#}")),
     }
@@ -154,7 +165,7 @@ async fn read_shop(world: &Arc<World>, number: u32) {
         world,
         number,
         Some(&token),
-        format!("{{ topCustomers(first: 100) {{ nodes {{ {fields} }} }} }}"),
+        format!("{{ topCustomers(first: 20) {{ nodes {{ {fields} }} }} }}"),
         json!({}),
     )
     .await;
@@ -162,7 +173,7 @@ async fn read_shop(world: &Arc<World>, number: u32) {
         world,
         number,
         Some(&token),
-        "{ topCustomersAcrossPartitions(first: 100) { id salesOrderCount } }".to_owned(),
+        "{ topCustomersAcrossPartitions(first: 20) { id salesOrderCount } }".to_owned(),
         json!({}),
     )
     .await;

@@ -7,6 +7,7 @@
 //! Each run has a process of the operating system for itself, so that nothing that lasts as long as a process differs between runs.
 
 mod blog;
+mod cached;
 mod checker;
 mod client;
 mod clock;
@@ -20,5 +21,6 @@ mod process;
 mod randomness;
 mod runner;
 mod shop;
+mod store;
 mod trace;
 mod world;

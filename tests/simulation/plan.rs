@@ -12,11 +12,15 @@ pub struct Plan {
     pub seed: u64,
     /// `blog`, `shop` or `both`.
     pub domain: &'static str,
+    /// Whether the store is the embedded one, which has one process at a time.
+    pub is_embedded: bool,
     pub clients: usize,
     pub acts: usize,
     pub processes_max: usize,
     pub faults: Vec<&'static str>,
     pub disturbances: Vec<&'static str>,
+    /// How many requests in a hundred fail where there is no storm.
+    pub failing: u64,
     /// How many reads in a hundred a lagging replica answers.
     pub lagging: u64,
     /// How far apart acts are, in milliseconds.
@@ -29,15 +33,19 @@ impl Plan {
         let some = |all: &[&'static str], percent| -> Vec<&'static str> {
             all.iter().copied().filter(|_| dice.percent(percent)).collect()
         };
+        let is_embedded = dice.percent(35);
+        let processes_max = usize::try_from(dice.between(1, 4)).expect("few processes");
         Self {
             seed,
+            is_embedded,
             domain: *dice.pick::<&str>(&["blog", "blog", "both", "shop"]),
             clients: usize::try_from(dice.between(2, 16)).expect("few clients"),
             acts: usize::try_from(dice.between(30, 160)).expect("few acts"),
-            processes_max: usize::try_from(dice.between(1, 4)).expect("few processes"),
+            processes_max: if is_embedded { 1 } else { processes_max },
             faults: some(&KINDS, 70),
             disturbances: some(&DISTURBANCES, 75),
-            lagging: *dice.pick(&[0, 10, 40, 80]),
+            failing: *dice.pick(&[0, 2, 5, 10]),
+            lagging: *dice.pick(&[0, 20, 40, 80]),
             pace_ms: *dice.pick(&[5, 50, 500, 3_000]),
         }
     }

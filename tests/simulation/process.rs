@@ -110,5 +110,38 @@ pub fn send(router: Router, request: ClientRequest) -> BoxFuture<'static, Option
     })
 }
 
+/// The answer to a `GET`.
+pub struct GetAnswer {
+    pub status: u16,
+    pub entity_tag: Option<String>,
+    pub body: Vec<u8>,
+}
+
+/// Sends a query by `GET`, unless it still has the answer with this entity tag. Anonymous.
+pub fn get(
+    router: Router,
+    address: IpAddr,
+    query: &str,
+    entity_tag: Option<&str>,
+) -> BoxFuture<'static, GetAnswer> {
+    let escaped: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let mut request = Request::get(format!("/graphql?query={escaped}")).header("host", "localhost");
+    if let Some(entity_tag) = entity_tag {
+        request = request.header("if-none-match", entity_tag);
+    }
+    let mut request = request.body(Body::empty()).expect("a request");
+    request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address, 40_000)));
+    Box::pin(async move {
+        let response = router.oneshot(request).await.expect("a router never fails");
+        let entity_tag = response.headers().get("etag").and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+        let status = response.status().as_u16();
+        let body = to_bytes(response.into_body(), ANSWER_BYTES_MAX)
+            .await
+            .map(|bytes| bytes.to_vec())
+            .unwrap_or_default();
+        GetAnswer { status, entity_tag, body }
+    })
+}
+
 /// How long a process that is told to stop may take.
 pub const STOP_MAX: Duration = Duration::from_secs(60);

@@ -300,13 +300,15 @@ fn planted_bugs_are_found() {
 }
 
 /// The names of the planted bugs that runs on a model of an account can reach.
-const PLANTED: [&str; 14] = [
+const PLANTED: [&str; 19] = [
     "batch-in-parts",
+    "cache-entry-without-mark",
     "checkpoint-before-writes",
     "copies-without-if-match",
     "expired-lease-writes",
     "idempotency-record-after-answer",
     "last-write-position-alone",
+    "missing-fsync",
     "no-catch-up",
     "older-copy-overwrites",
     "parking-on-throttling",
@@ -314,5 +316,8 @@ const PLANTED: [&str; 14] = [
     "reached-too-early",
     "reservation-released-too-early",
     "sign-out-unseen",
+    "signal-before-commit",
+    "skipped-if-match",
     "split-skips-changes",
+    "torn-batch",
 ];

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use onehop::app::container_specs;
 use onehop::app::work::ProgressSink;
-use onehop::app::{OpenStore, container_specs};
 use onehop_store::ContainerSpec;
-use onehop_testing::account_model::{AccountModel, ModelConsistency};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -16,11 +15,11 @@ use crate::client::Client;
 use crate::clock::ProcessClock;
 use crate::dice::Dice;
 use crate::executor::{Executor, Group};
-use crate::faults::Faults;
 use crate::history::History;
 use crate::plan::Plan;
 use crate::process::{Process, STOP_MAX};
 use crate::shop::{Catalogue, Role};
+use crate::store::RunStore;
 use crate::trace;
 
 /// The group of clients and of what disturbs processes.
@@ -54,8 +53,7 @@ pub struct World {
     pub executor: Executor,
     pub dice: Dice,
     pub history: History,
-    pub account: Arc<AccountModel>,
-    pub faults: Arc<Faults>,
+    pub store: RunStore,
     pub posts: Mutex<Vec<KnownPost>>,
     /// Id, post and author of each comment that a client knows.
     pub comments: Mutex<Vec<(String, String, String)>>,
@@ -77,11 +75,8 @@ pub struct World {
 impl World {
     pub fn new(plan: Plan, executor: Executor) -> Arc<Self> {
         let start = Instant::now();
-        let faults = Arc::new(Faults::new(Dice::of(plan.seed, 3), plan.faults.clone(), plan.lagging));
         let specs: &'static [_] = Box::leak(container_specs().into_boxed_slice());
-        let clock = ProcessClock::new(start, 0, 0);
-        let partitions = u32::try_from(Dice::of(plan.seed, 4).between(1, 4)).expect("few partitions");
-        let account = AccountModel::new(specs, partitions, clock, Arc::clone(&faults) as _);
+        let store = RunStore::of(&plan, specs, start);
         Arc::new(Self {
             dice: Dice::of(plan.seed, 2),
             history: History::default(),
@@ -99,8 +94,7 @@ impl World {
             specs,
             plan,
             executor,
-            account,
-            faults,
+            store,
             start,
         })
     }
@@ -122,11 +116,19 @@ impl World {
 
     /// How often each event occurred.
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
-        let mut counts = self.account.counts();
+        let mut counts = self.store.counts();
         for (event, times) in &*self.counts.lock() {
             *counts.entry(event).or_default() += times;
         }
         counts
+    }
+
+    /// Whether a client got no answer to a request, or a process died with one.
+    pub fn has_unanswered_requests(&self) -> bool {
+        let counts = self.counts.lock();
+        ["client hung up", "client got no answer", "unknown outcome"]
+            .iter()
+            .any(|event| counts.contains_key(event))
     }
 
     pub fn feed_length(&self) -> usize {
@@ -192,14 +194,15 @@ impl World {
         let skew_ms = i64::try_from(self.dice.below(4_000)).expect("a small skew") - 2_000;
         let drift_ppm = i64::try_from(self.dice.below(400)).expect("a small drift") - 200;
         let clock = ProcessClock::new(self.start, skew_ms, drift_ppm);
-        let store = self.account.connect(ModelConsistency::Session);
-        let recent = store.with_consistency(ModelConsistency::Latest);
-        let store = OpenStore::Shared { store: Arc::new(store), recent: Arc::new(recent) };
         let world = Arc::clone(self);
         let spawner = self.executor.spawner(group);
         self.executor.spawn(group, async move {
             let name = format!("process {number}");
-            let started = Process::start(store, name, (clock, spawner)).await;
+            let started =
+                match world.store.open(world.specs, Arc::clone(&clock) as _, (&world.executor, group)) {
+                    Ok(store) => Process::start(store, name, (clock, spawner)).await,
+                    Err(error) => Err(error),
+                };
             let mut members = world.members.lock();
             match started {
                 Ok(process) => {
@@ -222,6 +225,7 @@ impl World {
         let Some(member) = self.members.lock().remove(&number) else { return };
         self.executor.kill(member.group);
         drop(member);
+        self.store.killed();
     }
 
     fn any_member(&self) -> Option<u32> {
@@ -233,7 +237,8 @@ impl World {
     async fn stop(self: &Arc<Self>, number: u32) {
         let Some(member) = self.members.lock().remove(&number) else { return };
         let Some(process) = member.process else {
-            return self.executor.kill(member.group);
+            self.executor.kill(member.group);
+            return self.store.killed();
         };
         trace::line("world", format!("stop process {number}"));
         let (sender, receiver) = tokio::sync::oneshot::channel();
@@ -250,6 +255,9 @@ impl World {
             self.history.error(format!("process {number} left {left} tasks behind"));
         }
         self.executor.kill(member.group);
+        if !is_stopped {
+            self.store.killed();
+        }
     }
 
     /// Plays the plan.
@@ -307,11 +315,11 @@ impl World {
         let disturbance = *self.dice.pick(&self.plan.disturbances);
         let Some(number) = self.any_member() else { return };
         match disturbance {
-            "kill" if self.dice.percent(50) => self.kill(number),
+            "kill" if self.dice.percent(75) => self.kill(number),
             "start" if members < self.plan.processes_max => {
                 self.start_process();
             }
-            "stop" if members > 1 && self.dice.percent(50) => {
+            "stop" if (members > 1 || self.plan.is_embedded) && self.dice.percent(50) => {
                 let world = Arc::clone(self);
                 self.executor.spawn(OUTSIDE, async move { world.stop(number).await });
             }
@@ -326,25 +334,16 @@ impl World {
                     executor.resume(group);
                 });
             }
-            "split" => {
+            "split" | "merge" => {
                 let container = self.dice.pick(self.specs).name;
-                let partitions = self.account.physical_partitions(container);
-                if partitions < 8 && self.account.split(container, self.dice.place(partitions)) {
-                    trace::line("world", format!("split {container}"));
-                }
-            }
-            "merge" => {
-                let container = self.dice.pick(self.specs).name;
-                let place = self.dice.place(self.account.physical_partitions(container));
-                if self.account.merge(container, place) {
-                    trace::line("world", format!("merge {container}"));
+                if self.store.reshape(container, &self.dice, disturbance == "split") {
+                    trace::line("world", format!("{disturbance} {container}"));
                 }
             }
             "storm" => {
                 let percent = *self.dice.pick(&[0, 0, 5, 20, 60, 100]);
                 trace::line("world", format!("{percent} % of the requests of process {number} fail"));
-                // Processes connect in the order of their numbers.
-                self.faults.storm(u64::from(number) - 1, percent);
+                self.store.storm(number, percent);
             }
             "clock step" => {
                 let by_ms = i64::try_from(self.dice.below(240_000)).expect("a small step") - 120_000;
@@ -382,7 +381,7 @@ impl World {
 
     /// Ends all faults and processes, starts one process, and waits until read models have caught up. Returns its number.
     pub async fn settle(self: &Arc<Self>) -> Option<u32> {
-        self.faults.end();
+        self.store.mend();
         let numbers: Vec<u32> = self.members.lock().keys().copied().collect();
         for number in numbers {
             self.executor.resume(Group(number));

@@ -1,7 +1,8 @@
-//! Mutation testing by hand: bugs that are planted in the program, to measure whether its simulation finds them.
+//! Mutation testing by hand: bugs that are planted in the program, to measure whether its simulation finds
+//! them.
 //!
-//! [`planted!`](crate::planted!) is the constant `false` unless the program is built with `--cfg planted`. One such build holds every
-//! planted bug, and at most one of them is selected at run time for each thread.
+//! [`planted!`](crate::planted!) is the constant `false` unless the program is built with `--cfg planted`.
+//! One such build holds every planted bug, and at most one of them is selected at run time for each thread.
 
 use std::cell::{Cell, RefCell};
 
@@ -16,7 +17,7 @@ thread_local! {
     static REACHED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Whether a bug is selected in this thread: the constant `false` unless the program is built with `--cfg planted`.
+/// Whether a bug is selected in this thread; the constant `false` without `--cfg planted`.
 ///
 /// ```
 /// use onehop_runtime::{planted, planted::IS_BUILT};
@@ -33,7 +34,7 @@ macro_rules! planted {
     };
 }
 
-/// Whether a bug is selected in this thread: the constant `false` unless the program is built with `--cfg planted`.
+/// Whether a bug is selected in this thread; the constant `false` without `--cfg planted`.
 #[cfg(planted)]
 #[macro_export]
 macro_rules! planted {
@@ -48,7 +49,8 @@ pub fn select(name: Option<&str>) {
     REACHED.set(0);
 }
 
-/// Whether a planted bug is the selected one of this thread. Code asks by the macro [`planted!`](crate::planted!).
+/// Whether a planted bug is the selected one of this thread. Code asks by the macro
+/// [`planted!`](crate::planted!).
 #[must_use]
 pub fn is_selected(name: &str) -> bool {
     let is_selected = SELECTED.with_borrow(|selected| selected.as_deref() == Some(name));
@@ -87,7 +89,6 @@ mod tests {
     #[test]
     fn the_macro_is_false_unless_bugs_are_built_in() {
         select(Some("one"));
-        assert_eq!(planted!("one"), IS_BUILT);
-        assert!(!planted!("two"));
+        assert_eq!([planted!("one"), planted!("two")], [IS_BUILT, false]);
     }
 }

@@ -3,6 +3,7 @@
 pub mod adapter_rules;
 mod background;
 mod batch;
+mod certain_absence;
 mod charge;
 mod charge_basis;
 pub mod charges;
@@ -24,6 +25,7 @@ mod write_marks;
 
 pub use background::{BackgroundBudget, BackgroundStore};
 pub use batch::{Batch, WriteOp, limits};
+pub use certain_absence::CertainAbsence;
 pub use charge::{
     ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, PartitionHash, RequestCharge,
 };

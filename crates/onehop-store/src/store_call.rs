@@ -31,6 +31,12 @@ pub trait StoreCall<'a>: Clone + Send + Sync {
         &[]
     }
 
+    /// Whether an answer to point reads lacks an item.
+    fn lacks_items(answer: &Self::Output) -> bool {
+        let _ = answer;
+        false
+    }
+
     /// The fault behind an error; `None` of a refused write.
     fn fault(error: &Self::Error) -> Option<&Fault>;
 
@@ -67,6 +73,10 @@ impl<'a> StoreCall<'a> for PointRead<'a> {
         OperationScope::One(self.partition_key)
     }
 
+    fn lacks_items(answer: &Self::Output) -> bool {
+        answer.is_none()
+    }
+
     fn fault(error: &Fault) -> Option<&Fault> {
         Some(error)
     }
@@ -99,6 +109,10 @@ impl<'a> StoreCall<'a> for PointReads<'a> {
 
     fn scope(&self) -> OperationScope<'a> {
         OperationScope::Each(self.keys)
+    }
+
+    fn lacks_items(answer: &Self::Output) -> bool {
+        answer.iter().any(Option::is_none)
     }
 
     fn fault(error: &Fault) -> Option<&Fault> {

@@ -9,8 +9,10 @@ use thiserror::Error;
 use super::backup_manifest::{BACKUP_FILE, BackupManifest};
 use super::database::{EngineDatabase, EngineSizes};
 use super::directory;
-use super::engine::{Durability, Engine, View};
-use super::high_water::{self, CommitNumbers, HighWaterMark};
+use super::durability::Durability;
+use super::engine::{Engine, View};
+use super::high_water;
+use super::high_water_mark::{CommitNumbers, HighWaterMark};
 use super::item_entries::{META_COMMIT, META_SEQUENCE};
 use super::key_space::KeySpace;
 use super::keys;
@@ -106,7 +108,7 @@ impl EmbeddedStore {
 }
 
 /// The numbers of the last commit and write of a view.
-fn counts_in(view: &View) -> Result<CommitNumbers, Fault> {
+pub(super) fn counts_in(view: &View) -> Result<CommitNumbers, Fault> {
     let number = |name: &[u8]| -> Result<u64, Fault> {
         let bytes = view.get(KeySpace::Meta, name)?;
         Ok(bytes.and_then(|bytes| bytes.as_ref().try_into().map(u64::from_be_bytes).ok()).unwrap_or(0))

@@ -28,7 +28,7 @@ impl PointReads<'_> {
     }
 
     /// Reads an item from the cache, or from the engine into the cache.
-    pub(super) fn item(
+    pub(super) async fn item(
         &mut self,
         container: keys::ContainerId,
         partition_key: &str,
@@ -43,6 +43,8 @@ impl PointReads<'_> {
             return parse_item(value, now_ms);
         }
         let stored = reader::stored(self.view()?, container, partition_key, id, &id_key)?;
+        #[cfg(feature = "simulation")]
+        self.store.engine.interruption("read: before the cache").await;
         let Some(StoredItem { header, value }) = stored else { return Ok(None) };
         self.store.caches.remember_item(ItemCopy::of(&id_key, &header, &value), self.done);
         parse_item(value.into(), now_ms)
@@ -55,7 +57,7 @@ impl EmbeddedStore {
     }
 
     /// A page of a logical partition, by the partition's mark. First pages come from the cache, or go into it.
-    pub(super) fn partition_page(
+    pub(super) async fn partition_page(
         &self,
         mark: WriteMark,
         prefix: &[u8],
@@ -70,6 +72,8 @@ impl EmbeddedStore {
         }
         let validity = Validity { mark, commit: self.caches.done() };
         let page = reader::partition_page(&self.engine, prefix, direction, after, limit, now_ms)?;
+        #[cfg(feature = "simulation")]
+        self.engine.interruption("read: before the cache").await;
         if let Some(key) = key {
             self.caches.remember_page(key, validity, page.expires_at_ms, (&page.items, page.has_more));
         }

@@ -11,7 +11,8 @@ use std::path::Path;
 
 use super::database::EngineSizes;
 use super::directory;
-use super::engine::{Durability, Engine};
+use super::durability::Durability;
+use super::engine::Engine;
 use super::high_water;
 use super::integrity_check::{IntegrityCheck, IntegrityReport};
 use super::layout::engine_path;

@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::backup_manifest::{BACKUP_FILE, BackupManifest};
-use super::high_water::{HighWaterMark, HighWaterTracker, MARK_FILE};
+use super::high_water::HighWaterTracker;
+use super::high_water_mark::{HighWaterMark, MARK_FILE};
 use super::layout::{ENGINE_DIRECTORY, engine_path, new_file, sync_directory};
 use super::open_error::OpenError;
+#[cfg(feature = "simulation")]
+use super::simulated::{DiskLock, SimulatedDisk};
+use super::store_files::StoreFiles;
 use onehop_runtime::private_files;
 
 /// The format of the data directory that this program reads and writes.
@@ -22,10 +26,21 @@ const UNFINISHED_FILE: &str = "unfinished";
 
 /// A data directory that is locked as long as this lives.
 pub(super) struct Directory {
-    path: PathBuf,
+    files: StoreFiles,
     /// Written when the directory is closed; absent until it was opened to the end.
     high_water: OnceLock<Arc<HighWaterTracker>>,
-    _lock: File,
+    _lock: DirectoryLock,
+}
+
+/// What keeps other processes out of a data directory.
+enum DirectoryLock {
+    File {
+        _file: File,
+    },
+    #[cfg(feature = "simulation")]
+    Simulated {
+        _lock: DiskLock,
+    },
 }
 
 impl Directory {
@@ -47,28 +62,47 @@ impl Directory {
         check_finished(path)?;
         check_format(path)?;
         mend_permissions(path).map_err(io)?;
-        Ok(Self { path: path.to_owned(), high_water: OnceLock::new(), _lock: lock })
+        let files = StoreFiles::Directory(path.to_owned());
+        Ok(Self { files, high_water: OnceLock::new(), _lock: DirectoryLock::File { _file: lock } })
+    }
+
+    /// Locks a simulated disk, under the path that messages name.
+    #[cfg(feature = "simulation")]
+    pub(super) fn simulated(path: &Path, disk: &SimulatedDisk) -> Result<Self, OpenError> {
+        let lock = disk.lock().ok_or_else(|| OpenError::InUse { path: path.to_owned(), holder: None })?;
+        let files = StoreFiles::Simulated(lock.files(path));
+        Ok(Self { files, high_water: OnceLock::new(), _lock: DirectoryLock::Simulated { _lock: lock } })
     }
 
     /// Makes a data directory of what was a backup, when all of it was opened: what is written from now on is not in the
     /// backup that it was.
     pub(super) fn end_backup(&self) -> Result<(), OpenError> {
-        match fs::remove_file(self.path.join(BACKUP_FILE)) {
-            Ok(()) => sync_directory(&self.path),
+        #[cfg(feature = "simulation")]
+        if matches!(self.files, StoreFiles::Simulated(..)) {
+            return Ok(());
+        }
+        let path = self.path();
+        match fs::remove_file(path.join(BACKUP_FILE)) {
+            Ok(()) => sync_directory(path),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
         }
-        .map_err(|source| OpenError::Io { path: self.path.clone(), source })
+        .map_err(|source| OpenError::Io { path: path.to_owned(), source })
     }
 
     /// Where the storage engine keeps its files.
     pub(super) fn engine_path(&self) -> PathBuf {
-        engine_path(&self.path)
+        engine_path(self.path())
     }
 
     /// The directory itself.
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        self.files.path()
+    }
+
+    /// The place of the store's own files.
+    pub(super) fn files(&self) -> &StoreFiles {
+        &self.files
     }
 
     /// Has this mark closed when the directory is: the engine has to be closed before.

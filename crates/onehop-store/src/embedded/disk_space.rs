@@ -1,9 +1,9 @@
 //! Disk space guard: refuses writes that would use up a reserve, so that the engine can flush what was committed.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::engine::RETRY_AFTER;
+use super::engine_faults::RETRY_AFTER;
+use super::store_files::StoreFiles;
 use crate::{Fault, FaultKind};
 
 /// What a commit takes on the disk, as a multiple of its bodies: the journal now, and tables later.
@@ -18,15 +18,15 @@ const ROOM_AGAIN_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The free space of the disk that holds a directory.
 pub(super) struct DiskSpace {
-    path: PathBuf,
+    files: StoreFiles,
     reserve_bytes: u64,
     /// Whether the last write was refused.
     was_short: AtomicBool,
 }
 
 impl DiskSpace {
-    pub(super) fn new(path: &Path, reserve_bytes: u64) -> Self {
-        Self { path: path.to_owned(), reserve_bytes, was_short: AtomicBool::new(false) }
+    pub(super) fn new(files: StoreFiles, reserve_bytes: u64) -> Self {
+        Self { files, reserve_bytes, was_short: AtomicBool::new(false) }
     }
 
     /// Refuses a write of this many bytes that would leave less than the reserve. Where the system does not say how much
@@ -47,13 +47,13 @@ impl DiskSpace {
     }
 
     fn require(&self, wanted_bytes: u64) -> Result<(), Fault> {
-        let Some(free_bytes) = free_bytes(&self.path) else { return Ok(()) };
+        let Some(free_bytes) = self.files.free_bytes() else { return Ok(()) };
         let was_short = self.was_short.load(Ordering::Relaxed);
         let wanted_bytes =
             if was_short { wanted_bytes.saturating_add(ROOM_AGAIN_BYTES) } else { wanted_bytes };
         let is_short = free_bytes < wanted_bytes;
         if self.was_short.swap(is_short, Ordering::Relaxed) != is_short {
-            let path = self.path.display();
+            let path = self.files.path().display();
             if is_short {
                 tracing::error!(%path, free_bytes, "the disk is nearly full: writes are refused");
             } else {
@@ -70,10 +70,4 @@ impl DiskSpace {
         );
         Err(Fault::new(FaultKind::Full, message).with_retry_after(RETRY_AFTER))
     }
-}
-
-/// Bytes free for this process on the file system that holds a path; `None` where the system does not say.
-pub(super) fn free_bytes(path: &Path) -> Option<u64> {
-    let found = rustix::fs::statvfs(path).ok()?;
-    Some(found.f_bavail.saturating_mul(found.f_frsize))
 }

@@ -1,170 +1,129 @@
-//! Storage engine layer, so that another engine can take its place: five ordered key spaces, a snapshot to read from, and an
-//! atomic commit over all of them. An engine that can no longer write is opened again.
+//! Storage engine seam: five ordered key spaces, a snapshot to read from, and an atomic commit over all of
+//! them. A build without the feature `simulation` has one engine, fjall's, and each choice between engines is
+//! the constant one.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::path::Path;
 
-use fjall::{Guard, Keyspace, PersistMode, Readable, Slice, Snapshot};
-use parking_lot::RwLock;
+use fjall::{Guard, Iter, Slice};
+use onehop_runtime::planted;
 
-use super::database::{EngineDatabase, EngineSizes};
+use super::database::EngineSizes;
+use super::durability::{Blocks, Durability};
+use super::fjall_engine::{self, FjallEngine, FjallView};
 use super::key_space::{KeyChange, KeySpace};
 use super::open_error::OpenError;
+#[cfg(feature = "simulation")]
+use super::simulated::{SimulatedDisk, SimulatedEngine, SimulatedEntry, SimulatedRange, SimulatedView};
 use super::tombstone_hints::{META_LISTS, TombstoneHints};
-use crate::{Fault, FaultKind};
-
-/// How long a reopening waits for reads that are under way.
-const READS_WAIT_MAX: Duration = Duration::from_secs(5);
-/// Between two looks whether they have ended.
-const READS_WAIT: Duration = Duration::from_millis(1);
-/// When to try again what an engine refuses that cannot write.
-pub(super) const RETRY_AFTER: Duration = Duration::from_secs(5);
-
-/// How far an acknowledged write has got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// On the disk: it survives the loss of power. Concurrent commits share one fsync.
-    #[default]
-    Sync,
-    /// With the operating system: it survives the end of the process, but not the loss of power.
-    Relaxed,
-}
-
-impl Durability {
-    /// What the engine is asked to do with its journal before a commit counts as done.
-    fn persist_mode(self) -> PersistMode {
-        match self {
-            Self::Sync => PersistMode::SyncData,
-            Self::Relaxed => PersistMode::Buffer,
-        }
-    }
-}
-
-/// Blocks of the engine's files that reads have needed since the engine was opened: data, index and filter blocks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Blocks {
-    /// Read from a file, out of the operating system's cache or from the disk.
-    pub read: u64,
-    /// Found in the block cache.
-    pub cached: u64,
-}
+use crate::Fault;
 
 /// The storage engine.
 pub(super) struct Engine {
-    path: PathBuf,
-    sizes: EngineSizes,
-    durability: Durability,
-    /// `None` after a reopening that failed.
-    published: RwLock<Option<Arc<EngineVersion>>>,
+    kind: EngineKind,
     ends: TombstoneHints,
 }
 
-/// What readers share: the last commit, and the opening that it was done in.
-struct EngineVersion {
-    snapshot: Snapshot,
-    opened: Arc<EngineDatabase>,
+enum EngineKind {
+    Fjall(FjallEngine),
+    #[cfg(feature = "simulation")]
+    Simulated(SimulatedEngine),
+}
+
+/// Makes the same call to the engine of either kind.
+macro_rules! on_engine {
+    ($kind:expr, $engine:ident => $call:expr) => {
+        match $kind {
+            EngineKind::Fjall($engine) => $call,
+            #[cfg(feature = "simulation")]
+            EngineKind::Simulated($engine) => $call,
+        }
+    };
 }
 
 impl Engine {
     pub(super) fn open(path: &Path, sizes: EngineSizes, durability: Durability) -> Result<Self, OpenError> {
-        let fail = |source| OpenError::Engine { path: path.to_owned(), source: Box::new(source) };
-        let opened = EngineDatabase::open(path, sizes).map_err(fail)?;
-        let kept = opened.space(KeySpace::Meta).get(META_LISTS).map_err(fail)?;
-        let ends = kept.map(|kept| TombstoneHints::restored(&kept)).unwrap_or_default();
-        let published = RwLock::new(Some(Arc::new(EngineVersion::of(Arc::new(opened)))));
-        Ok(Self { path: path.to_owned(), sizes, durability, published, ends })
+        let (engine, kept) = FjallEngine::open(path, sizes, durability)?;
+        Ok(Self::of(EngineKind::Fjall(engine), kept))
+    }
+
+    /// Opens the engine on a simulated disk.
+    #[cfg(feature = "simulation")]
+    pub(super) fn simulated(
+        path: &Path,
+        disk: &SimulatedDisk,
+        durability: Durability,
+    ) -> Result<Self, OpenError> {
+        let engine = SimulatedEngine::open(path, disk, durability)?;
+        let kept = engine.get(KeySpace::Meta, META_LISTS).ok().flatten();
+        Ok(Self::of(EngineKind::Simulated(engine), kept))
+    }
+
+    fn of(kind: EngineKind, kept: Option<Slice>) -> Self {
+        Self { kind, ends: kept.map(|kept| TombstoneHints::restored(&kept)).unwrap_or_default() }
     }
 
     /// A view of the last commit that later commits do not change.
     ///
-    /// It is the snapshot that was taken when that commit was done. One taken at any time would not do: when a flush or a
-    /// compaction ends, the engine (fjall 3.1) moves its visible sequence number past a batch that is still being
-    /// applied, and a snapshot from that moment sees a part of the batch now and the rest later.
-    ///
     /// # Errors
     /// The engine could not be opened again.
     pub(super) fn view(&self) -> Result<View, Fault> {
-        let published = self.published.read();
-        published.clone().map(View).ok_or_else(closed)
-    }
-
-    fn opened(&self) -> Result<Arc<EngineDatabase>, Fault> {
-        Ok(Arc::clone(&self.view()?.0.opened))
+        Ok(match &self.kind {
+            EngineKind::Fjall(engine) => View::Fjall(engine.view()?),
+            #[cfg(feature = "simulation")]
+            EngineKind::Simulated(engine) => View::Simulated(engine.view()?),
+        })
     }
 
     /// Reads a value outside any view: for the writer, which alone changes the engine.
     pub(super) fn get(&self, space: KeySpace, key: &[u8]) -> Result<Option<Slice>, Fault> {
-        self.opened()?.space(space).get(key).map_err(engine_fault)
+        on_engine!(&self.kind, engine => engine.get(space, key))
     }
 
-    /// Writes all changes or none, as durable as configured. No key may appear twice. Only one thread may commit: the
-    /// view that is published afterwards must not see a part of another commit.
+    /// Writes all changes or none, as durable as configured. No key may appear twice. Only one thread may
+    /// commit: the view that is published afterwards must not see a part of another commit.
     ///
     /// # Errors
     /// [`FaultKind::Full`]: nothing was written. Otherwise the journal may hold the commit or not: the next
     /// opening will show.
-    pub(super) fn commit(&self, changes: Vec<KeyChange>) -> Result<(), Fault> {
-        let opened = self.opened()?;
-        opened.wait_for_flushes().map_err(|error| cannot_write(&error))?;
-        let lists =
-            self.ends.expect(&changes).map(|lists| (KeySpace::Meta, META_LISTS.to_vec(), Some(lists)));
-        let mut batch = opened.database.batch().durability(Some(self.durability.persist_mode()));
-        for (space, key, value) in changes.into_iter().chain(lists) {
-            match value {
-                Some(value) => batch.insert(opened.space(space), key, value),
-                None => batch.remove(opened.space(space), key),
-            }
+    pub(super) fn commit(&self, mut changes: Vec<KeyChange>) -> Result<(), Fault> {
+        on_engine!(&self.kind, engine => engine.prepare())?;
+        if let Some(lists) = self.ends.expect(&changes) {
+            changes.push((KeySpace::Meta, META_LISTS.to_vec(), Some(lists)));
         }
-        let committed = batch.commit().map_err(|error| match error {
-            fjall::Error::Poisoned => cannot_write(&error),
-            error => engine_fault(error),
-        });
-        if committed.is_ok() {
-            let published = Arc::new(EngineVersion::of(Arc::clone(&opened)));
-            *self.published.write() = Some(published);
-        }
+        let (batch, rest) = atomic_batch(changes);
+        let apply = |batch| on_engine!(&self.kind, engine => engine.apply(batch));
+        let committed = apply(batch).and_then(|()| rest.map_or(Ok(()), apply));
         self.ends.settle();
         committed?;
-        if let Err(error) = opened.seal_full_memory() {
-            // The commit is done. What keeps memory from being written out is met by the next one.
-            tracing::warn!(%error, "full memory cannot be written out");
-        }
+        on_engine!(&self.kind, engine => engine.write_out());
         Ok(())
     }
 
     /// Bytes of writes in memory that are in the journal and not yet written out.
     pub(super) fn memory_bytes(&self) -> u64 {
-        self.opened().map_or(0, |opened| opened.database.write_buffer_size())
+        on_engine!(&self.kind, engine => engine.memory_bytes())
     }
 
-    /// Whether the engine can write. One that has failed to, on a full disk for example, writes nothing more until it is
-    /// opened again.
+    /// Whether the engine can write. One that has failed to, on a full disk for example, writes nothing more
+    /// until it is opened again.
     pub(super) fn can_write(&self) -> bool {
-        self.opened().is_ok_and(|opened| opened.check().is_ok())
+        on_engine!(&self.kind, engine => engine.can_write())
     }
 
-    /// Closes the engine and opens it again. Whatever was acknowledged is in the journal or in a table. Reads wait
-    /// meanwhile; a commit must not be under way.
+    /// Closes the engine and opens it again. Whatever was acknowledged is in the journal or in a table. Reads
+    /// wait meanwhile; a commit must not be under way.
     ///
     /// # Errors
-    /// The engine cannot be opened, and reads fail from now on; or reads did not end, and everything is as it was.
+    /// The engine cannot be opened, and reads fail from now on; or reads did not end, and everything is as it
+    /// was.
     pub(super) fn reopen(&self) -> Result<(), Fault> {
-        let mut published = self.published.write();
-        if let Some(last) = published.take() {
-            let opened = Arc::clone(&last.opened);
-            drop(last);
-            if let Err(opened) = close(opened) {
-                *published = Some(Arc::new(EngineVersion::of(opened)));
-                return Err(no_writes("reads that were under way did not end"));
-            }
-        }
-        let opened = EngineDatabase::open(&self.path, self.sizes);
-        let opened = opened.map_err(|error| no_writes(format!("it cannot be opened again: {error}")))?;
         // The journal may hold a commit that had failed: a list may end elsewhere than any view showed.
-        self.ends.forget();
-        *published = Some(Arc::new(EngineVersion::of(Arc::new(opened))));
-        Ok(())
+        on_engine!(&self.kind, engine => engine.reopen(|| self.ends.forget()))
+    }
+
+    /// Takes no writes until a reopening has copied the journal.
+    pub(super) fn distrust_journal(&self) {
+        on_engine!(&self.kind, engine => engine.distrust_journal());
     }
 
     /// The tombstone hints.
@@ -174,126 +133,140 @@ impl Engine {
 
     /// Brings everything that was acknowledged to the disk.
     pub(super) fn persist(&self) -> Result<(), Fault> {
-        self.opened()?.persist().map_err(engine_fault)
+        on_engine!(&self.kind, engine => engine.persist())
     }
 
     /// Blocks that reads have needed since the engine was opened.
     pub(super) fn blocks(&self) -> Blocks {
-        let Ok(opened) = self.opened() else { return Blocks::default() };
-        opened.spaces().iter().map(Keyspace::metrics).fold(Blocks::default(), |sum, metrics| Blocks {
-            read: sum.read + metrics.block_load_io_count() as u64,
-            cached: sum.cached + metrics.block_load_cached_count() as u64,
-        })
+        on_engine!(&self.kind, engine => engine.blocks())
     }
 
     /// Bytes on the disk.
     pub(super) fn disk_bytes(&self) -> Result<u64, Fault> {
-        self.opened()?.database.disk_space().map_err(engine_fault)
+        on_engine!(&self.kind, engine => engine.disk_bytes())
     }
 }
 
-impl EngineVersion {
-    fn of(opened: Arc<EngineDatabase>) -> Self {
-        Self { snapshot: opened.database.snapshot(), opened }
+#[cfg(feature = "simulation")]
+impl Engine {
+    /// Interruption point: lets other tasks of a simulation run once, and the process end here.
+    pub(super) async fn interruption(&self, point: &'static str) {
+        if let EngineKind::Simulated(engine) = &self.kind {
+            engine.interruption(point).await;
+        }
+    }
+
+    /// Interruption point in the midst of a commit: the end of the process here leaves any part of the commit
+    /// in the journal.
+    pub(super) async fn interrupted_commit(&self, changes: &[KeyChange]) {
+        if let EngineKind::Simulated(engine) = &self.kind {
+            let (batch, rest) = atomic_batch(changes.to_vec());
+            engine.interrupted_commit(&[Some(batch), rest].into_iter().flatten().collect::<Vec<_>>()).await;
+        }
     }
 }
 
-/// Waits for the readers of an opening, and closes it. Gives it back when they do not end.
-fn close(mut opened: Arc<EngineDatabase>) -> Result<(), Arc<EngineDatabase>> {
-    let start = Instant::now();
-    loop {
-        opened = match Arc::try_unwrap(opened) {
-            Ok(opened) => {
-                drop(opened);
-                return Ok(());
-            }
-            Err(shared) if start.elapsed() >= READS_WAIT_MAX => return Err(shared),
-            Err(shared) => shared,
-        };
-        #[expect(clippy::disallowed_methods, reason = "the end of a read sends no signal")]
-        std::thread::sleep(READS_WAIT);
-    }
+/// What the engine writes as a whole: all changes of a commit, and no rest.
+fn atomic_batch(mut changes: Vec<KeyChange>) -> (Vec<KeyChange>, Option<Vec<KeyChange>>) {
+    let rest = planted!("torn-batch").then(|| changes.split_off(changes.len() / 2));
+    (changes, rest)
 }
 
 /// A consistent view of the engine.
-pub(super) struct View(Arc<EngineVersion>);
+pub(super) enum View {
+    Fjall(FjallView),
+    #[cfg(feature = "simulation")]
+    Simulated(SimulatedView),
+}
 
 impl View {
-    /// Whether the engine can write. One that cannot waits for its views before it is opened again, so a reader that keeps one for
-    /// long gives it up.
+    /// Whether the engine can write. One that cannot waits for its views before it is opened again, so a
+    /// reader that keeps one for long gives it up.
     pub(super) fn can_write(&self) -> bool {
-        self.0.opened.check().is_ok()
+        match self {
+            Self::Fjall(view) => view.can_write(),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(view) => view.can_write(),
+        }
     }
 
     pub(super) fn get(&self, space: KeySpace, key: &[u8]) -> Result<Option<Slice>, Fault> {
-        let read = self.0.snapshot.get(self.0.opened.space(space), key).map_err(engine_fault);
-        read.map_err(|fault| fault.in_files(|| self.0.opened.tables_with(space, key)))
+        match self {
+            Self::Fjall(view) => view.get(space, key),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(view) => view.get(space, key),
+        }
     }
 
     /// Keys and values from `from` (inclusive) up to `to` (exclusive), in either direction.
-    pub(super) fn range(
-        &self,
-        space: KeySpace,
-        from: &[u8],
-        to: &[u8],
-    ) -> impl DoubleEndedIterator<Item = KeyValue> + use<> {
-        self.0.snapshot.range(self.0.opened.space(space), from..to).map(KeyValue)
+    pub(super) fn range(&self, space: KeySpace, from: &[u8], to: &[u8]) -> KeyRange {
+        match self {
+            Self::Fjall(view) => KeyRange::Fjall(view.range(space, from, to)),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(view) => KeyRange::Simulated(view.range(space, from, to)),
+        }
+    }
+}
+
+/// The entries of a range of keys.
+pub(super) enum KeyRange {
+    Fjall(Iter),
+    #[cfg(feature = "simulation")]
+    Simulated(SimulatedRange),
+}
+
+impl Iterator for KeyRange {
+    type Item = KeyValue;
+
+    fn next(&mut self) -> Option<KeyValue> {
+        match self {
+            Self::Fjall(entries) => entries.next().map(KeyValue::Fjall),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(entries) => entries.next().map(KeyValue::Simulated),
+        }
+    }
+}
+
+impl DoubleEndedIterator for KeyRange {
+    fn next_back(&mut self) -> Option<KeyValue> {
+        match self {
+            Self::Fjall(entries) => entries.next_back().map(KeyValue::Fjall),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(entries) => entries.next_back().map(KeyValue::Simulated),
+        }
     }
 }
 
 /// A key and its value, not yet loaded.
-pub(super) struct KeyValue(Guard);
+pub(super) enum KeyValue {
+    Fjall(Guard),
+    #[cfg(feature = "simulation")]
+    Simulated(SimulatedEntry),
+}
 
 impl KeyValue {
     pub(super) fn pair(self) -> Result<(Slice, Slice), Fault> {
-        self.0.into_inner().map_err(engine_fault)
+        match self {
+            Self::Fjall(entry) => fjall_engine::pair(entry),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(entry) => entry.pair(),
+        }
     }
 
     pub(super) fn value(self) -> Result<Slice, Fault> {
-        self.0.value().map_err(engine_fault)
+        match self {
+            Self::Fjall(entry) => fjall_engine::value(entry),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(entry) => entry.pair().map(|(_, value)| value),
+        }
     }
 
     pub(super) fn key(self) -> Result<Slice, Fault> {
-        self.0.key().map_err(engine_fault)
-    }
-}
-
-/// A reopening has failed; the next write tries again.
-fn closed() -> Fault {
-    Fault::new(FaultKind::Unavailable, "the storage engine is closed").with_retry_after(RETRY_AFTER)
-}
-
-/// The engine refused a commit before anything of it was written.
-fn cannot_write(error: &fjall::Error) -> Fault {
-    no_writes(format!("it cannot write any more: {error}"))
-}
-
-fn no_writes(why: impl std::fmt::Display) -> Fault {
-    Fault::new(FaultKind::Full, format!("the storage engine takes no writes: {why}"))
-        .with_retry_after(RETRY_AFTER)
-}
-
-fn engine_fault(error: fjall::Error) -> Fault {
-    let message = format!("the storage engine failed: {error}");
-    match error {
-        error if is_damage(&error) => Fault::new(FaultKind::Corrupt, message),
-        // The disk or the process lacks something; no request is at fault.
-        fjall::Error::Storage(_) | fjall::Error::Io(_) | fjall::Error::Poisoned => {
-            Fault::new(FaultKind::Unavailable, message).with_retry_after(RETRY_AFTER)
+        match self {
+            Self::Fjall(entry) => fjall_engine::key(entry),
+            #[cfg(feature = "simulation")]
+            Self::Simulated(entry) => entry.pair().map(|(key, _)| key),
         }
-        _ => Fault::new(FaultKind::Internal, message),
-    }
-}
-
-/// Whether what was read is not what was once written.
-fn is_damage(error: &fjall::Error) -> bool {
-    match error {
-        fjall::Error::Storage(error) => !matches!(error, fjall::LsmError::Io(_)),
-        fjall::Error::Decompress(_)
-        | fjall::Error::InvalidTag(_)
-        | fjall::Error::InvalidTrailer
-        | fjall::Error::Unrecoverable => true,
-        _ => false,
     }
 }
 
@@ -323,16 +296,15 @@ mod tests {
         assert_eq!(engine.ends().expect(&[put("4")]), None);
         engine.ends().settle();
         assert_eq!(page(), 1);
-        let opened = engine.opened().expect("the engine is open");
-        opened.space(KeySpace::Items).insert(key("4"), encode_value(2, 0, 0, b"{}")).expect("a write");
-        drop(opened);
+        {
+            let opened = match &engine.kind {
+                EngineKind::Fjall(engine) => engine.opened().expect("the engine is open"),
+                #[cfg(feature = "simulation")]
+                EngineKind::Simulated(_) => panic!("the engine is fjall's"),
+            };
+            opened.space(KeySpace::Items).insert(key("4"), encode_value(2, 0, 0, b"{}")).expect("a write");
+        }
         engine.reopen().expect("the engine opens again");
         assert_eq!(page(), 2);
-    }
-
-    #[test]
-    fn a_commit_asks_for_an_fsync_unless_it_is_relaxed() {
-        assert_eq!(Durability::default().persist_mode(), PersistMode::SyncData);
-        assert_eq!(Durability::Relaxed.persist_mode(), PersistMode::Buffer);
     }
 }

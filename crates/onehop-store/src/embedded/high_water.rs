@@ -1,101 +1,29 @@
-//! The high-water mark: a file beside the engine's own that holds the number of the last commit known to be on the disk.
+//! The high-water mark of a directory, as it is checked and kept: a file beside the engine's own that holds the number of the last commit known to be on the disk.
 //!
 //! The engine takes a journal that is gone or shorter for one in which nothing was written. The mark shows the difference: a
 //! directory that holds less than its mark has lost writes. It never claims more than what an fsync has brought to the disk, and it
 //! is written seldom: when a directory is opened and closed, each [`COMMITS_BETWEEN_MARKS`], and when a server asks for it.
 //! Knows nothing of items.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::path::Path;
 
 use parking_lot::{Mutex, MutexGuard};
-use serde::{Deserialize, Serialize};
 
 use super::database;
-use super::engine::{Durability, Engine};
+use super::durability::Durability;
+use super::engine::Engine;
+use super::high_water_mark::{CommitNumbers, HighWaterMark, JournalEnd, MARK_FILE};
+use super::journal_files::{JOURNAL_EXTENSION, journals};
 use super::layout::{engine_path, sync_directory};
 use super::open_error::OpenError;
-use super::stored_container::StoredContainer;
+use super::store_files::StoreFiles;
 use crate::{Fault, FaultKind};
 use onehop_runtime::private_files;
 
 /// Commits after which the mark is written again.
 pub(super) const COMMITS_BETWEEN_MARKS: u64 = 10_000;
-
-/// The file with the mark.
-pub(super) const MARK_FILE: &str = "high-water.json";
-const MARK_FILE_UNFINISHED: &str = "high-water.json.unfinished";
-const JOURNAL_EXTENSION: &str = "jnl";
-/// Bytes that are read at a time to find the end of the data in a journal.
-const BLOCK_BYTES: usize = 1 << 20;
-
-/// How many commits and writes there are: the numbers of the last ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CommitNumbers {
-    pub last_commit: u64,
-    pub last_write: u64,
-}
-
-/// What the file holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct HighWaterMark {
-    #[serde(flatten)]
-    pub numbers: CommitNumbers,
-    /// The highest number of a journal at that time. Numbers of journals only grow.
-    pub journal: u64,
-    pub physical_partitions: u16,
-    pub containers: Vec<StoredContainer>,
-    /// Every journal of a directory that was closed. Absent while it is open: then the engine makes and deletes journals.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub closed: Option<Vec<JournalEnd>>,
-}
-
-/// A journal and where the data in it ends. The engine sets zeros aside behind that.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct JournalEnd {
-    journal: u64,
-    data_bytes: u64,
-}
-
-impl HighWaterMark {
-    /// The mark of a directory; `None` where there is none, as in one of an earlier version.
-    ///
-    /// # Errors
-    /// It is there and cannot be read.
-    fn read(path: &Path) -> io::Result<Option<Self>> {
-        match fs::read(path.join(MARK_FILE)) {
-            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Writes the file under another name first: a crash leaves the mark before or this one.
-    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
-        let unfinished = path.join(MARK_FILE_UNFINISHED);
-        let mut file =
-            private_files::file_options().write(true).create(true).truncate(true).open(&unfinished)?;
-        file.write_all(&serde_json::to_vec(self)?)?;
-        file.sync_all()?;
-        fs::rename(&unfinished, path.join(MARK_FILE))?;
-        sync_directory(path)
-    }
-
-    /// The mark with the journals that a closed directory has now.
-    pub(super) fn closed(self, path: &Path) -> io::Result<Self> {
-        let end = |(journal, file): (u64, PathBuf)| -> io::Result<JournalEnd> {
-            Ok(JournalEnd { journal, data_bytes: data_end(&file)? })
-        };
-        let ends = journals(&engine_path(path))?.into_iter().map(end).collect::<io::Result<Vec<_>>>()?;
-        Ok(Self { journal: ends.last().map_or(0, |end| end.journal), closed: Some(ends), ..self })
-    }
-}
 
 /// The mark of a directory, and what its files lack by it. Looks at names and lengths, before the engine changes any.
 pub(super) fn look(path: &Path) -> Result<(Option<HighWaterMark>, Vec<String>), OpenError> {
@@ -171,46 +99,9 @@ pub(super) fn ensure_journal(engine: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The journals of an engine by their numbers.
-fn journals(engine: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
-    let entries = match fs::read_dir(engine) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => return Err(error),
-    };
-    let mut found = BTreeMap::new();
-    for entry in entries {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == JOURNAL_EXTENSION)
-            && let Some(number) = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok())
-        {
-            found.insert(number, path);
-        }
-    }
-    Ok(found)
-}
-
-/// Where the data of a journal ends: behind its last byte that is not zero.
-fn data_end(journal: &Path) -> io::Result<u64> {
-    let zeros = vec![0; BLOCK_BYTES];
-    let file = File::open(journal)?;
-    let (mut block, mut end) = (vec![0; BLOCK_BYTES], file.metadata()?.len());
-    while end > 0 {
-        let start = end.saturating_sub(BLOCK_BYTES as u64);
-        let block = &mut block[..usize::try_from(end - start).unwrap_or(BLOCK_BYTES)];
-        file.read_exact_at(block, start)?;
-        if *block != zeros[..block.len()] {
-            let last = block.iter().rposition(|byte| *byte != 0).unwrap_or(0);
-            return Ok(start + last as u64 + 1);
-        }
-        end = start;
-    }
-    Ok(0)
-}
-
 /// The mark of an open directory, as the writer gets on.
 pub(super) struct HighWaterTracker {
-    path: PathBuf,
+    files: StoreFiles,
     durability: Durability,
     /// A mark with what the directory was made with.
     made_with: HighWaterMark,
@@ -229,13 +120,13 @@ struct HighWaterState {
 impl HighWaterTracker {
     /// `found` holds what is in the engine of a directory that has just been opened, and `written` what is in the file.
     pub(super) fn new(
-        path: &Path,
+        files: StoreFiles,
         durability: Durability,
         found: HighWaterMark,
         written: Option<HighWaterMark>,
     ) -> Self {
         let state = HighWaterState { acknowledged: found.numbers, written, is_finished: false };
-        Self { path: path.to_owned(), durability, made_with: found, state: Mutex::new(state) }
+        Self { files, durability, made_with: found, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, HighWaterState> {
@@ -265,11 +156,10 @@ impl HighWaterTracker {
             engine.persist()?;
         }
         let mut state = self.state();
-        let journal =
-            journals(&engine_path(&self.path)).map_err(failed)?.into_keys().next_back().unwrap_or(0);
+        let journal = self.files.last_journal().map_err(failed)?;
         let mark = HighWaterMark { numbers, journal, closed: None, ..self.made_with() };
         if state.written.as_ref() != Some(&mark) {
-            mark.write(&self.path).map_err(failed)?;
+            self.files.write_mark(&mark).map_err(failed)?;
             state.written = Some(mark);
         }
         Ok(())
@@ -295,24 +185,8 @@ impl HighWaterTracker {
             return;
         }
         let mark = HighWaterMark { numbers: state.acknowledged, ..self.made_with() };
-        if let Err(error) = mark.closed(&self.path).and_then(|mark| mark.write(&self.path)) {
+        if let Err(error) = self.files.closed_mark(mark).and_then(|mark| self.files.write_mark(&mark)) {
             tracing::debug!(%error, "the high-water mark stays that of an open directory");
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_data_of_a_journal_ends_at_its_last_byte() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let file = directory.path().join("0.jnl");
-        for (data, length) in [(0, 0), (0, 64 << 20), (5, 5), (5, (3 << 20) + 7), (BLOCK_BYTES, 2 << 20)] {
-            fs::write(&file, vec![7; data]).expect("written");
-            File::options().write(true).open(&file).expect("a file").set_len(length).expect("zeros");
-            assert_eq!(data_end(&file).expect("read"), data as u64, "{data} of {length}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Entries of items: the keys and values that an item has outside the id index, and the numbers of a commit.
 
 use super::header::{Header, ItemLocation};
-use super::high_water::CommitNumbers;
+use super::high_water_mark::CommitNumbers;
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{self, ContainerId};
 

@@ -22,3 +22,9 @@ pub(super) fn new_file(path: &Path) -> std::io::Result<File> {
 pub(super) fn sync_directory(path: &Path) -> std::io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
+
+/// Bytes free for this process on the file system that holds a path; `None` where the system does not say.
+pub(super) fn free_bytes(path: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(path).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}

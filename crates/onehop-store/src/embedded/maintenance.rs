@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 
-use super::disk_space;
-use super::engine::Blocks;
+use super::durability::Blocks;
 use super::keys;
 use super::reader;
 use super::store::{EmbeddedStore, fault_of};
@@ -35,7 +34,7 @@ impl EmbeddedStore {
     /// The bytes that are free for this process on the disk that holds the data; `None` where the system does not say.
     #[must_use]
     pub fn disk_free_bytes(&self) -> Option<u64> {
-        disk_space::free_bytes(self.path())
+        self.directory.files().free_bytes()
     }
 
     /// The bytes that are to stay free there.

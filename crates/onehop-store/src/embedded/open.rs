@@ -4,21 +4,26 @@ use std::panic::catch_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures::executor::block_on;
 use tokio::sync::{mpsc, watch};
 
 use super::database::EngineSizes;
 use super::directory::Directory;
 use super::disk_space::DiskSpace;
-use super::engine::{Durability, Engine};
+use super::durability::Durability;
+use super::engine::Engine;
 use super::header::VALUE_PREFIX_BYTES;
-use super::high_water::{self, CommitNumbers, HighWaterMark, HighWaterTracker};
+use super::high_water::{self, HighWaterTracker};
+use super::high_water_mark::{CommitNumbers, HighWaterMark};
 use super::item_entries::{META_COMMIT, META_SEQUENCE};
+use super::journal_rewrite::rewrite_last_journal;
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{BEHIND_ALL, prefix_end};
 use super::open_error::{LostWrites, OpenError};
 use super::read_caches::{CacheShares, ReadCaches};
 use super::reopenings::Reopenings;
 use super::store::{EmbeddedContainer, EmbeddedStore};
+use super::store_files::StoreFiles;
 use super::stored_container::StoredContainer;
 use super::writer::{GroupCommitWriter, QUEUE_REQUESTS_MAX, WriterContainer};
 use super::writer_counters::WriterCounters;
@@ -86,41 +91,50 @@ impl EmbeddedStore {
         specs: &[ContainerSpec],
         clock: Arc<dyn Clock>,
     ) -> Result<Self, OpenError> {
-        if let Some(wanted) = config.physical_partitions
-            && !(1..=PHYSICAL_PARTITIONS_MAX).contains(&wanted)
-        {
-            return Err(OpenError::PhysicalPartitionsLimit { wanted, max: PHYSICAL_PARTITIONS_MAX });
-        }
+        check_physical_partitions(config)?;
         let directory = Directory::open(&config.path)?;
         let (mark, losses) = high_water::look(&config.path)?;
         refuse(config, losses)?;
+        let is_closed = mark.as_ref().is_some_and(|mark| mark.closed.is_some());
         let mark = high_water::mark_open(&config.path, mark)?;
-        let engine = Arc::new(open_engine(&directory, config)?);
+        // The process before may have ended after an fsync that failed.
+        let copied = match config.durability {
+            Durability::Sync if !is_closed => rewrite_last_journal(&directory.engine_path()),
+            _ => Ok(()),
+        };
+        let engine = open_engine(&directory, config)?;
+        if let Err(error) = copied {
+            tracing::warn!(%error, "the journal cannot be copied: writes are refused until it can");
+            engine.distrust_journal();
+        }
+        let (mut store, writer) = Self::with_writer(directory, engine, mark, config, specs, clock)?;
+        let writer = std::thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || block_on(writer))
+            .map_err(|source| OpenError::Io { path: config.path.clone(), source })?;
+        store.writer = Some(writer);
+        Ok(store)
+    }
+
+    /// Makes the store of an open engine, and its writer, which is to run until the store is dropped.
+    pub(super) fn with_writer(
+        directory: Directory,
+        engine: Engine,
+        mark: Option<HighWaterMark>,
+        config: &EmbeddedConfig,
+        specs: &[ContainerSpec],
+        clock: Arc<dyn Clock>,
+    ) -> Result<(Self, impl Future<Output = ()> + Send + use<>), OpenError> {
+        let engine = Arc::new(engine);
         let numbers = stored_counts(&engine, config)?;
         refuse(config, losses_within(&engine, mark.as_ref(), numbers, config)?)?;
         let partitions = partitions_of(&engine, config)?;
         let ids = stored_container_ids(&engine, specs, config)?;
-        let high_water = Arc::new(high_water_of(&engine, config, numbers, mark)?);
+        let high_water = Arc::new(high_water_of(&engine, directory.files(), config, numbers, mark)?);
         directory.end_backup()?;
         high_water.begin(&engine);
         directory.close_with(Arc::clone(&high_water));
-
-        let mut containers = Vec::with_capacity(specs.len());
-        let mut writer_containers: Vec<Option<WriterContainer>> = Vec::new();
-        for (spec, id) in specs.iter().zip(ids) {
-            let (sender, signal) = watch::channel(0);
-            let place = usize::from(id);
-            if writer_containers.len() <= place {
-                writer_containers.resize_with(place + 1, || None);
-            }
-            writer_containers[place] =
-                Some(WriterContainer { newest_types: spec.newest_types, signal: sender });
-            let policy = spec.indexing_policy(config.indexing);
-            containers.push(EmbeddedContainer { id, spec: *spec, policy, signal });
-        }
-        let unused = || WriterContainer { newest_types: &[], signal: watch::channel(0).0 };
-        let writer_containers =
-            writer_containers.into_iter().map(|container| container.unwrap_or_else(unused));
+        let (containers, writer_containers) = containers_of(specs, &ids, config.indexing);
 
         let (requests, receiver) = mpsc::channel(QUEUE_REQUESTS_MAX);
         let counters = Arc::new(WriterCounters::default());
@@ -129,9 +143,9 @@ impl EmbeddedStore {
         let caches = Arc::new(ReadCaches::new(shares, Arc::clone(&marks)));
         let writer = GroupCommitWriter {
             engine: Arc::clone(&engine),
-            room: DiskSpace::new(&config.path, config.disk_reserve_bytes),
+            room: DiskSpace::new(directory.files().clone(), config.disk_reserve_bytes),
             reopenings: Reopenings::default(),
-            containers: Arc::new(writer_containers.collect()),
+            containers: Arc::new(writer_containers),
             clock: Arc::clone(&clock),
             sequence: numbers.last_write,
             commit_number: numbers.last_commit,
@@ -141,12 +155,8 @@ impl EmbeddedStore {
             caches: Arc::clone(&caches),
             commits: 0,
         };
-        let writer = std::thread::Builder::new()
-            .name("store-writer".to_owned())
-            .spawn(move || writer.run(receiver))
-            .map_err(|source| OpenError::Io { path: config.path.clone(), source })?;
-        Ok(Self {
-            directory,
+        let store = Self {
+            directory: Arc::new(directory),
             engine,
             containers,
             partitions,
@@ -155,12 +165,45 @@ impl EmbeddedStore {
             disk_reserve_bytes: config.disk_reserve_bytes,
             clock,
             requests: Some(requests),
-            writer: Some(writer),
+            writer: None,
             counters,
             marks,
             caches,
             high_water,
-        })
+        };
+        Ok((store, writer.run(receiver)))
+    }
+}
+
+/// The containers of a store, and what its writer needs to know of them, by their numbers.
+fn containers_of(
+    specs: &[ContainerSpec],
+    ids: &[u8],
+    indexing: Indexing,
+) -> (Vec<EmbeddedContainer>, Vec<WriterContainer>) {
+    let mut containers = Vec::with_capacity(specs.len());
+    let mut writer_containers: Vec<Option<WriterContainer>> = Vec::new();
+    for (spec, id) in specs.iter().zip(ids.iter().copied()) {
+        let (sender, signal) = watch::channel(0);
+        let place = usize::from(id);
+        if writer_containers.len() <= place {
+            writer_containers.resize_with(place + 1, || None);
+        }
+        writer_containers[place] = Some(WriterContainer { newest_types: spec.newest_types, signal: sender });
+        let policy = spec.indexing_policy(indexing);
+        containers.push(EmbeddedContainer { id, spec: *spec, policy, signal });
+    }
+    let unused = || WriterContainer { newest_types: &[], signal: watch::channel(0).0 };
+    let writer_containers = writer_containers.into_iter().map(|container| container.unwrap_or_else(unused));
+    (containers, writer_containers.collect())
+}
+
+pub(super) fn check_physical_partitions(config: &EmbeddedConfig) -> Result<(), OpenError> {
+    match config.physical_partitions {
+        Some(wanted) if !(1..=PHYSICAL_PARTITIONS_MAX).contains(&wanted) => {
+            Err(OpenError::PhysicalPartitionsLimit { wanted, max: PHYSICAL_PARTITIONS_MAX })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -328,6 +371,7 @@ fn refuse(config: &EmbeddedConfig, losses: Vec<String>) -> Result<(), OpenError>
 /// The mark of a directory that is open, with what it was made with.
 pub(super) fn high_water_of(
     engine: &Engine,
+    files: &StoreFiles,
     config: &EmbeddedConfig,
     numbers: CommitNumbers,
     before: Option<HighWaterMark>,
@@ -338,5 +382,5 @@ pub(super) fn high_water_of(
         containers: stored_containers(engine, config)?,
         ..HighWaterMark::default()
     };
-    Ok(HighWaterTracker::new(&config.path, config.durability, mark, before))
+    Ok(HighWaterTracker::new(files.clone(), config.durability, mark, before))
 }

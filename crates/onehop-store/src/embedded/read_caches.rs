@@ -12,6 +12,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use crate::{Direction, Item, WriteMark, WriteMarks};
+use onehop_runtime::planted;
 
 /// The share of the memory for caches that items get, and pages as much: an eighth.
 const SHARE: u64 = 8;
@@ -136,6 +137,14 @@ impl ReadCaches {
         self.marks.is_unwritten_since(validity.mark, validity.commit)
     }
 
+    /// What a new entry keeps of its dependency: all of it.
+    fn depending_on(&self, validity: Validity) -> Validity {
+        if planted!("cache-entry-without-mark") {
+            return Validity { mark: self.marks.of_container(u8::MAX), ..validity };
+        }
+        validity
+    }
+
     /// The value of an item by its key in `ids`, if it is the same since a commit that was done, and none has written it since.
     pub(super) fn value(&self, id_key: &[u8], done: u64) -> Option<Bytes> {
         let cached = self.items.get(id_key).filter(|cached| cached.validity.commit <= done)?;
@@ -159,7 +168,7 @@ impl ReadCaches {
     /// Caches an item that was read after a commit was done, or written by it.
     pub(super) fn remember_item(&self, item: ItemCopy, done: u64) {
         let ItemCopy { id_key, header_bytes, bytes } = item;
-        let validity = Validity { mark: self.marks.of_item(&id_key), commit: done };
+        let validity = self.depending_on(Validity { mark: self.marks.of_item(&id_key), commit: done });
         self.items.insert(id_key, CachedItem { validity, header_bytes, bytes });
     }
 
@@ -191,6 +200,7 @@ impl ReadCaches {
             timestamp_ms: item.timestamp_ms,
         };
         let items = items.iter().map(copy).collect();
+        let validity = self.depending_on(validity);
         self.pages.insert(key.into(), CachedPage { validity, expires_at_ms, items, has_more, bytes });
     }
 }

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::directory::Directory;
 use super::engine::Engine;
 use super::header::{Header, ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
-use super::high_water::{self, CommitNumbers, HighWaterMark, HighWaterTracker};
+use super::high_water::{self, HighWaterTracker};
+use super::high_water_mark::{CommitNumbers, HighWaterMark};
 use super::item_entries::{commit_entries, entries};
 use super::key_space::KeySpace;
 use super::keys::{self, BEHIND_ALL, ContainerId};
@@ -71,7 +72,7 @@ pub fn recover(
     let found = stored_counts(&engine, config)?;
     losses.extend(losses_within(&engine, mark.as_ref(), found, config)?);
     if losses.is_empty() {
-        close(&directory, high_water_of(&engine, config, found, mark)?, &engine);
+        close(&directory, high_water_of(&engine, directory.files(), config, found, mark)?, &engine);
         return Ok(Recovery::default());
     }
     // What is left is not what the note of a backup says.
@@ -103,7 +104,7 @@ pub fn recover(
         last_write: found.last_write.max(expected.last_write).max(last_write),
     };
     engine.commit(commit_entries(numbers).into()).map_err(io(config))?;
-    close(&directory, high_water_of(&engine, config, numbers, mark)?, &engine);
+    close(&directory, high_water_of(&engine, directory.files(), config, numbers, mark)?, &engine);
     Ok(recovery)
 }
 

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::engine::RETRY_AFTER;
+use super::engine_faults::RETRY_AFTER;
 use crate::{Fault, FaultKind};
 
 /// Reopenings within [`REOPENING_WINDOW`].

@@ -52,8 +52,9 @@ pub struct EmbeddedStore {
     pub(super) marks: Arc<WriteMarks>,
     pub(super) caches: Arc<ReadCaches>,
     pub(super) high_water: Arc<HighWaterTracker>,
-    /// The last field, dropped last: the directory is unlocked when the engine has let go of it.
-    pub(super) directory: Directory,
+    /// The last field, dropped last: the directory is unlocked when the engine has let go of it. The writer of a simulation
+    /// holds it, too, because dropping the store does not wait for it.
+    pub(super) directory: Arc<Directory>,
 }
 
 impl EmbeddedStore {
@@ -110,16 +111,16 @@ impl EmbeddedStore {
             }
             // For the charge alone: the writer may find another, and a fault is no reason to refuse the
             // write.
-            let before = written_before(&operation).and_then(|id| {
-                let own = written.iter().rev().find(|(own, _)| own == id);
-                match own {
+            let before = match written_before(&operation) {
+                None => None,
+                Some(id) => match written.iter().rev().find(|(own, _)| own == id) {
                     Some((_, body)) => Some((body.clone(), true)),
                     None => {
-                        let item = self.begin_read().item(container.id, partition_key, id, now_ms);
-                        Some((item.ok().flatten()?.body, false))
+                        let item = self.begin_read().item(container.id, partition_key, id, now_ms).await;
+                        item.ok().flatten().map(|item| (item.body, false))
                     }
-                }
-            });
+                },
+            };
             let former =
                 before.as_ref().map(|(body, is_of_batch)| FormerVersion { body, is_of_batch: *is_of_batch });
             if !single && let Some(item) = operation.item() {
@@ -225,6 +226,7 @@ impl Store for EmbeddedStore {
         let item = self
             .begin_read()
             .item(number, partition_key.as_str(), id, now_ms)
+            .await
             .map_err(|fault| fault.of_item(container, partition_key.as_str(), id))?;
         self.record_point_read(ledger, container, item.as_ref());
         Ok(item)
@@ -244,6 +246,7 @@ impl Store for EmbeddedStore {
             ledger.touch(|| self.marks.of_partition(number, partition_key.as_str()));
             let item = read
                 .item(number, partition_key.as_str(), id, now_ms)
+                .await
                 .map_err(|fault| fault.of_item(container, partition_key.as_str(), id))?;
             self.record_point_read(ledger, container, item.as_ref());
             items.push(item);
@@ -283,7 +286,7 @@ impl Store for EmbeddedStore {
                     let prefix = keys::live_prefix(id, partition_key.as_str(), item_type);
                     let limit = (*limit).min(limits::PAGE_ITEMS_MAX);
                     let (items, has_more) =
-                        self.partition_page(mark, &prefix, *direction, *after, limit, now_ms)?;
+                        self.partition_page(mark, &prefix, *direction, *after, limit, now_ms).await?;
                     let asked = self.calibration.ordered_pages().items_per_partition(1, limit);
                     let returned = (items.len() + usize::from(has_more)).min(asked);
                     PartitionMerge { returned, items, has_more }

@@ -3,7 +3,7 @@
 //! where a list of a hundred items is kept short. Pages that go from new to old stop at the hint. Only lists with deletions
 //! are known here, and only some of them. It knows keys, no items.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -24,7 +24,8 @@ pub(super) struct TombstoneHints(Mutex<ListStates>);
 
 #[derive(Debug, Default)]
 struct ListStates {
-    lists: HashMap<Vec<u8>, ListState>,
+    /// By their prefixes, in order, so that equal histories know equal lists.
+    lists: BTreeMap<Vec<u8>, ListState>,
     /// Counts what happens to lists, so that no two states of a list look the same.
     events: u64,
     /// Whether other lists than those kept have enough deletions now.

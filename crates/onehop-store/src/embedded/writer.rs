@@ -1,17 +1,18 @@
-//! Writer thread with group commit: takes requests in order, checks each against the state that the earlier ones leave behind, and
-//! commits all that wait with one fsync.
+//! Writer with group commit: takes requests in order, checks each against the state that the earlier ones leave behind, and
+//! commits all that wait with one fsync. A thread of its own runs it; a simulation runs it as a task.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 use super::disk_space::DiskSpace;
 use super::engine::Engine;
 use super::header::{Header, encode_value};
-use super::high_water::{COMMITS_BETWEEN_MARKS, CommitNumbers, HighWaterTracker};
+use super::high_water::{COMMITS_BETWEEN_MARKS, HighWaterTracker};
+use super::high_water_mark::CommitNumbers;
 use super::item_entries::{body_entries, commit_entries, entries};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{self, ContainerId};
@@ -21,6 +22,7 @@ use super::write_requests::{ItemChange, WriteRequest};
 use super::writer_counters::WriterCounters;
 use crate::{ETag, Fault, FaultKind, WriteError, WriteMarks};
 use onehop_runtime::clock::Clock;
+use onehop_runtime::planted;
 
 /// Requests that may wait for the writer before senders wait, too.
 pub(super) const QUEUE_REQUESTS_MAX: usize = 1024;
@@ -72,8 +74,8 @@ pub(super) struct GroupCommitWriter {
 
 impl GroupCommitWriter {
     /// Works until the last sender is gone.
-    pub(super) fn run(mut self, mut requests: mpsc::Receiver<WriteRequest>) {
-        while let Some(first) = requests.blocking_recv() {
+    pub(super) async fn run(mut self, mut requests: mpsc::Receiver<WriteRequest>) {
+        while let Some(first) = requests.recv().await {
             let mut group = vec![first];
             let mut bytes = group[0].body_bytes();
             while group.len() < GROUP_REQUESTS_MAX && bytes < GROUP_BYTES_MAX {
@@ -81,7 +83,7 @@ impl GroupCommitWriter {
                 bytes += next.body_bytes();
                 group.push(next);
             }
-            self.commit_group(group, bytes);
+            self.commit_group(group, bytes).await;
         }
         match self.engine.persist() {
             Ok(()) => self.high_water.finish(),
@@ -107,7 +109,7 @@ impl GroupCommitWriter {
         Ok(())
     }
 
-    fn commit_group(&mut self, group: Vec<WriteRequest>, bytes: usize) {
+    async fn commit_group(&mut self, group: Vec<WriteRequest>, bytes: usize) {
         self.counters.on_requests(group.len() as u64);
         if let Err(fault) = self.admit(bytes) {
             for request in group {
@@ -117,13 +119,19 @@ impl GroupCommitWriter {
             return;
         }
         let now_ms = self.clock.now_ms();
-        let mut touched: HashMap<Vec<u8>, TouchedItem> = HashMap::new();
+        // In the order of their keys, so that equal groups make equal commits.
+        let mut touched: BTreeMap<Vec<u8>, TouchedItem> = BTreeMap::new();
         let mut answers = Vec::with_capacity(group.len());
         for request in group {
             let outcome = self.evaluate(&request, &mut touched, now_ms);
             answers.push((request.reply, request.container, outcome));
         }
-        let committed = self.commit_touched(touched);
+        if planted!("signal-before-commit") {
+            answers.iter().for_each(|(_, container, _)| self.signal(*container));
+        }
+        let committed = self.commit_touched(touched).await;
+        #[cfg(feature = "simulation")]
+        self.engine.interruption("writer: before the signals").await;
         for (reply, container, outcome) in answers {
             let outcome = match (&committed, outcome) {
                 (Ok(()), outcome) => outcome,
@@ -132,12 +140,19 @@ impl GroupCommitWriter {
                 (Err(fault), Ok(_)) => Err(Fault::new(FaultKind::Ambiguous, fault.to_string()).into()),
                 (Err(_), refused) => refused,
             };
-            if outcome.as_ref().is_ok_and(|etags| !etags.is_empty()) {
-                self.containers[usize::from(container)].signal.send_modify(|number| *number += 1);
+            if outcome.as_ref().is_ok_and(|etags| !etags.is_empty()) && !planted!("signal-before-commit") {
+                self.signal(container);
             }
+            #[cfg(feature = "simulation")]
+            self.engine.interruption("writer: before an answer").await;
             // A caller that has hung up wants no answer.
             let _ = reply.send(outcome);
         }
+    }
+
+    /// Wakes readers that wait for changes of a container.
+    fn signal(&self, container: ContainerId) {
+        self.containers[usize::from(container)].signal.send_modify(|number| *number += 1);
     }
 
     /// Checks a request against the state that the group so far leaves behind, and adds it to that state unless
@@ -145,7 +160,7 @@ impl GroupCommitWriter {
     fn evaluate(
         &mut self,
         request: &WriteRequest,
-        touched: &mut HashMap<Vec<u8>, TouchedItem>,
+        touched: &mut BTreeMap<Vec<u8>, TouchedItem>,
         now_ms: i64,
     ) -> Result<Vec<Option<ETag>>, WriteError> {
         let mut local: Vec<(Vec<u8>, Option<Header>, Option<PendingItem>)> =
@@ -173,7 +188,7 @@ impl GroupCommitWriter {
                     let value = encode_value(self.sequence, now_ms, expires_at_ms, body);
                     Some(PendingItem { header, value: Some(value) })
                 }
-                ItemChange::Purge if live.is_some() => {
+                ItemChange::Purge if live.is_some() && !planted!("purge-takes-a-rewrite") => {
                     etags.push(None);
                     current
                 }
@@ -210,7 +225,7 @@ impl GroupCommitWriter {
     fn current(
         &self,
         key: &[u8],
-        touched: &HashMap<Vec<u8>, TouchedItem>,
+        touched: &BTreeMap<Vec<u8>, TouchedItem>,
     ) -> Result<(Option<Header>, Option<PendingItem>), WriteError> {
         if let Some(entry) = touched.get(key) {
             return Ok((entry.before.clone(), entry.after.clone()));
@@ -225,7 +240,7 @@ impl GroupCommitWriter {
     }
 
     /// Commits items, index entries and change log entries of the whole group at once.
-    fn commit_touched(&mut self, touched: HashMap<Vec<u8>, TouchedItem>) -> Result<(), Fault> {
+    async fn commit_touched(&mut self, touched: BTreeMap<Vec<u8>, TouchedItem>) -> Result<(), Fault> {
         self.commits += 1;
         let mut changes: Vec<KeyChange> = Vec::with_capacity(touched.len() * 6);
         let mut written: Vec<ItemCopy> = Vec::with_capacity(touched.len());
@@ -256,10 +271,16 @@ impl GroupCommitWriter {
         let numbers = CommitNumbers { last_commit: self.commit_number, last_write: self.sequence };
         changes.extend(commit_entries(numbers));
         self.counters.on_commit_begun();
+        #[cfg(feature = "simulation")]
+        self.engine.interrupted_commit(&changes).await;
         let start = Instant::now();
         self.engine.commit(changes)?;
         self.counters.on_commit(start.elapsed());
+        #[cfg(feature = "simulation")]
+        self.engine.interruption("writer: after the commit").await;
         self.marks.finish(self.commits);
+        #[cfg(feature = "simulation")]
+        self.engine.interruption("writer: before the caches").await;
         for item in written {
             self.caches.remember_item(item, self.commits);
         }
@@ -304,25 +325,28 @@ impl GroupCommitWriter {
 
 #[cfg(test)]
 mod tests {
+    use futures::executor::block_on;
     use tokio::sync::oneshot;
 
     use super::*;
     use crate::document::KeyProperties;
     use crate::embedded::database::EngineSizes;
-    use crate::embedded::engine::Durability;
-    use crate::embedded::high_water::HighWaterMark;
+    use crate::embedded::durability::Durability;
+    use crate::embedded::high_water_mark::HighWaterMark;
     use crate::embedded::read_caches::CacheShares;
+    use crate::embedded::store_files::StoreFiles;
     use crate::embedded::write_requests::{Precondition, WriteOperation};
     use onehop_runtime::clock::ManualClock;
 
     fn writer(directory: &tempfile::TempDir) -> GroupCommitWriter {
         let sizes = EngineSizes { cache_bytes: 8 << 20, memtable_bytes: 16 << 20 };
         let engine = Engine::open(directory.path(), sizes, Durability::Sync).expect("the engine opens");
+        let files = StoreFiles::Directory(directory.path().to_owned());
         let high_water =
-            HighWaterTracker::new(directory.path(), Durability::Sync, HighWaterMark::default(), None);
+            HighWaterTracker::new(files.clone(), Durability::Sync, HighWaterMark::default(), None);
         GroupCommitWriter {
             engine: Arc::new(engine),
-            room: DiskSpace::new(directory.path(), 0),
+            room: DiskSpace::new(files, 0),
             reopenings: Reopenings::default(),
             containers: Arc::new(vec![WriterContainer { newest_types: &[], signal: watch::channel(0).0 }]),
             clock: Arc::new(ManualClock::new(0)),
@@ -359,7 +383,7 @@ mod tests {
         }
         drop(sender);
         let counters = Arc::clone(&writer.counters);
-        writer.run(receiver);
+        block_on(writer.run(receiver));
         let succeeded = |mut answer: PendingReply| answer.try_recv().expect("an answer").is_ok();
         (counters.statistics().commits, answers.into_iter().map(succeeded).collect())
     }

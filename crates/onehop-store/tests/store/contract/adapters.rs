@@ -20,6 +20,9 @@ use onehop_testing::account_model::{
 };
 use onehop_testing::emulator::Emulator;
 
+#[cfg(feature = "simulation")]
+pub use crate::contract::simulated::{simulated, simulated_relaxed};
+
 /// The embedded store as it comes.
 pub async fn embedded() -> Subject {
     subject_of(Durability::Sync, 4).await
@@ -41,6 +44,20 @@ async fn subject_of(durability: Durability, physical_partitions: u16) -> Subject
     Subject::new(Box::new(adapter)).await
 }
 
+/// What the embedded store can do, over any engine.
+pub const OF_THE_EMBEDDED_STORE: Capabilities = Capabilities {
+    reopen: true,
+    move_time: true,
+    exact_times: true,
+    purge: true,
+    signal: true,
+    verbatim: true,
+    any_id: true,
+    tells_drained: true,
+    orders_batches: true,
+    charges_all: true,
+};
+
 struct Embedded {
     config: EmbeddedConfig,
     clock: Arc<ManualClock>,
@@ -51,18 +68,7 @@ struct Embedded {
 #[async_trait]
 impl Adapter for Embedded {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            reopen: true,
-            move_time: true,
-            exact_times: true,
-            purge: true,
-            signal: true,
-            verbatim: true,
-            any_id: true,
-            tells_drained: true,
-            orders_batches: true,
-            charges_all: true,
-        }
+        OF_THE_EMBEDDED_STORE
     }
 
     async fn open(&self) -> Arc<dyn Store> {

@@ -19,5 +19,7 @@ mod paging;
 mod preconditions;
 mod queries;
 mod short_lists;
+#[cfg(feature = "simulation")]
+mod simulated;
 mod suite;
 mod texts;

@@ -176,3 +176,5 @@ macro_rules! contract_over {
 }
 
 contract_over!(run embedded run embedded_relaxed run cosmos run account_model run account_model_lagging ignored account);
+#[cfg(feature = "simulation")]
+contract_over!(run simulated run simulated_relaxed);

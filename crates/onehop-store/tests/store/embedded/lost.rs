@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use onehop_store::embedded::{
-    BackupError, EmbeddedStore, IntegrityReport, OpenError, Recovery, check_directory, recover, restore,
+    BackupError, Durability, EmbeddedConfig, EmbeddedStore, IntegrityReport, OpenError, Recovery,
+    check_directory, recover, restore,
 };
 use onehop_store::{Ledger, Store, WriteOp};
 
@@ -232,4 +234,28 @@ async fn a_backup_that_is_not_whole_is_not_restored() {
     restore(&backup, &restored, &mut |_| true).expect("restored");
     assert!(check(&restored).is_sound());
     assert_eq!(count(&open(&restored)).await, BATCHES * ITEMS_PER_BATCH);
+}
+
+#[tokio::test]
+async fn the_journal_of_a_process_that_closed_nothing_is_copied() {
+    let (origin, directory) =
+        (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("another"));
+    let synced = |path| EmbeddedConfig { durability: Durability::Sync, ..config(path) };
+    let store = open_with(&synced(origin.path())).expect("the store opens");
+    create(&store, "h1", "a", 1).await;
+    // As the process would leave it behind if it ended now.
+    copy(origin.path(), directory.path());
+    let last_journal = || {
+        let journals = journals(directory.path());
+        journals.last().expect("a journal").0.metadata().expect("a file").ino()
+    };
+    let left_behind = last_journal();
+    let store = open_with(&synced(directory.path())).expect("the store opens");
+    let copied = last_journal();
+    assert_ne!(copied, left_behind);
+    create(&store, "h1", "b", 2).await;
+    drop(store);
+    let store = open_with(&synced(directory.path())).expect("the store opens");
+    assert_eq!(last_journal(), copied, "the process before closed its journal");
+    assert_eq!(count(&store).await, 2);
 }

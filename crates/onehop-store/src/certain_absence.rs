@@ -1,0 +1,37 @@
+//! Certain absence: a decorator that looks for what a point read lacks once more, in the latest committed version.
+//!
+//! A replica that lags lacks an item that another process has created. A command that decides by such a read would refuse what it
+//! must not refuse: a comment on a new post, as `NOT_FOUND`. What a read finds needs no second look: writes are conditional.
+
+use std::sync::Arc;
+
+use crate::{Ledger, Store, StoreCall, StoreDecorator};
+
+/// A store whose point reads find no item only where there is none.
+pub struct CertainAbsence {
+    store: Arc<dyn Store>,
+    latest: Arc<dyn Store>,
+}
+
+impl CertainAbsence {
+    /// The first store, over a second one which reads the latest committed version. A point read that lacks an item is
+    /// charged twice.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, latest: Arc<dyn Store>) -> Self {
+        Self { store, latest }
+    }
+}
+
+impl StoreDecorator for CertainAbsence {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    async fn around<'a, C: StoreCall<'a>>(&self, call: C, ledger: &Ledger) -> Result<C::Output, C::Error> {
+        if !call.writes().is_empty() {
+            return call.run(&*self.store, ledger).await;
+        }
+        let answer = call.clone().run(&*self.store, ledger).await?;
+        if C::lacks_items(&answer) { call.run(&*self.latest, ledger).await } else { Ok(answer) }
+    }
+}

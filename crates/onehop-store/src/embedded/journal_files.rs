@@ -1,0 +1,69 @@
+//! Journal files of the engine: which there are, and where their data ends.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+pub(super) const JOURNAL_EXTENSION: &str = "jnl";
+/// Bytes that are read at a time to find the end of the data in a journal.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// The highest number of a journal of an engine, 0 where there is none.
+pub(super) fn last_journal(engine: &Path) -> io::Result<u64> {
+    Ok(journals(engine)?.into_keys().next_back().unwrap_or(0))
+}
+
+/// The journals of an engine by their numbers.
+pub(super) fn journals(engine: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
+    let entries = match fs::read_dir(engine) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found = BTreeMap::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == JOURNAL_EXTENSION)
+            && let Some(number) = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok())
+        {
+            found.insert(number, path);
+        }
+    }
+    Ok(found)
+}
+
+/// Where the data of a journal ends: behind its last byte that is not zero.
+pub(super) fn data_end(journal: &Path) -> io::Result<u64> {
+    let zeros = vec![0; BLOCK_BYTES];
+    let file = File::open(journal)?;
+    let (mut block, mut end) = (vec![0; BLOCK_BYTES], file.metadata()?.len());
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK_BYTES as u64);
+        let block = &mut block[..usize::try_from(end - start).unwrap_or(BLOCK_BYTES)];
+        file.read_exact_at(block, start)?;
+        if *block != zeros[..block.len()] {
+            let last = block.iter().rposition(|byte| *byte != 0).unwrap_or(0);
+            return Ok(start + last as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_of_a_journal_ends_at_its_last_byte() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let file = directory.path().join("0.jnl");
+        for (data, length) in [(0, 0), (0, 64 << 20), (5, 5), (5, (3 << 20) + 7), (BLOCK_BYTES, 2 << 20)] {
+            fs::write(&file, vec![7; data]).expect("written");
+            File::options().write(true).open(&file).expect("a file").set_len(length).expect("zeros");
+            assert_eq!(data_end(&file).expect("read"), data as u64, "{data} of {length}");
+        }
+    }
+}
