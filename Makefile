@@ -17,6 +17,9 @@ SCALE_DIR ?= target/scale
 SCALE_USERS ?= 1000 10000
 SCHEMATHESIS_EXAMPLES ?= 1000
 SCHEMATHESIS_SEED ?= 1
+SEED ?=
+SEEDS ?= 100
+BUG ?=
 SINCE ?= HEAD
 SOAK_MINUTES ?= 5
 SOAK_ROUNDS ?= 6
@@ -26,7 +29,7 @@ SOAK_SEED ?= 1
 # no reader has looked for yet, which an account does not say without a request.
 BOTH_STORES := test(/^(api|graphql|webstore|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|cli|full_disk|operations|readme)::/) - test(/::(the_status_counts_what_waits_and_how_long|what_was_written_and_not_projected_is_pending_and_grows_old|projections_show_what_waits_for_them|an_item_in_another_form_is_left_to_the_executor)$$/)
 
-.PHONY: help account-run flaky check program alert-test promtool audit scale soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
+.PHONY: help account-run flaky check program alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -70,6 +73,18 @@ scale: build
 ## Run random commands, faults, splits and process deaths: SOAK_MINUTES, SOAK_SEED
 soak:
 	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) $(CARGO) test --test domain -- --ignored --nocapture every_episode_ends_well
+
+# Prints how many planted bugs were found, the runs with violations, and the share of runs in which each fault occurred. SEED plays
+# one run again: its trace, and the smallest run that fails in the same way. BUG selects a planted bug for that.
+## Simulate runs in virtual time, and look for planted bugs: SEEDS, SEED, BUG
+simulate:
+	RUSTFLAGS='--cfg planted' CARGO_TARGET_DIR=target/simulation $(CARGO) test --locked --profile simulation --test simulation --no-run
+	RUSTFLAGS='--cfg planted' CARGO_TARGET_DIR=target/simulation SIMULATION_SEEDS=$(SEEDS) SIMULATION_SEED=$(SEED) ONEHOP_PLANTED=$(BUG) \
+		$(CARGO) test --locked --profile simulation --test simulation -- --ignored --exact --nocapture runner::simulate
+ifeq ($(SEED),)
+	RUSTFLAGS='--cfg planted' CARGO_TARGET_DIR=target/simulation \
+		$(CARGO) test --locked --profile simulation --test simulation -- --ignored --exact --nocapture runner::planted_bugs_are_found
+endif
 
 # Stops or kills the release binary after each of SOAK_ROUNDS rounds of ten seconds.
 ## Run valid, invalid and hostile traffic against the server: SOAK_MINUTES, SOAK_ROUNDS, SOAK_SEED

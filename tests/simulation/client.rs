@@ -42,13 +42,23 @@ pub struct Client {
     pub world: Arc<World>,
     pub number: usize,
     pub session: Option<Session>,
-    /// The position of its last write, which its requests name.
-    pub position: Option<String>,
+    /// The position of its last writes, which its requests name.
+    position: Option<ClientPosition>,
     /// Answers that it keeps.
     pub cached: Vec<CachedAnswer>,
     /// The process to which it sends first.
     process: Option<u32>,
 }
+
+/// A position, and which process gave it when. That process remembers the writes of a user for a minute.
+struct ClientPosition {
+    text: String,
+    process: u32,
+    at_ms: i64,
+}
+
+/// How long a client counts on a process to remember its writes.
+const REMEMBERED_MS: i64 = 30_000;
 
 /// Codes of refusals that decide nothing about the registers.
 const WITHOUT_DECISION: [&str; 5] =
@@ -82,8 +92,14 @@ impl Client {
             return Answer::Unknown;
         };
         let mut body = json!({ "query": query, "variables": variables.clone() });
-        if let Some(position) = self.position.as_ref().filter(|_| dice.percent(80)) {
-            body["extensions"] = json!({ "position": position });
+        if let Some(position) = &self.position {
+            // The answer to a mutation covers the writes that its process remembers, named or not.
+            let is_remembered =
+                position.process == group.0 && world.elapsed_ms() - position.at_ms < REMEMBERED_MS;
+            let is_left_out = query.starts_with("mutation") && is_remembered && dice.percent(60);
+            if !is_left_out {
+                body["extensions"] = json!({ "position": position.text });
+            }
         }
         trace::line(
             format!("client {}", self.number),
@@ -112,12 +128,13 @@ impl Client {
             return Answer::Unknown;
         };
         trace::line(format!("client {}", self.number), format!("answered {answer}"));
-        self.read_answer(answer, names_position)
+        self.read_answer(answer, names_position, group.0)
     }
 
-    fn read_answer(&mut self, mut answer: Value, names_position: bool) -> Answer {
+    fn read_answer(&mut self, mut answer: Value, names_position: bool, process: u32) -> Answer {
         if let Some(position) = answer["extensions"]["position"].as_str() {
-            self.position = Some(position.to_owned());
+            let at_ms = self.world.elapsed_ms();
+            self.position = Some(ClientPosition { text: position.to_owned(), process, at_ms });
         }
         let first = answer["errors"].as_array_mut().and_then(|errors| errors.first_mut()).map(Value::take);
         let Some(error) = first else {

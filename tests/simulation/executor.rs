@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use crate::dice::Dice;
 
 /// Polls of a run after which it is taken to go in circles.
-const POLLS_MAX: u64 = 30_000_000;
+const POLLS_MAX: u64 = 10_000_000;
 
 /// A group of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -22,6 +22,8 @@ const ACTS: &str = "SIMULATION_ACTS";
 const WITHOUT: &str = "SIMULATION_WITHOUT";
 /// What stands before the outcome of a run among its output.
 const OUTCOME: &str = "OUTCOME ";
+/// Characters of a violation in a report.
+const DETAIL_CHARS_MAX: usize = 2_000;
 /// Runs in `make test`.
 const SHORT_RUNS: u64 = 6;
 
@@ -153,12 +155,13 @@ fn one_run() {
     println!("{OUTCOME}{}", serde_json::to_string(&outcome).expect("JSON"));
 }
 
+/// A run that fails, with at most this much of each detail.
 fn report(wanted: &Wanted, outcome: &RunOutcome) -> String {
-    let mut text = format!("seed {}", wanted.seed);
-    for (invariant, detail) in &outcome.violations {
-        text.push_str(&format!("\n  {invariant}: {detail}"));
-    }
-    text
+    let violations = outcome.violations.iter().map(|(invariant, detail)| {
+        let detail: String = detail.chars().take(DETAIL_CHARS_MAX).collect();
+        format!("\n  {invariant}: {detail}")
+    });
+    format!("seed {}{}", wanted.seed, violations.collect::<String>())
 }
 
 #[test]
@@ -300,7 +303,7 @@ fn planted_bugs_are_found() {
 }
 
 /// The names of the planted bugs that runs on a model of an account can reach.
-const PLANTED: [&str; 19] = [
+const PLANTED: [&str; 18] = [
     "batch-in-parts",
     "cache-entry-without-mark",
     "checkpoint-before-writes",
@@ -310,7 +313,6 @@ const PLANTED: [&str; 19] = [
     "last-write-position-alone",
     "missing-fsync",
     "no-catch-up",
-    "older-copy-overwrites",
     "parking-on-throttling",
     "post-without-if-match",
     "reached-too-early",

@@ -193,6 +193,7 @@ impl Client {
         let end = Some(world.history.now());
         let write = |value: String| Write { value, client: self.number, start, end };
         world.history.written(&format!("name of {id}"), write(sku.to_uppercase()));
+        world.history.set_first(&format!("product {id}"), NOTHING);
         world.history.written(&format!("product {id}"), write(name));
         world.catalogue.lock().products.push(id.to_owned());
     }

@@ -26,6 +26,8 @@ use crate::trace;
 const OUTSIDE: Group = Group(0);
 /// More than a lease lives.
 const LEASE_EXPIRY: Duration = Duration::from_secs(150);
+/// More than read models need to catch up once all faults have ended.
+const CATCH_UP_MAX: Duration = Duration::from_secs(900);
 const FEED_LENGTH: usize = 100;
 
 /// A post that a client knows.
@@ -262,9 +264,11 @@ impl World {
 
     /// Plays the plan.
     pub async fn play(self: &Arc<Self>) {
-        let first = self.start_process();
-        while self.router_of(first).is_none() {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+        while self.any_process().is_none() {
+            if self.members.lock().is_empty() {
+                self.start_process();
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
         }
         let (sender, mut ended) = tokio::sync::mpsc::channel::<()>(1);
         for number in 0..self.plan.clients {
@@ -383,8 +387,9 @@ impl World {
     pub async fn settle(self: &Arc<Self>) -> Option<u32> {
         self.store.mend();
         let numbers: Vec<u32> = self.members.lock().keys().copied().collect();
+        numbers.iter().for_each(|number| self.executor.resume(Group(*number)));
+        self.expect_caught_up().await;
         for number in numbers {
-            self.executor.resume(Group(number));
             if self.dice.percent(50) {
                 self.stop(number).await;
             } else {
@@ -412,6 +417,29 @@ impl World {
                 .error(format!("the change feed was not drained after all faults ended: {other:?}")),
         }
         Some(number)
+    }
+
+    /// Where a process runs, its read models catch up by themselves.
+    async fn expect_caught_up(&self) {
+        tokio::time::sleep(CATCH_UP_MAX).await;
+        let Some(number) = self.any_process() else { return };
+        let Some(app) = self.app_of(number) else { return };
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.executor.spawn(Group(number), async move {
+            let _ = sender.send((app.processor.status().await, app.processor.processor_status().await));
+        });
+        let Ok((Ok(status), Ok(leases))) = receiver.await else { return };
+        let waiting: Vec<String> = status
+            .iter()
+            .filter(|status| status.pending_changes > 0)
+            .map(|status| format!("{} changes of {}", status.pending_changes, status.projection))
+            .collect();
+        if !waiting.is_empty() {
+            let waiting = format!("{}; {leases:?}", waiting.join(", "));
+            self.history.error(format!(
+                "read models catch up by themselves: after {CATCH_UP_MAX:?} there wait {waiting}"
+            ));
+        }
     }
 
     /// The app of a process that serves.
