@@ -196,10 +196,7 @@ mod tests {
     const MAIN: Group = Group(0);
     const OTHER: Group = Group(1);
 
-    fn simulate<T: Send + 'static>(seed: u64, main: impl AsyncFnOnce(Executor) -> T) -> T
-    where
-        T: Send,
-    {
+    fn simulate<T>(seed: u64, main: impl AsyncFnOnce(Executor) -> T) -> T {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(main(Executor::new(Dice::of(seed, 0))))
@@ -216,8 +213,7 @@ mod tests {
                 });
             }
             executor.run(MAIN, tokio::time::sleep(Duration::from_secs(1))).await;
-            let seen = seen.lock().clone();
-            seen
+            std::mem::take(&mut *seen.lock())
         })
     }
 

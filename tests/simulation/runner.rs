@@ -262,7 +262,9 @@ fn repeat(wanted: &Wanted) {
 #[test]
 #[ignore = "it needs a build with planted bugs: make simulate"]
 fn planted_bugs_are_found() {
-    assert!(planted::IS_BUILT, "build with RUSTFLAGS='--cfg planted'");
+    if !planted::IS_BUILT {
+        panic!("build with RUSTFLAGS='--cfg planted'");
+    }
     let runs = number("SIMULATION_SEEDS").unwrap_or(100);
     let names = env::var("SIMULATION_BUGS").unwrap_or_else(|_| PLANTED.join(","));
     let mut missed = Vec::new();
