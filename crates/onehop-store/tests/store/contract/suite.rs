@@ -1,13 +1,26 @@
 //! The list of all tests, and the adapters over which they run.
 
+use futures::future::LocalBoxFuture;
+
+use crate::contract::harness::Subject;
+
+/// Runs a test over an adapter. The futures are boxed, so that a runtime is compiled once and not for each test of each adapter.
+fn run(subject: LocalBoxFuture<'static, Subject>, test: fn(Subject) -> LocalBoxFuture<'static, ()>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("a runtime").block_on(async move { test(subject.await).await });
+}
+
 /// Runs one adapter's tests as `contract::<adapter>::<file>::<test>`.
 macro_rules! tests_of {
     (run $adapter:ident { $($file:ident { $($test:ident)+ })+ }) => {
         mod $adapter {
             $(mod $file {
-                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $test() {
-                    crate::contract::$file::$test(crate::contract::adapters::$adapter().await).await;
+                use futures::FutureExt as _;
+
+                $(#[test]
+                fn $test() {
+                    let test = |subject| crate::contract::$file::$test(subject).boxed_local();
+                    crate::contract::suite::run(crate::contract::adapters::$adapter().boxed_local(), test);
                 })+
             })+
         }
