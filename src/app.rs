@@ -34,6 +34,7 @@ use crate::blog::ids::RandomIds;
 use crate::blog::live::{LiveEvents, LiveParts, LiveSettings};
 use crate::blog::reads::ReadModels;
 use crate::config::StoreChoice;
+use crate::domain::containers::ACCOUNTS;
 use crate::telemetry::{EmbeddedGauges, HotPartitions};
 use crate::webstore;
 use crate::webstore::commands::{WebstoreCommands, WebstoreParts};
@@ -262,7 +263,7 @@ impl App {
         let decisive: Arc<dyn Store> = match open {
             OpenStore::Embedded(_) => Arc::clone(&store),
             OpenStore::Cosmos(_) | OpenStore::Shared { .. } => {
-                Arc::new(CertainAbsence::new(Arc::clone(&store), Arc::clone(&recent)))
+                Arc::new(CertainAbsence::new(Arc::clone(&store), Arc::clone(&recent), &[ACCOUNTS]))
             }
         };
         let commands = Commands::new(CommandParts {
