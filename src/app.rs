@@ -38,6 +38,7 @@ use crate::domain::containers::ACCOUNTS;
 use crate::telemetry::{EmbeddedGauges, HotPartitions};
 use crate::webstore;
 use crate::webstore::commands::{WebstoreCommands, WebstoreParts};
+use crate::webstore::containers::CUSTOMER;
 use crate::webstore::reads::WebstoreReads;
 use onehop_change_feed::{Processor, ProcessorError, Projection, Sharing, TailSettings};
 use onehop_read_models::verify::Settle;
@@ -263,7 +264,7 @@ impl App {
         let decisive: Arc<dyn Store> = match open {
             OpenStore::Embedded(_) => Arc::clone(&store),
             OpenStore::Cosmos(_) | OpenStore::Shared { .. } => {
-                Arc::new(CertainAbsence::new(Arc::clone(&store), Arc::clone(&recent), &[ACCOUNTS]))
+                Arc::new(CertainAbsence::new(Arc::clone(&store), Arc::clone(&recent), &[ACCOUNTS, CUSTOMER]))
             }
         };
         let commands = Commands::new(CommandParts {
