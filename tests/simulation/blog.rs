@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client, Session, decides};
+use crate::client::{Answer, Client, Session};
 use crate::history::{Begun, Count, LateUse, NOTHING, Read, Recent, Write};
 use crate::world::KnownPost;
 
@@ -62,12 +62,12 @@ impl Client {
                 self.world.history.done(write);
                 Ok(data)
             }
-            Answer::Refused { code, message } => {
+            Answer::Refused { code } => {
                 if !is_repeated {
                     self.world.history.refused(write);
                 }
                 self.drop_refused_session(&code);
-                if code == "UNAUTHENTICATED" && message.is_empty() { Err(None) } else { Err(Some(code)) }
+                Err(Some(code))
             }
             Answer::Unknown => Err(None),
         }
@@ -202,7 +202,7 @@ impl Client {
                 world.posts.lock().push(KnownPost { id: id.to_owned(), author: me });
                 world.posted_title(&title);
             }
-            Answer::Refused { code, .. } => self.drop_refused_session(&code),
+            Answer::Refused { code } => self.drop_refused_session(&code),
             Answer::Unknown => {}
         }
     }
@@ -286,9 +286,9 @@ impl Client {
                 let Some(me) = self.me() else { return };
                 world.comments.lock().push((id.to_owned(), post.id, me));
             }
-            Answer::Refused { code, .. } => {
+            Answer::Refused { code } => {
                 self.drop_refused_session(&code);
-                if code == "NOT_FOUND" && decides(&code) {
+                if code == "NOT_FOUND" {
                     self.saw("command", &format!("post {}", post.id), NOTHING, Recent::All, start);
                 }
             }

@@ -22,7 +22,6 @@ pub enum Answer {
     /// The request was refused, and had no effect.
     Refused {
         code: String,
-        message: String,
     },
     /// The client does not know whether the request had an effect.
     Unknown,
@@ -59,10 +58,6 @@ struct ClientPosition {
 
 /// How long a client counts on a process to remember its writes.
 const REMEMBERED_MS: i64 = 30_000;
-
-/// Codes of refusals that decide nothing about the registers.
-const WITHOUT_DECISION: [&str; 5] =
-    ["RATE_LIMITED", "QUOTA_EXCEEDED", "LIMIT_EXCEEDED", "UNAUTHENTICATED", "BAD_USER_INPUT"];
 
 impl Client {
     pub fn new(world: Arc<World>, number: usize) -> Self {
@@ -142,7 +137,6 @@ impl Client {
             return Answer::Data { data: answer["data"].take(), reached };
         };
         let code = error["extensions"]["code"].as_str().unwrap_or("none").to_owned();
-        let message = error["message"].as_str().unwrap_or_default().to_owned();
         self.world.history.answered(&code);
         match code.as_str() {
             "INTERNAL" | "INTERNAL_SERVER_ERROR" | "none" => {
@@ -153,12 +147,7 @@ impl Client {
                 self.world.count("unknown outcome");
                 Answer::Unknown
             }
-            _ => Answer::Refused { code, message },
+            _ => Answer::Refused { code },
         }
     }
-}
-
-/// Whether a refusal says something about the registers that it is about.
-pub fn decides(code: &str) -> bool {
-    !WITHOUT_DECISION.contains(&code)
 }

@@ -146,7 +146,7 @@ impl Client {
     }
 
     fn note(&mut self, answer: Answer) {
-        if let Answer::Refused { code, .. } = answer {
+        if let Answer::Refused { code } = answer {
             self.drop_refused_session(&code);
         }
     }
