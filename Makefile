@@ -77,14 +77,16 @@ soak:
 # Prints how many planted bugs were found, the runs with violations, and the share of runs in which each fault occurred. SEED plays
 # one run again: its trace, and the smallest run that fails in the same way. BUG selects a planted bug for that.
 ## Simulate runs in virtual time, and look for planted bugs: SEEDS, SEED, BUG
+simulate: BUILD = RUSTFLAGS='--cfg planted' CARGO_TARGET_DIR=target/simulation
+simulate: RUN = $(CARGO) test --locked --profile simulation --test simulation -- --ignored --exact --nocapture
 simulate:
-	RUSTFLAGS='--cfg planted' CARGO_TARGET_DIR=target/simulation $(CARGO) test --locked --profile simulation --test simulation --no-run
-	RUSTFLAGS='--cfg planted' CARGO_TARGET_DIR=target/simulation SIMULATION_SEEDS=$(SEEDS) SIMULATION_SEED=$(SEED) ONEHOP_PLANTED=$(BUG) \
-		$(CARGO) test --locked --profile simulation --test simulation -- --ignored --exact --nocapture runner::simulate
-ifeq ($(SEED),)
-	RUSTFLAGS='--cfg planted' CARGO_TARGET_DIR=target/simulation \
-		$(CARGO) test --locked --profile simulation --test simulation -- --ignored --exact --nocapture runner::planted_bugs_are_found
-endif
+	@status=0; \
+	$(BUILD) SIMULATION_SEEDS=$(SEEDS) SIMULATION_SEED=$(SEED) ONEHOP_PLANTED=$(BUG) $(RUN) runner::simulate || status=1; \
+	if [ -z "$(SEED)" ]; then \
+		$(BUILD) $(RUN) runner::fifty_seeds_play_the_same_runs_again || status=1; \
+		$(BUILD) $(RUN) runner::planted_bugs_are_found || status=1; \
+	fi; \
+	exit $$status
 
 # Stops or kills the release binary after each of SOAK_ROUNDS rounds of ten seconds.
 ## Run valid, invalid and hostile traffic against the server: SOAK_MINUTES, SOAK_ROUNDS, SOAK_SEED

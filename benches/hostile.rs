@@ -1,6 +1,6 @@
-//! How long it takes to refuse the hostile documents and variables of `tests/http_api/hostile`, each as large as the limits
-//! allow: the shortest of several runs, which is the CPU time where nobody waits. It fails when one takes longer than
-//! the promise.
+//! The time to refuse the hostile documents and variables of `tests/http_api/hostile`, each as large as the
+//! limits allow: the shortest of several runs, which is the CPU time without a wait. It fails when one takes
+//! longer than the promise.
 
 #[allow(dead_code, reason = "the tests take more")]
 #[path = "../tests/http_api/hostile/endpoint.rs"]
@@ -23,12 +23,12 @@ use serde_json::json;
 use endpoint::{answer, post};
 use shapes::{DOCUMENTS, VARIABLES, largest};
 
-/// What refusing one may take.
+/// The limit of refusing one request.
 const PROMISE: Duration = Duration::from_millis(50);
 
 const RUNS: usize = 5;
 
-/// How many of the slowest are shown.
+/// The number of slowest cases that are shown.
 const SHOWN: usize = 12;
 
 struct Measured {

@@ -1,5 +1,5 @@
-//! Likes a second on one hot post, with and without combining: the embedded store, every commit synced, 64 clients
-//! at once. Prints figures; it is no test.
+//! Likes a second on one hot post, with and without combining: the embedded store, every commit synced, 64
+//! clients at once. Prints figures; it is no test.
 
 use std::error::Error;
 use std::path::Path;
@@ -22,7 +22,7 @@ type Failure = Box<dyn Error>;
 const CLIENTS: usize = 64;
 /// Each likes the post once.
 const LIKERS: usize = 50_000;
-/// A run ends after this time, or when everybody likes the post.
+/// A run ends after this time, or when all users like the post.
 const DURATION_MAX: Duration = Duration::from_secs(5);
 
 fn main() -> Result<(), Failure> {
@@ -129,7 +129,8 @@ async fn measure(directory: &Path, users: &[UserId], combine: bool) -> Result<Fi
     })
 }
 
-/// One client: likes one after another, each of another user. Returns how long each took (ms), and their charge.
+/// One client: likes one after another, each of another user. Returns how long each took (ms), and their
+/// charge.
 async fn like_on(
     commands: &Commands,
     post_id: PostId,

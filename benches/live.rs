@@ -1,5 +1,6 @@
-//! Many subscribers of one release server: what they take while they are idle, and how long a change takes to reach all of
-//! them. `cargo bench --bench live -- --subscribers 10000`; the limit of open files (`ulimit -n`) has to be above that.
+//! Many subscribers of one release server: their memory while they are idle, and how long a change takes to
+//! reach all of them. `cargo bench --bench live -- --subscribers 10000`; the limit of open files (`ulimit
+//! -n`) has to be above that.
 
 #[path = "load/process.rs"]
 #[allow(dead_code, reason = "the load run uses more of it")]
@@ -26,11 +27,11 @@ struct Arguments {
     #[arg(long, default_value_t = 10_000)]
     subscribers: usize,
 
-    /// How they are connected
+    /// The transport of the connections
     #[arg(long, value_enum, default_value = "web-socket")]
     transport: Transport,
 
-    /// Each asks something else, so that none shares an execution
+    /// Each asks something else, so that no two share an execution
     #[arg(long)]
     distinct: bool,
 
@@ -159,7 +160,7 @@ fn rss_kib(server: &ServerProcess) -> Result<u64> {
     Ok(rss.context("no resident memory")?.parse()?)
 }
 
-/// Somebody whose posts enter the feed.
+/// A user whose posts enter the feed.
 struct Author {
     http: reqwest::Client,
     url: String,

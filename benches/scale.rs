@@ -1,7 +1,9 @@
-//! What ten times the data changes: Q1 to Q6 under every data model on two data sets of different size, in turns.
+//! Effects of ten times the data: Q1 to Q6 under every data model on two data sets of different size, in
+//! turns.
 //!
-//! Each request asks about another user or post, all over the data set, so that the larger one cannot live off its
-//! cache. Compared are the CPU time of the reading thread, the blocks that the engine needed, and the latency.
+//! Each request asks about another user or post, all over the data set, so that the larger one cannot live
+//! off its cache. Compared are the CPU time of the reading thread, the blocks that the engine needed, and the
+//! latency.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,7 +64,7 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     ensure!(arguments.data.len() == 2 && arguments.users.len() == 2, "two data sets are compared");
     ensure!(arguments.requests >= FEWER && arguments.rounds > 0, "nothing is measured");
-    // One thread, whose CPU time is that of the reads.
+    // One thread, so that its CPU time belongs to the reads.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(run(&arguments))
 }
@@ -112,7 +114,7 @@ struct Subject {
     asked: u64,
 }
 
-/// What one request took, in the mean of a round; the latency is its p99.
+/// The use of one request, in the mean of a round; the latency is its p99.
 #[derive(Debug, Clone, Copy)]
 struct Round {
     cpu_us: f64,

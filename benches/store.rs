@@ -1,7 +1,7 @@
-//! The embedded store's hot paths: what every request of Onehop is made of.
+//! The embedded store's hot paths: the operations of every request of Onehop.
 //!
-//! The data is larger than what the engine keeps in memory before it writes it out, so reads go through blocks and
-//! their cache as they do in service. Reads never wait, so they are polled once and need no runtime.
+//! The data is larger than the engine's memory before a flush, so reads go through blocks and their cache as
+//! they do in service. Reads never wait, so they are polled once and need no runtime.
 
 use std::hint::black_box;
 use std::sync::Arc;

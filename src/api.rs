@@ -1,5 +1,5 @@
-//! The API of an app: what `onehop serve` answers over HTTP, put together from the app's parts. It names no adapter,
-//! listens to no socket and reads no settings.
+//! The API of an app: the HTTP interface of `onehop serve`, put together from the app's parts. It names no
+//! adapter, listens to no socket and reads no settings.
 
 mod page_heads;
 
@@ -47,7 +47,7 @@ use onehop_store::{FaultKind, Ledger, Store, WriteMark};
 
 /// The paths that have a label of their own in metrics and traces.
 const LABELLED_PATHS: &[&str] = &[SESSION_PATH, "/session/customer", operations::PATH];
-/// What positions are sealed for.
+/// The purpose of sealing positions.
 const POSITION_PURPOSE: &[u8] = b"position\0";
 /// The longest position that is read, in characters. A position of many writes has some 2,700.
 const POSITION_CHARS_MAX: usize = 4096;
@@ -59,7 +59,7 @@ pub struct ApiParts {
     /// Verifies the tokens of an OpenID Connect provider.
     pub provider: Option<Arc<OidcVerifier>>,
     pub options: ApiOptions,
-    /// Metrics and traces; `None` where there are none.
+    /// Metrics and traces, if any.
     pub telemetry: Option<Arc<Telemetry>>,
 }
 
@@ -90,9 +90,9 @@ pub struct ApiOptions {
     pub metrics: bool,
     /// Whether the queries of the operations API are served.
     pub operations: bool,
-    /// How sessions live.
+    /// The settings of sessions.
     pub sessions: SessionSettings,
-    /// Who may change the web store's catalogue.
+    /// The users who may change the web store's catalogue.
     pub staff: Staff,
 }
 
@@ -225,7 +225,8 @@ struct ProcessMetrics {
 }
 
 impl ProcessMetrics {
-    /// The status of the projections; `None` where it cannot be read. Logged once, until it can be read again.
+    /// The status of the projections; `None` where it cannot be read. Logged once, until it can be read
+    /// again.
     async fn projections(&self) -> Option<ProcessorStatus> {
         let standing = tokio::time::timeout(READINESS_TIMEOUT, self.app.processor.processor_status()).await;
         let (standing, error) = match standing {

@@ -38,7 +38,6 @@ use crate::domain::containers::ACCOUNTS;
 use crate::telemetry::{EmbeddedGauges, HotPartitions};
 use crate::webstore;
 use crate::webstore::commands::{WebstoreCommands, WebstoreParts};
-use crate::webstore::containers::CUSTOMER;
 use crate::webstore::reads::WebstoreReads;
 use onehop_change_feed::{Processor, ProcessorError, Projection, Sharing, TailSettings};
 use onehop_read_models::verify::Settle;
@@ -48,10 +47,10 @@ use onehop_runtime::tasks::Tasks;
 use onehop_store::QuorumReads;
 use onehop_store::charges::Calibration;
 use onehop_store::cosmos::{Consistency, CosmosStore};
-use onehop_store::embedded::EmbeddedStore;
+use onehop_store::embedded::{ConfirmedReads, EmbeddedStore};
 use onehop_store::{
-    BackgroundBudget, BackgroundStore, CertainAbsence, ContainerSpec, Fault, Ledger, ObservedStore, Store,
-    StoreObserver,
+    BackgroundBudget, BackgroundStore, CertainAbsence, ContainerSpec, Fault, FaultKind, Ledger,
+    ObservedStore, Store, StoreObserver,
 };
 
 /// Graceful shutdown timeout of commands in progress.
@@ -120,7 +119,7 @@ pub enum OpenStore {
     /// Another store that processes share: a model of an account, for example.
     Shared {
         store: Arc<dyn Store>,
-        /// The same, which sees what other processes have committed.
+        /// The same, which sees commits of other processes.
         recent: Arc<dyn Store>,
     },
 }
@@ -174,13 +173,13 @@ impl OpenStore {
         }
     }
 
-    /// The store for background work, which sees what other processes have committed and yields to requests.
+    /// The store for background work, which sees commits of other processes and yields to requests.
     #[must_use]
     pub fn background(&self) -> Arc<dyn Store> {
         Arc::new(BackgroundStore::for_background(self.recent(), self.background_budget()))
     }
 
-    /// The store for work that must see what other processes have committed: the change feed processor and the
+    /// The store for work that must see commits of other processes: the change feed processor and the
     /// verification. Where processes share an account, that is a quorum read, and charged so everywhere.
     #[must_use]
     pub fn recent(&self) -> Arc<dyn Store> {
@@ -200,7 +199,7 @@ pub struct App {
     /// The adapter. An embedded store does not delete expired items itself.
     adapter: OpenStore,
     pub store: Arc<dyn Store>,
-    /// The same store for work that must see what other processes have committed.
+    /// The same store for work that must see commits of other processes.
     pub recent: Arc<dyn Store>,
     /// The same for background work, which yields to requests.
     pub background: Arc<dyn Store>,
@@ -260,11 +259,13 @@ impl App {
         let recent: Arc<dyn Store> = Arc::new(BackgroundStore::new(recent, budget));
         let passwords = PasswordHasher::new(hashing, HashingLimits::default())
             .context("password hashing cannot be set up")?;
-        // An embedded store has one process, and no replica that lags.
+        // An embedded store has one process, and no replica that lags. What it shows may not be on the disk.
         let decisive: Arc<dyn Store> = match open {
-            OpenStore::Embedded(_) => Arc::clone(&store),
+            OpenStore::Embedded(embedded) => {
+                Arc::new(ConfirmedReads::new(Arc::clone(&store), Arc::clone(embedded)))
+            }
             OpenStore::Cosmos(_) | OpenStore::Shared { .. } => {
-                Arc::new(CertainAbsence::new(Arc::clone(&store), Arc::clone(&recent), &[ACCOUNTS, CUSTOMER]))
+                Arc::new(CertainAbsence::new(Arc::clone(&store), Arc::clone(&recent), &[ACCOUNTS]))
             }
         };
         let commands = Commands::new(CommandParts {
@@ -277,6 +278,7 @@ impl App {
         });
         let webstore_commands = WebstoreCommands::new(WebstoreParts {
             store: decisive,
+            sign_in_store: Arc::clone(&store),
             clock: Arc::clone(&clock),
             ids: Arc::new(RandomIds),
             passwords: passwords.clone(),
@@ -355,8 +357,8 @@ impl App {
         self.processor_stop.clone()
     }
 
-    /// Starts the background tasks, which run until the app stops: the readers of the change feed, the purging of expired
-    /// items, and the refresh of the OpenID Connect provider's keys.
+    /// Starts the background tasks, which run until the app stops: the readers of the change feed, the
+    /// purging of expired items, and the refresh of the OpenID Connect provider's keys.
     pub fn start(self: &Arc<Self>, provider: Option<Arc<OidcVerifier>>) {
         self.start_readers();
         let stop = self.tasks.soft_stop();
@@ -449,8 +451,8 @@ async fn purge_until(stop: CancellationToken, store: &Arc<EmbeddedStore>) -> Res
             match store.purge_expired(PURGE_ITEMS_MAX).await {
                 Ok(PURGE_ITEMS_MAX) => {}
                 Ok(_) => break,
-                // Expired items are invisible already.
-                Err(fault) if fault.kind.is_transient() => {
+                // Expired items are invisible already, and a damaged one keeps no process from serving.
+                Err(fault) if fault.kind.is_transient() || fault.kind == FaultKind::Corrupt => {
                     tracing::warn!(error = %fault, "expired items were not deleted; the next round tries again");
                     break;
                 }
@@ -486,7 +488,7 @@ pub struct DrainedChangeFeed(pub Arc<Processor>);
 #[async_trait]
 impl Settle for DrainedChangeFeed {
     async fn settle(&self) -> Result<(), Fault> {
-        // A repair may have written what projections have cached.
+        // A repair may have written items that projections have cached.
         self.0.invalidate_cached_reads();
         match self.0.drain().await {
             Ok(()) => Ok(()),
@@ -495,12 +497,12 @@ impl Settle for DrainedChangeFeed {
                 tracing::warn!("the change feed was not drained: late changes may be reported as drifts");
                 Ok(())
             }
-            // What cannot be read is named by those who look at everything.
+            // Full scans report unreadable items.
             Err(error) if error.is_damage() => {
                 tracing::warn!(%error, "the change feed was not drained");
                 Ok(())
             }
-            Err(error) => Err(Fault::new(onehop_store::FaultKind::Unavailable, error.to_string())),
+            Err(error) => Err(Fault::new(FaultKind::Unavailable, error.to_string())),
         }
     }
 }

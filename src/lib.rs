@@ -1,12 +1,13 @@
 //! Onehop: a GraphQL API for a blogging platform whose every read is one hop to one logical partition.
 //!
-//! Below this program are crates that know no domain: `onehop-store` is the port to a partitioned document store and its
-//! adapters; `onehop-change-feed` keeps read models current from the store's change feed; `onehop-graphql-server` serves
-//! GraphQL over HTTP; `onehop-study` measures and compares data models; `onehop-runtime` is what all of them are given.
+//! Below this program are crates that know no domain: `onehop-store` is the port to a partitioned document
+//! store and its adapters; `onehop-change-feed` keeps read models current from the store's change feed;
+//! `onehop-graphql-server` serves GraphQL over HTTP; `onehop-study` measures and compares data models;
+//! `onehop-runtime` has the parts that all of them share.
 //!
-//! The modules in reading order: [`blog`] is the domain, over what domains share in [`domain`]; [`accounts`] signs people in; [`graphql`] is the schema; [`http`] are
-//! the pages; [`copy`] takes a blog from one store to another; [`app`] and
-//! [`api`] put the parts together.
+//! The modules in reading order: [`blog`] is the domain, over the domains' shared parts in [`domain`];
+//! [`accounts`] signs people in; [`graphql`] is the schema; [`http`] are the pages; [`copy`] takes a blog
+//! from one store to another; [`app`] and [`api`] put the parts together.
 
 pub mod accounts;
 pub mod api;

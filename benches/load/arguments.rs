@@ -86,12 +86,12 @@ const SHORT_ROUNDS: usize = 3;
 const SHORT_ROUND_MS: u64 = 500;
 
 impl Arguments {
-    /// How many rounds there are of each operation.
+    /// The number of rounds of each operation.
     pub fn rounds(&self) -> usize {
         if self.short { SHORT_ROUNDS } else { self.rounds.get() }
     }
 
-    /// How long a round takes.
+    /// The duration of a round.
     pub fn round(&self) -> Duration {
         Duration::from_millis(if self.short { SHORT_ROUND_MS } else { self.round_ms })
     }

@@ -1,5 +1,5 @@
-//! The bare schema: the same shapes from plain structs in memory, by async-graphql's derives and the stock service
-//! of async-graphql-axum. No store, no limits, no extensions: what is left is the price of the libraries.
+//! The bare schema: the same shapes from plain structs in memory, by async-graphql's derives and the stock
+//! service of async-graphql-axum. No store, no limits, no extensions: the rest is the price of the libraries.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,7 +47,7 @@ impl Query {
     }
 }
 
-/// A user. Those who only wrote or liked something here come without their posts.
+/// A user. Users who only wrote or liked something here come without their posts.
 #[derive(SimpleObject)]
 #[graphql(complex)]
 struct User {

@@ -1,5 +1,5 @@
-//! The data that both servers answer from, gathered from the real server through its API: the feed, the users in it,
-//! their posts, and whatever is written and liked there.
+//! The data that both servers answer from, gathered from the real server through its API: the feed, the users
+//! in it, their posts, and their comments and likes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,7 +24,7 @@ const SENTENCE: &str = "The quick brown fox jumps over the lazy dog while the ot
 /// Sentences of a post: 1 to 2 kB.
 const POST_SENTENCES: std::ops::Range<usize> = 13..25;
 
-/// What both servers know.
+/// The data of both servers.
 #[derive(Serialize, Deserialize)]
 pub struct Catalogue {
     pub users: BTreeMap<String, User>,
@@ -181,7 +181,8 @@ impl Catalogue {
     }
 }
 
-/// A post with its comments and likes. They are asked for apart, so that each request stays within its limits.
+/// A post with its comments and likes. They are asked for apart, so that each request stays within its
+/// limits.
 async fn read_post(connection: &mut Connection, id: &str) -> Result<Post> {
     let variables = json!({ "id": id });
     let likes = connection.ask::<PostData>(POST_WITH_LIKES, &variables).await?.post.likes;

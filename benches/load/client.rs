@@ -1,5 +1,6 @@
-//! A client for HTTP/1.1 that does no more than a measurement needs: it keeps a connection open, sends one request at
-//! a time and reads answers that say how long they are. Cheap, since it shares the cores with the servers.
+//! A client for HTTP/1.1 that does no more than a measurement needs: it keeps a connection open, sends one
+//! request at a time and reads answers that say how long they are. Cheap, since it shares the cores with the
+//! servers.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;

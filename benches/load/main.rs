@@ -1,8 +1,9 @@
-//! The load run: what a request over HTTP costs, next to the same shapes answered from memory.
+//! The load run: the cost of a request over HTTP, next to the same shapes answered from memory.
 //!
-//! The release server runs on a seeded data directory, and beside it a bare async-graphql schema that holds the same
-//! data in memory. Both answer the same requests, in turns, from the same client. What is compared is the servers'
-//! CPU time a request, since the client shares their cores. C2 to C4 have no bare schema; they are compared with its Q1.
+//! The release server runs on a seeded data directory, and beside it a bare async-graphql schema that holds
+//! the same data in memory. Both answer the same requests, in turns, from the same client. The figure is the
+//! servers' CPU time a request, since the client shares their cores. C2 to C4 have no bare schema; they are
+//! compared with its Q1.
 
 mod arguments;
 mod bare;
@@ -77,7 +78,7 @@ async fn seed(scratch: &Path, arguments: &Arguments) -> Result<PathBuf> {
     Ok(data)
 }
 
-/// What is measured, on the same data.
+/// The compared servers, on the same data.
 struct Servers {
     catalogue: Catalogue,
     real: ServerProcess,
@@ -107,7 +108,7 @@ impl Servers {
     }
 }
 
-/// Measures what was asked for. Reads come first, since they expect the data to stand still.
+/// Makes the requested measurements. Reads come first, since they expect the data to stand still.
 async fn measure_all(arguments: &Arguments, servers: &Servers) -> Result<Vec<Row>> {
     let plan = Plan::new(arguments);
     let mut rows = Vec::new();

@@ -19,13 +19,13 @@ const WARM_UP_REQUESTS: usize = 1_000;
 const ROUND_REQUESTS: std::ops::RangeInclusive<usize> = 200..=100_000;
 /// Every so many answers one is compared whole, and not by its length alone.
 const COMPARED_ANSWERS: usize = 64;
-/// How long the projections may take to catch up with a round of writes.
+/// Timeout of the projections' catch-up with a round of writes.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 const DRAIN_POLL: Duration = Duration::from_millis(100);
 /// The number of commits to the disk, as the metrics have it.
 const COMMITS_METRIC: &str = "onehop_store_commit_duration_seconds_count ";
 
-/// How often and how much.
+/// The connections, rounds and requests of a measurement.
 pub struct Plan {
     connections: usize,
     requests: Option<usize>,
@@ -34,7 +34,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What the command line asks for.
+    /// The plan of the command line.
     pub fn new(arguments: &Arguments) -> Self {
         Self {
             connections: arguments.connections.get(),
@@ -57,9 +57,9 @@ impl Plan {
 pub struct Workload {
     template: RequestTemplate,
     variables: Vec<String>,
-    /// Of those who write.
+    /// The tokens of the writers.
     tokens: Vec<String>,
-    /// How many requests there are, where none may come twice.
+    /// The number of different requests, where no request may come twice.
     requests_max: Option<usize>,
     sent: Cell<usize>,
 }
@@ -85,7 +85,7 @@ impl Workload {
         !self.tokens.is_empty()
     }
 
-    /// How many requests are left.
+    /// The number of remaining requests.
     fn remaining(&self) -> usize {
         self.requests_max.map_or(usize::MAX, |max| max - self.sent.get())
     }
@@ -102,7 +102,7 @@ impl Workload {
     }
 }
 
-/// What one server did in one round.
+/// The figures of one server in one round.
 struct Round {
     elapsed: Duration,
     cpu: Duration,
@@ -111,7 +111,7 @@ struct Round {
     disk: Option<DiskWrites>,
 }
 
-/// What a server has done to its disk.
+/// The disk writes of a server.
 #[derive(Debug, Clone, Copy)]
 struct DiskWrites {
     /// Each is one fsync.
@@ -147,7 +147,7 @@ pub struct Figures {
     pub disk: Option<DiskFigures>,
 }
 
-/// Group commit: what writes, with their projections, do to the disk.
+/// Group commit: the disk writes of commands with their projections.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiskFigures {
@@ -169,7 +169,7 @@ pub async fn compare_answers(workload: &Workload, real: &str, bare: &str) -> Res
     Ok(())
 }
 
-/// Measures servers in turns, each with its own workload, so that what disturbs one round disturbs all.
+/// Measures servers in turns, each with its own workload, so that a disturbance of one round disturbs all.
 pub async fn in_turns(plan: &Plan, servers: &[(&ServerProcess, &Workload)]) -> Result<Vec<Figures>> {
     let mut measurements = Vec::with_capacity(servers.len());
     for (server, workload) in servers {
@@ -344,7 +344,7 @@ fn data(answer: &[u8]) -> Result<&str> {
     Ok(serde_json::from_slice::<Answer<'_>>(answer).context("an answer without data")?.data.get())
 }
 
-/// Waits until the read models have what was written: their CPU time belongs to the writes.
+/// Waits until the read models have all writes: their CPU time belongs to the writes.
 async fn drain(address: &str) -> Result<()> {
     #[derive(Deserialize)]
     struct Data {

@@ -30,7 +30,7 @@ impl Operation {
     /// The writes.
     pub const WRITES: [Self; 3] = [Self::C2, Self::C3, Self::C4];
 
-    /// What is asked, in words.
+    /// The request, in words.
     pub fn title(self) -> &'static str {
         match self {
             Self::Q1 => "a user",

@@ -1,5 +1,5 @@
-//! The servers as child processes: started, found by the address they print, measured from outside, and ended by
-//! their own id when they are dropped.
+//! The servers as child processes: started, found by the address they print, measured from outside, and ended
+//! by their own id when they are dropped.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -11,13 +11,13 @@ use anyhow::{Context, Result, bail, ensure};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-/// How long a server may take to print its address.
+/// Timeout of a server's print of its address.
 const READY_MAX: Duration = Duration::from_secs(60);
-/// How long seeding may take.
+/// Timeout of seeding.
 const SEED_MAX: Duration = Duration::from_secs(600);
 const SEED_POLL: Duration = Duration::from_millis(50);
-/// Ticks a second of the times in `/proc/<pid>/stat`: `USER_HZ`, which is 100 on every architecture of Linux that
-/// this project is built for.
+/// Ticks a second of the times in `/proc/<pid>/stat`: `USER_HZ`, which is 100 on every architecture of Linux
+/// that this project is built for.
 const TICKS_PER_SECOND: u64 = 100;
 /// `utime` and `stime` are fields 14 and 15; the first field behind the name is 3.
 const USER_TIME_AFTER_NAME: usize = 14 - 3;
@@ -124,7 +124,7 @@ pub fn this_program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_onehop"))
 }
 
-/// Copies a directory with all that is in it.
+/// Copies a directory with its content.
 pub fn copy_directory(from: &Path, to: &Path) -> Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {

@@ -1,4 +1,4 @@
-//! What was measured, as a Markdown table or as JSON.
+//! The measurements, as a Markdown table or as JSON.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -31,7 +31,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The CPU time in those of the bare schema.
+    /// The CPU time in multiples of the bare schema's.
     fn ratio(&self, figures: &Figures) -> Option<f64> {
         self.bare.or(self.bare_q1).map(|bare| figures.cpu_ms / bare.cpu_ms)
     }

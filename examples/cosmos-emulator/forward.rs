@@ -15,7 +15,7 @@ use azure_data_cosmos_driver::in_memory_emulator::{
     ConsistencyLevel, InMemoryEmulatorHttpClient, VirtualAccountConfig, VirtualRegion,
 };
 
-/// More than the largest batch with what JSON adds to it.
+/// More than the largest batch with the overhead of JSON.
 const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 struct Emulator {
@@ -96,7 +96,8 @@ async fn answer(
 /// Before a header's value that was written in another way.
 const WRITTEN_AS_BYTES: &str = "bytes:";
 
-/// The emulator puts ids into its continuations, and a header with characters beyond ASCII is lost on the way.
+/// The emulator puts ids into its continuations, and a header with characters beyond ASCII is lost on the
+/// way.
 fn to_ascii(value: &str) -> String {
     if value.is_ascii() {
         return value.to_owned();

@@ -1,8 +1,8 @@
-//! Microsoft's in-memory Cosmos DB emulator behind HTTP, for trying `--store cosmos` with several processes on one
-//! machine: `cargo run --example cosmos-emulator`.
+//! Microsoft's in-memory Cosmos DB emulator behind HTTP, for trying `--store cosmos` with several processes
+//! on one machine: `cargo run --example cosmos-emulator`.
 //!
-//! It keeps everything in memory and forgets it when it ends. It checks no key, and it measures neither cost nor
-//! speed: its request charges mean nothing for queries, batches and the change feed.
+//! It keeps everything in memory and forgets it when it ends. It checks no key, and it measures neither cost
+//! nor speed: its request charges mean nothing for queries, batches and the change feed.
 
 mod forward;
 

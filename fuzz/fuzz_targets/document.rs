@@ -1,5 +1,5 @@
-//! A document is within every limit, or refused. The walk over its text, the parser and the survey of its fragments
-//! live through everything.
+//! A document is within every limit, or refused. The walk over its text, the parser and the survey of its
+//! fragments live through everything.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Global ids, cursors, positions, usernames and `traceparent`: what is taken is what would be given out.
+//! Global ids, cursors, positions, usernames and `traceparent`: an accepted text equals the text that the
+//! program would give out.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +11,7 @@ use onehop::graphql::GlobalId;
 use onehop_runtime::trace_context::{RemoteParent, SpanContext};
 use uuid::Uuid;
 
-/// What an item's id may have.
+/// The characters that an item's id may have.
 const NORMALIZED_CHARS_MAX: usize = 90;
 
 fuzz_target!(|text: &str| {

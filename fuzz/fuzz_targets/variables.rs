@@ -1,4 +1,4 @@
-//! The walk over a JSON text counts what a reader of JSON finds in it.
+//! The walk over a JSON text counts the same parts as a reader of JSON.
 #![no_main]
 
 use std::fmt;
@@ -20,7 +20,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// What is in a JSON value: keys and values, itself among them, and levels of lists and objects.
+/// The parts of a JSON value: keys and values, itself among them, and levels of lists and objects.
 #[derive(Debug)]
 struct Counted {
     values: usize,

@@ -1,5 +1,5 @@
-//! The frames of a WebSocket client and the messages in them are read within their limits, or close the socket with a
-//! code that the protocol has.
+//! The frames of a WebSocket client and the messages in them are read within their limits, or close the
+//! socket with a code that the protocol has.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,7 @@
-//! Account ids: which account a request, a session or a stored item belongs to. An account has a kind, such as users of the blog or
-//! customers of the web store, and a UUID. Its text is the subject of access tokens, and part of the ids of stored items. Two kinds
-//! have different texts, so that a token of one kind never acts as the other, whatever the UUIDs are.
+//! Account ids: which account a request, a session or a stored item belongs to. An account has a kind, such
+//! as users of the blog or customers of the web store, and a UUID. Its text is the subject of access tokens,
+//! and part of the ids of stored items. Two kinds have different texts, so that a token of one kind never
+//! acts as the other, even with equal UUIDs.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +11,8 @@ use uuid::Uuid;
 /// Until this age an account is new.
 pub const NEW_ACCOUNT_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A kind of account. A further kind needs a variant and a name; sessions, cookies, passwords and limits follow from the name.
+/// A kind of account. A further kind needs a variant and a name; sessions, cookies, passwords and limits
+/// follow from the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AccountKind {
     User,
@@ -30,7 +32,7 @@ impl AccountKind {
         }
     }
 
-    /// What texts of the kind begin with. Users, the first kind, have none.
+    /// The prefix of the texts of the kind. Users, the first kind, have no prefix.
     #[must_use]
     pub fn prefix(self) -> Option<&'static str> {
         (self != Self::User).then(|| self.name())
@@ -69,8 +71,8 @@ impl AccountId {
         Some(Self { kind, id: Uuid::try_parse(id).ok()? })
     }
 
-    /// Whether the account was made less than [`NEW_ACCOUNT_AGE`] ago. Its UUID (version 7) has the time; one of another version is
-    /// not new.
+    /// Whether the account was made less than [`NEW_ACCOUNT_AGE`] ago. Its UUID (version 7) has the time; one
+    /// of another version is not new.
     #[must_use]
     pub fn is_new(&self, now_ms: i64) -> bool {
         if self.id.get_version_num() != 7 {

@@ -1,5 +1,5 @@
-//! The audience of access tokens (`aud`, RFC 7519): which environment they are for. Environments that share a token secret do not
-//! accept each other's tokens and sessions.
+//! The audience of access tokens (`aud`, RFC 7519): which environment they are for. Environments that share a
+//! token secret do not accept each other's tokens and sessions.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
@@ -18,14 +18,14 @@ const ID_BYTES: usize = 16;
 pub struct Audience(String);
 
 impl Audience {
-    /// One that a setting gives.
+    /// The audience in a setting.
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self(name.to_owned())
     }
 
-    /// That of a data directory: a random id, made on the first start. Of several processes that start together all get the
-    /// same one.
+    /// The audience of a data directory: a random id, made on the first start. Of several processes that
+    /// start together all get the same one.
     ///
     /// # Errors
     /// The file cannot be read or made.
@@ -38,7 +38,7 @@ impl Audience {
         }
     }
 
-    /// That of a database on an account, the same in every process.
+    /// The audience of a database on an account, the same in every process.
     #[must_use]
     pub fn of_database(endpoint: &str, database: &str) -> Self {
         let endpoint = endpoint.trim_end_matches('/').to_ascii_lowercase();

@@ -1,11 +1,14 @@
-//! Brute-force protection: rate limits on attempts to sign in and up, by network (one network cannot try many names) and by
-//! username (many networks cannot try one name). It knows names and networks; callers report the attempts and their outcomes.
+//! Brute-force protection: rate limits on attempts to sign in and up, by network (one network cannot try many
+//! names) and by username (many networks cannot try one name). It knows names and networks; callers report
+//! the attempts and their outcomes.
 //!
-//! Failed attempts by others do not lock users out of networks where they signed in before: when the attempts at a name are
-//! used up, each [known network](super::known_networks) still has one a minute, and all of them together a few. Sign-ups at a name that
-//! is taken have a count of their own, so that they take nobody's sign-ins away.
+//! Failed attempts by others do not lock users out of networks where they signed in before: when the attempts
+//! at a name are used up, each [known network](super::known_networks) still has one a minute, and all of them
+//! together a few. Sign-ups at a name that is taken have a count of their own, so that they take nobody's
+//! sign-ins away.
 //!
-//! A sign-up says whether its name is taken. Where names are private, as e-mail addresses are, a network finds out few in an hour.
+//! A sign-up says whether its name is taken. Where names are private, as e-mail addresses are, a network
+//! finds out few in an hour.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,17 +28,17 @@ pub const SIGN_UPS_PER_ADDRESS: u32 = 5;
 pub const SIGN_UPS_PER_USERNAME: u32 = 20;
 /// Sign-ups at private names that are taken, from one address, in an hour.
 pub const TAKEN_NAMES_PER_ADDRESS: u32 = 20;
-/// How many times the attempts of one address a wider network has: a /64, its /56 and its /48.
+/// The attempts of wider networks as multiples of one address's: a /64, its /56 and its /48.
 pub const ATTEMPTS_OF_WIDER_NETWORKS: [u32; NETWORKS] = [1, 4, 16];
-/// Attempts that a known network has at a name when those at the name are used up, in a minute.
+/// Attempts that a known network has at a name, in a minute, when the name's own attempts are used up.
 pub const RESERVED_PER_NETWORK: u32 = 1;
 /// Attempts that all known networks have then together, in a minute.
 pub const RESERVED_PER_USERNAME: u32 = 5;
-/// How often the known networks of a name are read from the store, in a minute.
+/// The reads of a name's known networks from the store, in a minute.
 const RECALLS_PER_USERNAME: u32 = 1;
 /// The name of the limit on failed sign-ins at a name.
 const SIGN_INS_LIMIT: &str = "sign-ins-per-username";
-/// How many networks, names, and networks at names are remembered. Each takes about 300 bytes.
+/// Limit of remembered networks, names, and networks at names. Each takes about 300 bytes.
 pub const REMEMBERED_MAX: usize = 65_536;
 
 const MINUTE: Window = Window { text: "a minute", seconds: 60.0 };
@@ -55,7 +58,7 @@ impl Window {
     }
 }
 
-/// How many attempts there may be in a minute, and taken names in an hour; 0 for any number.
+/// Limits of attempts in a minute, and of taken names in an hour; 0 for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptLimits {
     pub sign_ins_per_address: u32,
@@ -225,13 +228,15 @@ impl Attempts {
         }
     }
 
-    /// Whether the known networks of a name may be read from the store now: rarely, since strangers can cause it.
+    /// Whether the known networks of a name may be read from the store now: rarely, since strangers can cause
+    /// it.
     #[must_use]
     pub fn may_recall(&self, key: &str, now_ms: i64) -> bool {
         self.recalls.take(&Key::from(key), 1.0, now_ms).is_ok()
     }
 
-    /// Knows networks again that signed in at a name before this process began. Networks that are known already stay.
+    /// Knows networks again that signed in at a name before this process began. Networks that are known
+    /// already stay.
     pub fn recall(&self, key: &str, networks: impl IntoIterator<Item = Prefix>) {
         let name = Key::from(key);
         for network in networks {
@@ -259,7 +264,8 @@ impl Attempt<'_> {
         self.kind
     }
 
-    /// Ends the attempt. After a success its network is known at the name; what did not fail does not count there.
+    /// Ends the attempt. After a success its network is known at the name; attempts that did not fail do not
+    /// count there.
     pub fn end(self, outcome: AttemptOutcome, now_ms: i64) {
         let Some(name) = &self.name else { return };
         if outcome == AttemptOutcome::Failed {
@@ -292,7 +298,7 @@ impl NetworkLimit {
         Self { limit, max, window, buckets }
     }
 
-    /// Takes one attempt from all networks of the origin, or from none.
+    /// Takes one attempt from all networks of the origin, or refuses and takes no attempt.
     fn take(&self, origin: AttemptOrigin, now_ms: i64) -> Result<(), TooManyAttempts> {
         if self.max == 0 {
             return Ok(());

@@ -1,6 +1,6 @@
 //! Times in the claims of tokens, in seconds since the Unix epoch, and the leeway for clocks that differ.
 
-/// By how much the clocks of those who issue and those who verify may differ.
+/// By how much the clocks of issuers and verifiers may differ.
 pub const CLOCK_LEEWAY_MS: i64 = 30_000;
 
 /// Whether a moment in seconds lies before now, by more than clocks may differ.

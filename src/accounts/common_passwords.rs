@@ -1,6 +1,7 @@
-//! Common passwords: refuses a new password that a guesser tries first. It is one if a few characters at most are left of
-//! it once its common parts are taken out: common words, keyboard walks, sequences, repeated characters, years, and
-//! the username. The parts are patterns and a list of our own; nothing is sent anywhere.
+//! Common passwords: refuses a new password that a guesser tries first. It is one if a few characters at most
+//! are left of it once its common parts are taken out: common words, keyboard walks, sequences, repeated
+//! characters, years, and the username. The parts are patterns and a list of our own; nothing is sent
+//! anywhere.
 
 /// Common parts that a password may be made of and still be common: two words are 65,536 guesses.
 const PARTS_MAX: usize = 2;
@@ -54,7 +55,7 @@ const WORDS: &str = "\
     coffee cookies pizza burger beer wine vodka whisky tequila sugar honey candy sweet sexy hottie loveme kissme fuckyou fuck \
     bitch asshole merlin1 starter secure security private public office work company business manager boss number";
 
-/// Whether a guesser tries this password first. The username is that of the account.
+/// Whether a guesser tries this password first. The username belongs to the account.
 #[must_use]
 pub(super) fn is_common(password: &str, username: &str) -> bool {
     let typed: Vec<char> = password.chars().flat_map(char::to_lowercase).collect();
@@ -77,7 +78,8 @@ fn repeated_unit(typed: &[char]) -> &[char] {
     &typed[..length]
 }
 
-/// The fewest parts and fillers up to each place, by dynamic programming: for each number of parts the fewest fillers.
+/// The fewest parts and fillers up to each place, by dynamic programming: for each number of parts the fewest
+/// fillers.
 fn is_made_of_common_parts(typed: &[char], username: &[char]) -> bool {
     let reversed: Vec<char> = username.iter().rev().copied().collect();
     let nothing_yet = [None; PARTS_MAX + 1];
@@ -104,7 +106,7 @@ fn lower(place: &mut Option<usize>, fillers: usize) {
     *place = Some(place.map_or(fillers, |known| known.min(fillers)));
 }
 
-/// How long the common parts are with which a text begins.
+/// The lengths of the common parts with which a text begins.
 fn part_ends(rest: &[char], usernames: &[&[char]]) -> Vec<usize> {
     let words = WORDS.split_whitespace().filter(|word| begins_with_word(rest, word)).map(str::len);
     let names = usernames.iter().filter(|name| name.len() >= PATTERN_CHARS_MIN && rest.starts_with(name));
@@ -140,13 +142,13 @@ fn stands_for(typed: char, letter: char) -> bool {
         )
 }
 
-/// How long the text goes on in these steps of code points: 0 repeats, 1 and -1 are sequences.
+/// The length of the run in these steps of code points: 0 repeats, 1 and -1 are sequences.
 fn run(rest: &[char], step: i64) -> usize {
     let next = |pair: &[char]| i64::from(u32::from(pair[1])) - i64::from(u32::from(pair[0])) == step;
     rest.windows(2).take_while(|pair| next(pair)).count() + 1
 }
 
-/// How long the text walks over a keyboard.
+/// The length of the text's walk over a keyboard.
 fn walk(rest: &[char]) -> usize {
     let along = |keys: Vec<char>| {
         let starts = (0..keys.len()).filter(|start| rest.first() == Some(&keys[*start]));

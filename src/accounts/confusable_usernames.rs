@@ -1,5 +1,5 @@
-//! Confusable usernames: the rules of UTS 39 that keep a new name from looking like another one, and the skeleton by which
-//! names that look alike are found. Stored names are not checked here.
+//! Confusable usernames: the rules of UTS 39 that keep a new name from looking like another one, and the
+//! skeleton by which names that look alike are found. Stored names are not checked here.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use super::username_rules::{UsernameError, fold, is_letter_or_digit, is_mark};
 /// The most combining marks in a row: a vowel and a tone, or a dot and a vowel.
 const MARKS_IN_A_ROW_MAX: usize = 2;
 
-/// Names of the service and of those who speak for it; separators do not make others of them.
+/// Names of the service and of accounts that speak for it; separators do not make other names of them.
 const RESERVED: [&str; 44] = [
     "abuse",
     "account",
@@ -82,8 +82,9 @@ pub(super) fn check<'a>(display: &str, keys: impl IntoIterator<Item = &'a str>) 
     Ok(())
 }
 
-/// The skeleton of UTS 39, section 4, folded. Two forms have the same skeleton if they look alike in some font. `m` stands for
-/// `rn` here, and not the other way round, so that the skeletons of most names are the names themselves.
+/// The skeleton of UTS 39, section 4, folded. Two forms have the same skeleton if they look alike in some
+/// font. `m` stands for `rn` here, and not the other way round, so that the skeletons of most names are the
+/// names themselves.
 ///
 /// Only reservations are kept under skeletons, and no name is found by them: newer tables may change them.
 pub(super) fn skeleton(form: &str) -> String {

@@ -1,11 +1,11 @@
-//! E-mail addresses: their form, the rules against look-alikes, and the key that is equal for all forms of one address. Whether mail
-//! reaches an address is not checked.
+//! E-mail addresses: their form, the rules against look-alikes, and the key that is equal for all forms of
+//! one address. Whether mail reaches an address is not checked.
 //!
-//! [`EmailAddress::parse`] accepts every stored address, for signing in. [`EmailAddress::choose`] accepts a new one: without invisible
-//! characters, the part before the `@` in one script (UTS 39), the domain valid by UTS 46 (IDNA) and of scripts that belong
-//! together, as browsers have it. Neither part is a whole-script confusable of ASCII letters. An internationalised domain is stored
-//! in Unicode, whichever form was typed. Letters of one script that look alike, such as `l` and `I`, stay different addresses: both
-//! may exist.
+//! [`EmailAddress::parse`] accepts every stored address, for signing in. [`EmailAddress::choose`] accepts a
+//! new one: without invisible characters, the part before the `@` in one script (UTS 39), the domain valid by
+//! UTS 46 (IDNA) and of scripts that belong together, as browsers have it. Neither part is a whole-script
+//! confusable of ASCII letters. An internationalised domain is stored in Unicode, in either typed form.
+//! Letters of one script that look alike, such as `l` and `I`, stay different addresses: both may exist.
 
 use std::fmt;
 
@@ -20,12 +20,13 @@ use super::username_rules::{is_allowed, is_invisible, is_mark};
 pub const EMAIL_ADDRESS_CHARS_MAX: usize = 254;
 /// The most bytes of the part before the `@`, by RFC 5321.
 const LOCAL_BYTES_MAX: usize = 64;
-/// What a new address has before the `@` beside letters and digits: the characters of a dot-atom (RFC 5322).
+/// Permitted characters of a new address before the `@` beside letters and digits: the characters of a
+/// dot-atom (RFC 5322).
 const LOCAL_SYMBOLS: &str = "!#$%&'*+-/=?^_`{|}~.";
-/// What labels of a domain in ASCII form begin with.
+/// The prefix of domain labels in ASCII form.
 const ASCII_PREFIX: &str = "xn--";
 
-/// Why a text is no e-mail address. The text says what it must be.
+/// Why a text is no e-mail address. The text states the rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum EmailAddressError {
     #[error("must have at most {EMAIL_ADDRESS_CHARS_MAX} characters, has {actual}")]
@@ -78,7 +79,8 @@ impl EmailAddress {
     /// A new address.
     ///
     /// # Errors
-    /// The first rule that is broken: form, invisible characters, the part before the `@`, the domain, then look-alikes.
+    /// The first rule that is broken: form, invisible characters, the part before the `@`, the domain, then
+    /// look-alikes.
     pub fn choose(typed: &str) -> Result<Self, EmailAddressError> {
         let address = Self::parse(typed)?;
         if let Some(found) = typed.trim().chars().find(|found| is_invisible(*found)) {
@@ -111,7 +113,7 @@ impl EmailAddress {
     }
 }
 
-/// An internationalised domain in Unicode; `None` for any other domain, and for one that IDNA refuses.
+/// An internationalised domain in Unicode; `None` for any other domain, and for a domain that IDNA refuses.
 fn unicode_domain(domain: &str) -> Option<String> {
     let lower = domain.to_ascii_lowercase();
     if lower.is_ascii() && !lower.split('.').any(|label| label.starts_with(ASCII_PREFIX)) {
@@ -136,8 +138,8 @@ fn is_local(local: &str) -> bool {
         && letters.detect_restriction_level() <= RestrictionLevel::SingleScript
 }
 
-/// Whether a part of an address is a whole-script confusable (UTS 39, section 4): letters of another script, in this case or in lower
-/// case, that all look like ASCII.
+/// Whether a part of an address is a whole-script confusable (UTS 39, section 4): letters of another script,
+/// in this case or in lower case, that all look like ASCII.
 fn looks_ascii(part: &str) -> bool {
     let is_confusable = |form: &str| skeleton(form).all(|found| found.is_ascii());
     !part.is_ascii() && (is_confusable(part) || is_confusable(&part.to_lowercase()))

@@ -1,8 +1,9 @@
 //! Admission of password hashing: a concurrency limit with fair queueing by network, in three lanes.
 //!
-//! Each lane has places of its own and serves the networks that wait in it in turn; within a /48 it serves the /64s in
-//! turn. When a lane is full, a newcomer takes the place of the network that has the most, unless that has hardly more
-//! than the newcomer. So neither a network with many requests nor a flood of sign-ups keeps others from their turn.
+//! Each lane has places of its own and serves the networks that wait in it in turn; within a /48 it serves
+//! the /64s in turn. When a lane is full, a newcomer takes the place of the network that has the most, unless
+//! that has hardly more than the newcomer. So neither a network with many requests nor a flood of sign-ups
+//! keeps others from their turn.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -13,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::network_prefixes::{AttemptOrigin, Prefix};
 
-/// Which lane a caller waits in.
+/// The lane that a caller waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lane {
     /// A sign-in from a network that signed in at this name before.
@@ -24,11 +25,11 @@ pub enum Lane {
     SignUp,
 }
 
-/// The order in which lanes are served; one that is empty is passed over.
+/// The order in which lanes are served; an empty lane is passed over.
 const TURNS: [Lane; 4] = [Lane::Known, Lane::SignIn, Lane::Known, Lane::SignUp];
 const LANES: usize = 3;
 
-/// Who wants a password hashed.
+/// The caller who wants a password hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HashingCaller {
     pub lane: Lane,
@@ -43,7 +44,7 @@ impl HashingCaller {
     }
 }
 
-/// How many hashes there may be at one time.
+/// Concurrency limits of hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HashingLimits {
     /// Computed at once; each takes a blocking thread and the memory of its cost.

@@ -1,9 +1,11 @@
-//! Key directory: stores the signing keys of access tokens, one file of mode 0600 for each key in a directory of mode 0700. It is
-//! in the data directory (made on the first start), or at a path that the operator gives. Everything here blocks.
+//! Key directory: stores the signing keys of access tokens, one file of mode 0600 for each key in a directory
+//! of mode 0700. It is in the data directory (made on the first start), or at a path that the operator gives.
+//! Everything here blocks.
 //!
-//! The name of a key file is the time from which the key signs (`2026-11-20T09-30-00.125Z.key`), its content the secret in
-//! base64. A file appears whole or not at all. Who changes the directory holds an exclusive lock on it; who reads it needs none.
-//! Secret files of former versions are read, too, and replaced by the first change.
+//! The name of a key file is the time from which the key signs (`2026-11-20T09-30-00.125Z.key`), its content
+//! the secret in base64. A file appears whole or not at all. Writers of the directory hold an exclusive lock
+//! on it; readers need no lock. Secret files of former versions are read, too, and replaced by the first
+//! change.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,7 +22,7 @@ use super::signing_secrets::{KeyId, SigningKey, SigningKeys, SigningSecret};
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use onehop_runtime::private_files::{self, sync_directory};
 
-/// Where a data directory keeps what is in no backup.
+/// The part of a data directory that is in no backup.
 pub(super) const SECRETS_DIRECTORY: &str = "secrets";
 const KEYS_DIRECTORY: &str = "access-token-keys";
 /// The secret file of former versions.
@@ -35,7 +37,7 @@ pub struct KeyDirectory {
     secret_file: PathBuf,
 }
 
-/// What a rotation did.
+/// The result of a rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRotation {
     pub new: KeyId,
@@ -55,7 +57,7 @@ impl KeyDirectory {
         Self { path: secrets.join(KEYS_DIRECTORY), secret_file: secrets.join(FORMER_FILE) }
     }
 
-    /// One that the operator gives, or a secret file in its place.
+    /// The directory that the operator gives, or a secret file in its place.
     #[must_use]
     pub fn given(path: &Path) -> Self {
         Self { path: path.to_owned(), secret_file: path.to_owned() }
@@ -75,12 +77,13 @@ impl KeyDirectory {
     /// The keys. This changes nothing.
     ///
     /// # Errors
-    /// There are none, one cannot be read or is no key, or is open to others.
+    /// There are no keys, or a file cannot be read, holds no key, or is open to others.
     pub fn read(&self) -> Result<SigningKeys, KeyFileError> {
         self.ring(self.keys()?)
     }
 
-    /// The keys; where there are none, the first one is made. Of several processes that start together all get the same one.
+    /// The keys; if there are no keys, the first one is made. Of several processes that start together all
+    /// get the same one.
     ///
     /// # Errors
     /// As [`read`](Self::read), or it cannot be made.
@@ -93,7 +96,7 @@ impl KeyDirectory {
         self.read()
     }
 
-    /// Makes a key that signs after this time, and removes those that no valid token needs.
+    /// Makes a key that signs after this time, and removes the keys that no valid token needs.
     ///
     /// # Errors
     /// As [`read`](Self::read), there would be too many, or the directory cannot be changed.
@@ -130,7 +133,7 @@ impl KeyDirectory {
         |fault| KeyFileFault::at(&self.path)(fault.into())
     }
 
-    /// All that is stored. The secret file is read first: its keys are in the directory before it is removed.
+    /// All stored keys. The secret file is read first: its keys are in the directory before it is removed.
     fn keys(&self) -> Result<Vec<SigningKey>, KeyFileError> {
         let mut keys = self.keys_of_secret_file()?;
         match self.keys_of_directory() {
@@ -141,7 +144,7 @@ impl KeyDirectory {
         Ok(keys)
     }
 
-    /// The keys of the secret file; none where it is missing, or a directory is in its place.
+    /// The keys of the secret file; empty if it is missing, or a directory is in its place.
     fn keys_of_secret_file(&self) -> Result<Vec<SigningKey>, KeyFileError> {
         let path = &self.secret_file;
         if path.is_dir() {
@@ -170,7 +173,8 @@ impl KeyDirectory {
         Ok(keys)
     }
 
-    /// Opens the directory under an exclusive lock, which ends with the handle. It takes the place of a secret file first.
+    /// Opens the directory under an exclusive lock, which ends with the handle. It takes the place of a
+    /// secret file first.
     fn open_for_change(&self) -> Result<File, KeyFileError> {
         if self.secret_file != self.path && self.secret_file.exists() {
             self.make()?;
@@ -188,7 +192,8 @@ impl KeyDirectory {
         }
     }
 
-    /// Takes the keys of the secret file of a former version into the directory, and removes it. The lock is held.
+    /// Takes the keys of the secret file of a former version into the directory, and removes it. The lock is
+    /// held.
     fn take_secret_file(&self) -> Result<(), KeyFileError> {
         let keys = self.keys_of_secret_file()?;
         let stored = self.keys_of_directory()?;
@@ -198,7 +203,8 @@ impl KeyDirectory {
         if keys.is_empty() { Ok(()) } else { Self::remove(&self.secret_file) }
     }
 
-    /// Replaces a secret file that was given by a directory with its keys, at once. The lock on the file is held.
+    /// Replaces a secret file that was given by a directory with its keys, at once. The lock on the file is
+    /// held.
     fn become_directory(&self) -> Result<(), KeyFileError> {
         let next = tempfile::tempdir_in(parent(&self.path)).map_err(self.fault())?;
         private_files::make_directory(next.path()).map_err(self.fault())?;
@@ -233,7 +239,8 @@ fn new_key(signs_from_ms: i64) -> io::Result<SigningKey> {
     Ok(SigningKey { secret: SigningSecret::random()?, signs_from_ms })
 }
 
-/// The key in a file. A directory that others may write to, as orchestrators mount it, must not bring keys of theirs.
+/// The key in a file. A directory that others may write to, as orchestrators mount it, must not bring keys of
+/// theirs.
 fn key_of_file(path: &Path, owners: &[u32]) -> Result<SigningKey, KeyFileFault> {
     let signs_from_ms = time_of(path).ok_or(KeyFileFault::Name)?;
     if !owners.contains(&fs::metadata(path)?.uid()) {

@@ -1,5 +1,6 @@
-//! Known networks: from where each username was signed in to before, in bounded memory. Brute-force protection reserves
-//! attempts for them, and password hashing has a lane for them. They are forgotten when the process ends.
+//! Known networks: from where each username was signed in to before, in bounded memory. Brute-force
+//! protection reserves attempts for them, and password hashing has a lane for them. They are forgotten when
+//! the process ends.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
-//! Accounts: what a person may be called, how they prove who they are, and the tokens that say so afterwards.
-//! It knows no store, no GraphQL and no HTTP server: accounts are kept by the commands of the domain.
+//! Accounts: permitted names, proofs of identity, and the tokens that carry the identity afterwards. It knows
+//! no store, no GraphQL and no HTTP server: accounts are kept by the commands of the domain.
 //!
-//! In reading order: [`username`] and [`password`] judge what people type; [`brute_force_protection`] limits how often they may, by
-//! [`network_prefixes`] and [`known_networks`], and [`hashing_queue`] in which order passwords are hashed; [`signing_secrets`], [`secret_file`],
-//! [`key_directory`], [`key_reload`] and [`token`] make and
-//! verify Onehop's own access tokens, for an [`account_id`], an [`audience`] and a [`session`]; [`oidc`] verifies those of an OpenID Connect provider; [`Authenticator`]
-//! takes whatever a request carries.
+//! In reading order: [`username`] and [`password`] check typed input; [`brute_force_protection`] limits
+//! attempts, by [`network_prefixes`] and [`known_networks`], and [`hashing_queue`] in which order passwords
+//! are hashed; [`signing_secrets`], [`secret_file`], [`key_directory`], [`key_reload`] and [`token`] make and
+//! verify Onehop's own access tokens, for an [`account_id`], an [`audience`] and a [`session`]; [`oidc`]
+//! verifies tokens of an OpenID Connect provider; [`Authenticator`] takes any token of a request.
 
 pub mod account_id;
 pub mod audience;
@@ -43,16 +43,16 @@ pub use self::username::{NormalizedUsername, Username};
 /// The most bytes of a token that is looked at.
 pub const TOKEN_BYTES_MAX: usize = 8 * 1024;
 
-/// Who sends a request.
+/// The sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
     /// An account that signed in here. Whether the session still exists is not known here.
     Local(Bearer),
-    /// Somebody an OpenID Connect provider vouches for.
+    /// A person whom an OpenID Connect provider vouches for.
     External(ExternalIdentity),
 }
 
-/// Why a bearer is not known. Never says what the token was.
+/// Why a bearer is not known. Never contains the token.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticationError {
     #[error("the access token has expired")]
@@ -82,7 +82,7 @@ impl From<OidcError> for AuthenticationError {
     }
 }
 
-/// Verifies bearer tokens: Onehop's own, and those of one OpenID Connect provider when there is one.
+/// Verifies bearer tokens: Onehop's own, and tokens of one OpenID Connect provider when there is one.
 #[derive(Debug, Clone)]
 pub struct Authenticator {
     tokens: Tokens,
@@ -94,7 +94,7 @@ impl Authenticator {
         Self { tokens, provider }
     }
 
-    /// Who bears the token. The issuer it claims, unverified, only decides which verifier judges it.
+    /// The bearer of the token. The issuer it claims, unverified, only decides which verifier judges it.
     ///
     /// # Errors
     /// The token has expired, is not valid, or cannot be verified now.

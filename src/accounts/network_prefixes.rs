@@ -1,10 +1,10 @@
-//! Network prefixes: the networks that a client's address belongs to, as the keys of rate limits and fair queueing. An IPv4
-//! address is its own network. For an IPv6 address the /64, the /56 and the /48 count: a customer of a provider often has a
-//! /56 or a /48, and with it 256 or 65,536 networks of 64 bits.
+//! Network prefixes: the networks that a client's address belongs to, as the keys of rate limits and fair
+//! queueing. An IPv4 address is its own network. For an IPv6 address the /64, the /56 and the /48 count: a
+//! customer of a provider often has a /56 or a /48, and with it 256 or 65,536 networks of 64 bits.
 
 use std::fmt;
 
-/// How many networks of one address count.
+/// The number of counted networks of one address.
 pub const NETWORKS: usize = 3;
 
 /// A network by its prefix.
@@ -61,7 +61,7 @@ impl AttemptOrigin {
         Self(Prefix::V6 { bits: prefix, length: 64 })
     }
 
-    /// What counts as one address: an IPv4 address, or a /64.
+    /// The unit of one address: an IPv4 address, or a /64.
     #[must_use]
     pub fn address(self) -> Prefix {
         self.0
@@ -73,7 +73,8 @@ impl AttemptOrigin {
         self.truncated(48)
     }
 
-    /// All networks, the narrowest first. The place in the list is the kind of network; an IPv4 address is alone.
+    /// All networks, the narrowest first. The place in the list is the kind of network; an IPv4 address is
+    /// alone.
     #[must_use]
     pub fn networks(self) -> [Option<Prefix>; NETWORKS] {
         match self.0 {

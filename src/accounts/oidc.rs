@@ -1,6 +1,6 @@
-//! Tokens of an OpenID Connect provider: who the provider says the bearer is. The provider's keys are read from
-//! its discovery document, kept, and read again when they grow old or a token names a key that is not among them.
-//! Whether the stranger has an account here is unknown here.
+//! Tokens of an OpenID Connect provider: who the provider says the bearer is. The provider's keys are read
+//! from its discovery document, kept, and read again when they grow old or a token names a key that is not
+//! among them. Whether the stranger has an account here is unknown here.
 
 mod documents;
 mod keys;
@@ -36,7 +36,8 @@ pub const KEYS_USABLE_MS: i64 = 24 * 60 * 60 * 1000;
 /// The most characters of a subject (OpenID Connect Core 1.0, section 2).
 pub const SUBJECT_CHARS_MAX: usize = 255;
 
-/// Whom a provider vouches for. Issuer and subject together identify a person; the rest may change or be shared.
+/// A person whom a provider vouches for. Issuer and subject together identify a person; the rest may change
+/// or be shared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalIdentity {
     pub issuer: String,
@@ -115,8 +116,8 @@ struct Read {
 }
 
 impl OidcVerifier {
-    /// A verifier for the issuer exactly as its tokens write it. Without an audience, tokens that the provider made
-    /// for other applications are accepted too.
+    /// A verifier for the issuer exactly as its tokens write it. Without an audience, tokens that the
+    /// provider made for other applications are accepted too.
     ///
     /// # Errors
     /// The issuer is no address that keys may be read from.
@@ -139,7 +140,7 @@ impl OidcVerifier {
         &self.issuer
     }
 
-    /// Who the token's bearer is.
+    /// The token's bearer.
     ///
     /// # Errors
     /// The token is refused, or the provider cannot be asked for the key.
@@ -161,8 +162,8 @@ impl OidcVerifier {
         Ok(Verified { bearer: claims.into_identity(), valid_until_ms })
     }
 
-    /// Reads the provider's keys when they have grown old. To be called at the start and then from time to time, so
-    /// that no request waits for the provider.
+    /// Reads the provider's keys when they have grown old. To be called at the start and then from time to
+    /// time, so that no request waits for the provider.
     ///
     /// # Errors
     /// The provider cannot be asked.
@@ -229,7 +230,7 @@ impl OidcVerifier {
             return Err(OidcFault::OtherIssuer { address: self.discovery.clone(), found: discovered.issuer });
         }
         let address = Url::parse(&discovered.jwks_uri).map_err(|_| OidcFault::KeysAddress)?;
-        // A provider elsewhere has no say in what is read on this machine's loopback.
+        // A provider elsewhere cannot direct reads to this machine's loopback.
         if !(address.scheme() == "https" || is_loopback_http(&address) && is_loopback_http(&self.discovery)) {
             return Err(OidcFault::KeysAddress);
         }
@@ -278,8 +279,9 @@ impl Read {
     }
 }
 
-/// The media types (`typ`) of tokens that say who their bearer is: access tokens (RFC 9068), and tokens of no particular
-/// type. Every other type has a purpose of its own: logout tokens, security events, proofs of possession, requests.
+/// The media types (`typ`) of tokens that say who their bearer is: access tokens (RFC 9068), and tokens of no
+/// particular type. Every other type has a purpose of its own: logout tokens, security events, proofs of
+/// possession, requests.
 fn is_bearer_type(typ: Option<&str>) -> bool {
     let Some(typ) = typ else { return true };
     let typ = typ.to_ascii_lowercase();
@@ -330,7 +332,7 @@ struct Claims {
     email: Option<String>,
     #[serde(default)]
     email_verified: serde_json::Value,
-    /// What a security event token is about (RFC 8417), a logout token among them.
+    /// The events of a security event token (RFC 8417), such as a logout token.
     events: Option<IgnoredAny>,
 }
 

@@ -1,6 +1,7 @@
-//! Passwords: their rules, and hashing them with Argon2id off the async threads. [`hashing_queue`](super::hashing_queue)
-//! bounds how many hashes are computed and awaited at once, so that a burst of sign-ins takes neither all memory nor all
-//! processors. Whose password it is, and where its hash is kept, is unknown here.
+//! Passwords: their rules, and hashing them with Argon2id off the async threads.
+//! [`hashing_queue`](super::hashing_queue) bounds how many hashes are computed and awaited at once, so that a
+//! burst of sign-ins takes neither all memory nor all processors. Whose password it is, and where its hash is
+//! kept, is unknown here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,14 +53,14 @@ impl Password {
     /// A new password for a user with this name.
     ///
     /// # Errors
-    /// The rule it breaks; beside those of [`parse`](Self::parse), a common password is refused.
+    /// The broken rule; beside the rules of [`parse`](Self::parse), a common password is refused.
     pub fn choose(typed: &str, username: &str) -> Result<Self, PasswordError> {
         let password = Self::parse(typed)?;
         if is_common(&password.0, username) { Err(PasswordError::Common) } else { Ok(password) }
     }
 
-    /// A password to be compared. One that breaks the rules is merely wrong: telling would answer faster than
-    /// comparing does. Input over the byte limit becomes the empty password, which no user has.
+    /// A password to be compared. A password that breaks the rules is merely wrong: a refusal would answer
+    /// faster than a comparison. Input over the byte limit becomes the empty password, which no user has.
     pub fn attempt(typed: &str) -> Self {
         if typed.len() > PASSWORD_BYTES_MAX { Self(String::new()) } else { Self::normalized(typed) }
     }
@@ -108,7 +109,7 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// What one hash takes.
+/// The cost of one hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HashingCost {
     pub memory_kib: u32,
@@ -193,8 +194,8 @@ impl PasswordHasher {
         .await
     }
 
-    /// Whether the password is the one hashed. Without a hash, because there is no such user, the answer is no
-    /// after the same work, so that the time taken does not reveal which names exist.
+    /// Whether the password is the one hashed. Without a hash, because there is no such user, the answer is
+    /// no after the same work, so that the time taken does not reveal which names exist.
     ///
     /// # Errors
     /// As [`verify_for`](Self::verify_for).
@@ -230,7 +231,7 @@ impl PasswordHasher {
         .await
     }
 
-    /// How many passwords were compared so far, with a hash or with the decoy.
+    /// The number of passwords compared so far, with a hash or with the decoy.
     #[must_use]
     pub fn comparisons(&self) -> u64 {
         self.comparisons.load(Ordering::Relaxed)

@@ -1,5 +1,5 @@
-//! Secret file: one signing secret as it stands, or the list of several that former versions wrote. Read only: where keys are to
-//! change, [`key_directory`](super::key_directory) takes its place.
+//! Secret file: one signing secret as it stands, or the list of several that former versions wrote. Read
+//! only: where keys are to change, [`key_directory`](super::key_directory) takes its place.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -17,7 +17,7 @@ const FILE_BYTES_MAX: u64 = 64 * 1024;
 /// The first line of a list. Anything else is one secret as it stands.
 const LIST: &[u8] = b"onehop token secrets\n";
 
-/// Why a text holds no secrets. Shows none.
+/// Why a text holds no secrets. Shows no secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SecretTextError {
     #[error(transparent)]
@@ -62,8 +62,8 @@ impl KeyFileFault {
     }
 }
 
-/// The keys in a secret file. The file has no times of its keys: that of its last change stands for the key that signs, and the
-/// others are older.
+/// The keys in a secret file. The file has no times of its keys: the time of its last change stands for the
+/// key that signs, and the others are older.
 pub(super) fn read(path: &Path, content: fn(Vec<u8>) -> Vec<u8>) -> Result<SigningKeys, KeyFileFault> {
     let bytes = private_bytes(path)?;
     let changed = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -107,7 +107,8 @@ fn listed(lines: &[u8]) -> Result<Vec<SigningSecret>, SecretTextError> {
     Ok(secrets)
 }
 
-/// A line break at the end is not part of a secret, so that a file and a variable with the same text are the same.
+/// A line break at the end is not part of a secret, so that a file and a variable with the same text are the
+/// same.
 #[must_use]
 pub fn without_line_break(mut bytes: Vec<u8>) -> Vec<u8> {
     for end in [b'\n', b'\r'] {

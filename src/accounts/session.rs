@@ -1,10 +1,10 @@
-//! Sessions of signed-in accounts: ids, and refresh tokens with rotation (RFC 6749, section 1.5; RFC 9700, section 4.14.2). Values in,
-//! values out.
+//! Sessions of signed-in accounts: ids, and refresh tokens with rotation (RFC 6749, section 1.5; RFC 9700,
+//! section 4.14.2). Values in, values out.
 //!
-//! A refresh token has two secret parts. The first is the same for all tokens of a session, which are a family; the session's id is a
-//! hash of it. The second changes with each renewal: it is a hash of the first part and of a salt that only the store has. So neither
-//! an old token nor a stolen store gives the token that is good now, and whoever presents an old token proves to have had one of the
-//! family.
+//! A refresh token has two secret parts. The first is the same for all tokens of a session, which are a
+//! family; the session's id is a hash of it. The second changes with each renewal: it is a hash of the first
+//! part and of a salt that only the store has. So neither an old token nor a stolen store gives the current
+//! token, and an old token proves that its sender had a token of the family.
 
 use std::fmt;
 

@@ -1,5 +1,6 @@
-//! Signing secrets of access tokens, in keys that say from when they sign. The newest key signs, and all verify, so that a key
-//! can be rotated while tokens of both are valid. Values in, values out; [`key_directory`](super::key_directory) stores them.
+//! Signing secrets of access tokens, in keys that say from when they sign. The newest key signs, and all
+//! verify, so that a key can be rotated while tokens of both are valid. Values in, values out;
+//! [`key_directory`](super::key_directory) stores them.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -9,12 +10,12 @@ use sha2::{Digest, Sha256};
 
 /// The fewest bytes of a secret: RFC 7518, section 3.2, asks for as many as the hash has.
 pub const SECRET_BYTES_MIN: usize = 32;
-/// The most bytes of a secret; a longer one is none.
+/// The most bytes of a secret; a longer text is refused.
 pub const SECRET_BYTES_MAX: usize = 4096;
 /// The most keys there may be.
 pub const KEYS_MAX: usize = 8;
-/// The time after which no token of a key is valid, once a newer key signs: the longest lifetime of a token (24 hours), and an
-/// hour for clocks that differ and for processes that learn of the newer key later.
+/// The time after which no token of a key is valid, once a newer key signs: the longest lifetime of a token
+/// (24 hours), and an hour for clocks that differ and for processes that learn of the newer key later.
 pub const KEY_RETIREMENT: Duration = Duration::from_secs(25 * 60 * 60);
 /// Bytes of a digest that identify a secret.
 const KEY_ID_BYTES: usize = 8;
@@ -28,7 +29,7 @@ pub struct SigningSecret(Vec<u8>);
 pub struct KeyId(String);
 
 impl SigningSecret {
-    /// A secret from elsewhere, such as one that several processes share.
+    /// A secret from elsewhere, such as a secret shared by several processes.
     ///
     /// # Errors
     /// The secret has a wrong length.
@@ -119,7 +120,7 @@ impl SigningKeys {
     /// Sorts keys. Of two keys with the same secret the newer one counts.
     ///
     /// # Errors
-    /// There are none, or too many.
+    /// There are no keys, or too many.
     pub fn of(mut keys: Vec<SigningKey>) -> Result<Self, SigningKeysError> {
         keys.sort_by_key(|key| Reverse(key.signs_from_ms));
         let mut distinct: Vec<SigningKey> = Vec::with_capacity(keys.len());
@@ -140,14 +141,14 @@ impl SigningKeys {
         self.0.iter()
     }
 
-    /// The key that signs: the newest one whose time has come. While none has, which clocks that were set back may cause, the
-    /// oldest.
+    /// The key that signs: the newest key whose time has come. While no time has come, which clocks that were
+    /// set back may cause, the oldest key.
     #[must_use]
     pub fn signing(&self, now_ms: i64) -> &SigningKey {
         &self.0[self.signing_index(now_ms)]
     }
 
-    /// Their secrets, the one that signs first.
+    /// Their secrets, the signing one first.
     #[must_use]
     pub fn secrets(&self, now_ms: i64) -> Secrets {
         let mut secrets: Vec<SigningSecret> = self.0.iter().map(|key| key.secret.clone()).collect();
@@ -186,13 +187,13 @@ impl From<&Secrets> for Secrets {
 }
 
 impl Secrets {
-    /// The one that signs.
+    /// The signing secret.
     #[must_use]
     pub fn signing(&self) -> &SigningSecret {
         &self.0[0]
     }
 
-    /// All of them, the one that signs first.
+    /// All of them, the signing one first.
     pub fn iter(&self) -> impl Iterator<Item = &SigningSecret> {
         self.0.iter()
     }

@@ -1,5 +1,6 @@
-//! Access tokens of Onehop itself: signed JSON Web Tokens that name a user, a session, an audience and a time. One algorithm, one
-//! issuer, no state: whether the session still exists is asked elsewhere. Every time comes from the caller.
+//! Access tokens of Onehop itself: signed JSON Web Tokens that name a user, a session, an audience and a
+//! time. One algorithm, one issuer, no state: whether the session still exists is asked elsewhere. Every time
+//! comes from the caller.
 
 use parking_lot::RwLock;
 use std::fmt;
@@ -18,7 +19,7 @@ use onehop_runtime::sealed::Sealer;
 
 /// The `iss` claim of Onehop's own tokens.
 pub const ISSUER: &str = "onehop";
-/// How long an access token is good for unless the configuration says otherwise.
+/// Default lifetime of an access token.
 pub const ACCESS_TOKEN_LIFETIME_DEFAULT: Duration = Duration::from_secs(60 * 60);
 /// The longest lifetime of an access token, in minutes.
 pub const ACCESS_TOKEN_MINUTES_MAX: u32 = 24 * 60;
@@ -47,7 +48,7 @@ impl fmt::Debug for AccessToken {
     }
 }
 
-/// What a good token says.
+/// The content of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified<T> {
     pub bearer: T,
@@ -61,7 +62,7 @@ impl<T> Verified<T> {
     }
 }
 
-/// Whom an access token names.
+/// The account that an access token names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer {
     /// The account, as [`AccountId`](super::account_id::AccountId) writes it.
@@ -143,7 +144,8 @@ impl Tokens {
         Self { keys, sealer, lifetime, audience: Audience::default() }
     }
 
-    /// Seals what clients hold for the server, under the same secrets: every process that verifies these tokens opens it.
+    /// Seals values that clients hold for the server, under the same secrets: every process that verifies
+    /// these tokens opens it.
     #[must_use]
     pub fn sealer(&self) -> Sealer {
         self.sealer.clone()
@@ -161,7 +163,7 @@ impl Tokens {
         &self.audience
     }
 
-    /// How long a token is good for.
+    /// The lifetime of a token.
     #[must_use]
     pub fn lifetime(&self) -> Duration {
         self.lifetime
@@ -179,9 +181,9 @@ impl Tokens {
         now_ms.div_euclid(1000).saturating_add(lifetime_s)
     }
 
-    /// Verifies with these secrets from now on, and says whether anything changed. One that was not among them before
-    /// does not sign yet, unless the one that does is gone: other processes may learn of it later, and have to verify
-    /// what is signed with it.
+    /// Verifies with these secrets from now on, and says whether anything changed. A new secret does not sign
+    /// yet, unless the signing one is gone: other processes may learn of it later, and have to verify its
+    /// signatures.
     pub fn replace(&self, secrets: &Secrets) -> bool {
         let mut keys = self.keys.write();
         let wanted = secrets.signing();
@@ -200,7 +202,7 @@ impl Tokens {
         !is_same
     }
 
-    /// Which secret signs.
+    /// The secret that signs.
     #[must_use]
     pub fn signing(&self) -> KeyId {
         self.keys().signing.id.clone()
@@ -213,7 +215,7 @@ impl Tokens {
     /// A token for the session of an account, good from now on.
     ///
     /// # Errors
-    /// The signing fails, whatever the input.
+    /// The signing fails, for any input.
     pub fn issue(
         &self,
         subject: &str,
@@ -229,7 +231,7 @@ impl Tokens {
         jsonwebtoken::encode(&header, &claims, key).map(AccessToken).map_err(IssueFault)
     }
 
-    /// Whom the token names.
+    /// The account that the token names.
     ///
     /// # Errors
     /// [`TokenError::Expired`] for a token that was good once, [`TokenError::Invalid`] for any other.
@@ -250,7 +252,8 @@ impl Tokens {
 }
 
 impl Tokens {
-    /// The claims of a token that was signed with the secret that it names, or that names none: older ones did not.
+    /// The claims of a token that was signed with its named secret, or that names no secret: older tokens did
+    /// not.
     fn signed_claims(&self, token: &str) -> Result<Arc<Claims>, TokenError> {
         let keys = self.keys();
         if let Some(claims) = keys.verified.get(token) {
@@ -272,8 +275,8 @@ impl fmt::Debug for Tokens {
     }
 }
 
-/// The claims of a token that was signed with the key and by the algorithm. Nothing else is checked: the crate
-/// would check times against the wall clock.
+/// The claims of a token that was signed with the key and by the algorithm. Nothing else is checked: the
+/// crate would check times against the wall clock.
 pub(super) fn verify_signature<C: for<'de> Deserialize<'de>>(
     token: &str,
     key: &DecodingKey,

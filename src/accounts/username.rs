@@ -1,5 +1,5 @@
-//! Usernames: what a person may be called, and when two names are one name. A name is checked once, here;
-//! it keeps the form its owner typed beside the keys under which it is reserved. Who holds a name is unknown here.
+//! Usernames: permitted names, and when two names are one name. A name is checked once, here; it keeps the
+//! form its owner typed beside the keys under which it is reserved. The holder of a name is unknown here.
 //!
 //! [`Username::parse`] accepts every valid name. [`Username::choose`] accepts a new name, with
 //! stricter rules against confusable names ([`confusable_usernames`](super::confusable_usernames)).
@@ -12,12 +12,14 @@ use super::confusable_usernames;
 pub use super::username_rules::{USERNAME_CHARS_MAX, USERNAME_CHARS_MIN, UsernameError};
 use super::username_rules::{check_characters, fold, is_mark, keeps_bidi_rule, map_width, nfc};
 
-/// The most bytes that are normalised at all; longer input cannot shrink to [`USERNAME_CHARS_MAX`] characters.
+/// The most bytes that are normalised at all; longer input cannot shrink to [`USERNAME_CHARS_MAX`]
+/// characters.
 const INPUT_BYTES_MAX: usize = 1024;
 
-/// A valid username: as its owner wrote it, except that full and half width forms are mapped and the text is NFC.
+/// A valid username: as its owner wrote it, except that full and half width forms are mapped and the text is
+/// NFC.
 ///
-/// Two usernames are the same name when their [`NormalizedUsername`] is equal, whatever they look like.
+/// Two usernames are the same name when their [`NormalizedUsername`] is equal, even if they look different.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Username {
     display: String,
@@ -51,7 +53,8 @@ impl Username {
     /// Validates a new name.
     ///
     /// # Errors
-    /// The first rule that is broken: those of [`parse`](Self::parse), then those against imitation.
+    /// The first rule that is broken: first the rules of [`parse`](Self::parse), then the rules against
+    /// imitation.
     pub fn choose(typed: &str) -> Result<Self, UsernameError> {
         let name = Self::parse(typed)?;
         let keys = name.keys();
@@ -59,8 +62,8 @@ impl Username {
         Ok(name)
     }
 
-    /// The keys under which the name is reserved: first its normalised form, then its skeletons where they differ. Two
-    /// names look alike if they share a key.
+    /// The keys under which the name is reserved: first its normalised form, then its skeletons where they
+    /// differ. Two names look alike if they share a key.
     #[must_use]
     pub fn keys(&self) -> Vec<NameKey> {
         let mut keys = vec![NameKey(self.normalized.0.clone())];
@@ -89,8 +92,8 @@ impl fmt::Display for Username {
     }
 }
 
-/// The key of a name: equal for all forms that differ in case or width only. It is made to be compared and to be
-/// an item's id (at most 90 characters, none of them `/`, `\`, `?` or `#`), not to be shown.
+/// The key of a name: equal for all forms that differ in case or width only. It is made to be compared and to
+/// be an item's id (at most 90 characters, none of them `/`, `\`, `?` or `#`), not to be shown.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NormalizedUsername(String);
 
@@ -115,7 +118,8 @@ impl fmt::Display for NormalizedUsername {
 pub struct NameKey(String);
 
 impl NameKey {
-    /// A key, in its stored form. It keeps none of the rules of a name: folding and skeletons change the number of characters.
+    /// A key, in its stored form. It keeps none of the rules of a name: folding and skeletons change the
+    /// number of characters.
     #[must_use]
     pub fn from_stored(key: &str) -> Self {
         Self(key.to_owned())

@@ -1,6 +1,7 @@
-//! Rules of usernames: characters, width mapping, direction and case folding, with the errors of names that break them.
-//! The rules are those of PRECIS UsernameCaseMapped (RFC 8265, section 3.3) on current Unicode tables, narrowed
-//! to letters, marks, decimal digits, `_`, `-` and `.`, and with full case folding in place of lower-casing.
+//! Rules of usernames: characters, width mapping, direction and case folding, with the errors of names that
+//! break them. They follow PRECIS UsernameCaseMapped (RFC 8265, section 3.3) on current Unicode tables,
+//! narrowed to letters, marks, decimal digits, `_`, `-` and `.`, and with full case folding in place of
+//! lower-casing.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use icu_properties::props::{BidiClass, DefaultIgnorableCodePoint, GeneralCategory};
@@ -122,7 +123,7 @@ pub(super) fn is_letter_or_digit(found: char) -> bool {
     is_letter_mark_or_digit(found) && !is_mark(found)
 }
 
-/// Whether a character shows nothing: a format character, or one that may be ignored.
+/// Whether a character shows nothing: a format character, or a default-ignorable one.
 pub(super) fn is_invisible(found: char) -> bool {
     IGNORABLE.contains(found) || CATEGORY.get(found) == GeneralCategory::Format
 }
@@ -163,9 +164,9 @@ pub(super) fn keeps_bidi_rule(display: &str) -> bool {
     begins_right_to_left && ends_well && !mixes_numbers && !has(BidiClass::LeftToRight)
 }
 
-/// Full case folding, built from the case mappings: lower, upper and lower again bring every case variant of a
-/// text to one, also where a letter's upper case is two letters (ß) or its lower case depends on its place (ς).
-/// All four Turkish i are one letter here, as either upper or lower case of some language makes them so.
+/// Full case folding, built from the case mappings: lower, upper and lower again bring every case variant of
+/// a text to one, also where a letter's upper case is two letters (ß) or its lower case depends on its place
+/// (ς). All four Turkish i are one letter here, as either upper or lower case of some language makes them so.
 pub(super) fn fold(display: &str) -> String {
     let mut folded = String::with_capacity(display.len());
     let cased = display.chars().flat_map(char::to_lowercase).flat_map(char::to_uppercase);

@@ -1,5 +1,6 @@
-//! Rate limits on writes: how many writes of each kind one account may make in a window, by token buckets in bounded memory. Each domain
-//! declares its kinds as [`WriteLimit`]s. What is written, and whether it succeeds, its callers say.
+//! Rate limits on writes: how many writes of each kind one account may make in a window, by token buckets in
+//! bounded memory. Each domain declares its kinds as [`WriteLimit`]s. Its callers state the kind of a write
+//! and its success.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use onehop_runtime::token_buckets::{BucketRate, TokenBuckets};
 
 use super::account_id::AccountId;
 
-/// How many accounts are remembered for each kind of write. Each takes about 200 bytes.
+/// Limit of remembered accounts for each kind of write. Each takes about 200 bytes.
 pub const REMEMBERED_MAX: usize = 65_536;
 
 /// A kind of write with a limit of its own.
@@ -46,7 +47,7 @@ impl WriteWindow {
     }
 }
 
-/// How the declared limits are scaled, and which have another value.
+/// The scale of the declared limits, and the limits with another value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteLimits {
     percent: u32,
@@ -57,7 +58,8 @@ impl WriteLimits {
     /// Any number of writes.
     pub const NONE: Self = Self::in_percent(0);
 
-    /// The declared limits in percent of themselves, at least one write of each kind; 0 for any number of writes.
+    /// The declared limits in percent of themselves, at least one write of each kind; 0 for any number of
+    /// writes.
     #[must_use]
     pub const fn in_percent(percent: u32) -> Self {
         Self { percent, others: Vec::new() }

@@ -1,4 +1,5 @@
-//! HTML metadata for link previews: title and description of the page of one item, by one point read. Knows no HTML.
+//! HTML metadata for link previews: title and description of the page of one item, by one point read. Knows
+//! no HTML.
 
 use std::sync::Arc;
 

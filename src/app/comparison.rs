@@ -1,5 +1,5 @@
-//! Databases of a comparison: one for each data model, in a directory or in an account. The comparison makes them for
-//! itself alone; the requests are the caller's.
+//! Databases of a comparison: one for each data model, in a directory or in an account. The comparison makes
+//! them for itself alone; the requests are the caller's.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use onehop_store::cosmos::{CosmosSettings, CosmosStore, Credential, client_of};
 use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
 use onehop_study::report::AccountSummary;
 
-/// Retry budget of one throttled operation. A data set takes more than the throughput of most accounts, and a comparison
-/// cannot be resumed.
+/// Retry budget of one throttled operation. A data set takes more than the throughput of most accounts, and a
+/// comparison cannot be resumed.
 const THROTTLED_WAIT_MAX: Duration = Duration::from_secs(600);
 const THROTTLED_RETRIES_MAX: u32 = 10_000;
 
@@ -62,7 +62,8 @@ impl Databases {
     /// In an account, named after the database of the settings, which is left alone.
     ///
     /// # Errors
-    /// A credential that may not create databases, an account that does not answer, a database that exists already.
+    /// A credential that may not create databases, an account that does not answer, a database that exists
+    /// already.
     pub async fn in_account(
         mut settings: CosmosSettings,
         throughput: Option<(Throughput, ThroughputScope)>,
@@ -89,7 +90,7 @@ impl Databases {
     /// # Errors
     /// The database cannot be created or opened.
     pub async fn make(&mut self, model: DataModel) -> anyhow::Result<App> {
-        // What hashing a password takes is no part of what a data model costs.
+        // The cost of hashing a password is no part of a data model's cost.
         let options = AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() };
         let (indexing, member) = (self.indexing, self.member());
         let store = match &mut self.location {
@@ -110,8 +111,8 @@ impl Databases {
         App::over(&store, member, options).await
     }
 
-    /// The member that follows the change feed: on an account it shares leases as servers do, so that it is charged as they
-    /// are.
+    /// The member that follows the change feed: on an account it shares leases as servers do, so that it is
+    /// charged as they are.
     #[must_use]
     pub fn member(&self) -> Member {
         match &self.location {

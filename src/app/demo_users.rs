@@ -1,5 +1,5 @@
-//! Demo users: finds the accounts that still have the published demo password, and locks them (`onehop lock-demo-users`). A
-//! server in production refuses data with such accounts.
+//! Demo users: finds the accounts that still have the published demo password, and locks them (`onehop
+//! lock-demo-users`). A server in production refuses data with such accounts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,8 +41,9 @@ pub async fn refuse_demo_accounts(app: &App) -> anyhow::Result<()> {
     )
 }
 
-/// Locks every account that has the published password, and ends its sessions; returns the usernames. Sessions end before and after
-/// the lock: a process that dies in between leaves none that was started with the password, or the command can be repeated.
+/// Locks every account that has the published password, and ends its sessions; returns the usernames.
+/// Sessions end before and after the lock: a process that dies in between leaves no session that was started
+/// with the password, or the command can be repeated.
 ///
 /// # Errors
 /// A fault of the store, or an account that was changed concurrently: then the command can be repeated.
@@ -91,7 +92,8 @@ async fn demo_accounts(app: &App) -> anyhow::Result<Vec<DemoAccount>> {
     Ok(found)
 }
 
-/// The keys under which demo users have accounts: the names of the data set, and the names that its users have now.
+/// The keys under which demo users have accounts: the names of the data set, and the names that its users
+/// have now.
 async fn account_names(app: &App, ledger: &Ledger) -> anyhow::Result<BTreeSet<String>> {
     let mut names: BTreeSet<String> = DEMO_USERNAMES.into_iter().map(str::to_owned).collect();
     let count = u32::try_from(DEMO_USERNAMES.len())?;

@@ -1,5 +1,5 @@
-//! Check of the lease container's throughput at the start of a server on an account: a warning where the container shares the
-//! throughput of its database.
+//! Check of the lease container's throughput at the start of a server on an account: a warning where the
+//! container shares the throughput of its database.
 
 use onehop_change_feed::LEASES;
 use onehop_store::Fault;

@@ -1,4 +1,4 @@
-//! Member: the identity of a process among those that share the change feed of a store.
+//! Member: the identity of a process among the processes that share the change feed of a store.
 
 use std::time::Duration;
 
@@ -30,8 +30,8 @@ impl Member {
         Self { owner: "embedded".to_owned(), sharing: Sharing::Alone }
     }
 
-    /// One of several members, named after the host. The random suffix distinguishes processes of one host: two owners of
-    /// one name would take each other's leases.
+    /// One of several members, named after the host. The random suffix distinguishes processes of one host:
+    /// two owners of one name would take each other's leases.
     #[must_use]
     pub fn with_others() -> Self {
         Self { owner: format!("{}~{}", host_name(), random_suffix()), sharing: Sharing::with_others() }

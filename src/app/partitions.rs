@@ -1,5 +1,5 @@
-//! Exposure of partition keys: those that every client may see. Ids of users, posts and products are public; a username at
-//! sign-in and a customer are not.
+//! Exposure of partition keys: the keys that every client may see. Ids of users, posts and products are
+//! public; a username at sign-in and a customer are not.
 
 use crate::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
 use crate::telemetry::PartitionKeyExposure;

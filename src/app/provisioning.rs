@@ -1,4 +1,5 @@
-//! Provisioning of an account: the containers that the program needs, and the steps that create or update them.
+//! Provisioning of an account: the containers that the program needs, and the steps that create or update
+//! them.
 
 use anyhow::Context;
 use azure_data_cosmos::CosmosClient;
@@ -17,8 +18,9 @@ pub fn container_definitions() -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&desired_state("", &ThroughputPlan::default()).containers)? + "\n")
 }
 
-/// The dedicated throughput of the container of leases: the least that the service sells, and a tenth of it at rest. Checkpoints and
-/// heartbeats write to it while a burst of requests spends what the other containers share.
+/// The dedicated throughput of the container of leases: the least that the service sells, and a tenth of it
+/// at rest. Checkpoints and heartbeats write to it while a burst of requests spends the throughput shared by
+/// the other containers.
 pub const LEASES_THROUGHPUT: Throughput = Throughput::Autoscale { max_ru: 1000 };
 
 /// The throughput that is wanted of an account.
@@ -26,7 +28,8 @@ pub const LEASES_THROUGHPUT: Throughput = Throughput::Autoscale { max_ru: 1000 }
 pub struct ThroughputPlan {
     /// `None` leaves it to the account.
     pub provisioned: Option<(Throughput, ThroughputScope)>,
-    /// Whether the container of leases shares the throughput of a database, too, in place of [`LEASES_THROUGHPUT`].
+    /// Whether the container of leases shares the throughput of a database, too, in place of
+    /// [`LEASES_THROUGHPUT`].
     pub leases_share: bool,
 }
 
@@ -64,7 +67,7 @@ impl Provisioner {
     /// Takes the steps of a plan, and reports each one after it was taken.
     ///
     /// # Errors
-    /// The step that failed; those before it were taken, and the same command goes on from there.
+    /// The step that failed; earlier steps were taken, and the same command goes on from there.
     pub async fn apply(&self, plan: &ProvisionPlan, mut done: impl FnMut(&str)) -> anyhow::Result<()> {
         for step in &plan.steps {
             provision::apply(&self.client, &self.wanted.database, step).await.map_err(with_cause)?;
@@ -109,7 +112,7 @@ pub fn in_words(plan: &ProvisionPlan) -> String {
     plan.steps.iter().map(|step| format!("{step}\n")).collect()
 }
 
-/// What the plan cannot change and should be otherwise, a line for each.
+/// Differences that the plan cannot change, a line for each.
 #[must_use]
 pub fn warnings(plan: &ProvisionPlan) -> String {
     let warning = |container: &String| {
@@ -123,7 +126,7 @@ pub fn warnings(plan: &ProvisionPlan) -> String {
     plan.sharing.iter().map(warning).collect()
 }
 
-/// The plan of an account, or that of an empty one where it cannot be reached.
+/// The plan of an account, or the plan of an empty one where it cannot be reached.
 ///
 /// # Errors
 /// The account answers, and its containers cannot be updated.

@@ -1,5 +1,5 @@
-//! Request charges of read models: seeds both domains in a store of its own, and has each declaration predict and measure what a change
-//! costs.
+//! Request charges of read models: seeds both domains in a store of its own, and has each declaration predict
+//! and measure the cost of a change.
 
 use std::path::Path;
 use std::sync::Arc;

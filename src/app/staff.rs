@@ -1,4 +1,5 @@
-//! Staff at the start of a process: resolves what `--staff` lists to the ids of users, and protects the names.
+//! Staff at the start of a process: resolves the names in `--staff` to the ids of users, and protects the
+//! names.
 
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use onehop_store::Ledger;
 /// The staff, resolved once for the life of the process. Names are protected from now on.
 ///
 /// # Errors
-/// A name has passed to another user since it was first listed; a listed user does not exist, where each has to; a fault of the
-/// store.
+/// A name has passed to another user since it was first listed; a listed user does not exist, where each has
+/// to; a fault of the store.
 pub async fn resolve_staff(app: &App, listed: &[ListedUser], must_exist: bool) -> anyhow::Result<Staff> {
     let users = UsernameReservations::new(Arc::clone(&app.recent));
     let resolved = match users.resolve_staff(listed, &Ledger::new()).await {

@@ -1,4 +1,5 @@
-//! Maintenance work on the data of an app: verification, repair, rebuild, replay, seeding. Each reports its progress.
+//! Maintenance work on the data of an app: verification, repair, rebuild, replay, seeding. Each reports its
+//! progress.
 //!
 //! Its callers are the operations API and the command line.
 
@@ -155,7 +156,7 @@ impl App {
         Ok(Rebuilt { changes, parked: self.dead_letter_count().await?, unreadable })
     }
 
-    /// Projects parked changes again: those of one read model, or all of them.
+    /// Projects parked changes again, of one read model or of all.
     ///
     /// # Errors
     /// There is no such read model; a fault of the store.

@@ -1,4 +1,4 @@
-//! The blog's containers: names, partition keys, and what their indexes serve.
+//! The blog's containers: names, partition keys, and the queries that their indexes serve.
 
 use super::items::types;
 use crate::domain::containers::ACCOUNTS_SPEC;
@@ -12,12 +12,13 @@ pub const POSTS: ContainerName = ContainerName("posts");
 pub const FEED: ContainerName = ContainerName("feed");
 pub use crate::domain::containers::ACCOUNTS;
 
-/// How many posts the feed container keeps.
+/// The number of posts that the feed container keeps.
 pub const FEED_POSTS_MAX: usize = 100;
 /// The feed's only partition key.
 pub const FEED_PARTITION: &str = "post";
 
-/// What commands write, by container and the types of its items (`None` for all): everything else can be made from it.
+/// The items that commands write, by container and the types of its items (`None` for all): everything else
+/// can be made from them.
 pub const WRITE_SIDE: &[(ContainerName, Option<&[&str]>)] = &[
     (ACCOUNTS, None),
     (USERS, Some(&[types::USER])),

@@ -1,5 +1,5 @@
-//! Ids of users, posts, comments and likes: UUIDv7, save a like's, which is derived from post and user so that a
-//! second like of the same post by the same user is a conflict.
+//! Ids of users, posts, comments and likes: UUIDv7, save a like's, which is derived from post and user so
+//! that a second like of the same post by the same user is a conflict.
 
 use uuid::Uuid;
 

@@ -1,7 +1,8 @@
-//! The items as they are stored: exactly the article's fields in camelCase, plus `version`, which grows with each
-//! change of an item, and `deleted` with `ttl` (seconds) for soft deletes. A version that a projection wrote has `causedBy`, which commands
-//! neither read nor keep (`onehop_change_feed::Cause`). A post whose text was changed has
-//! `textVersion` and `updateDate`, too; without them an item, and each copy of it, stays as small as it was.
+//! The items as they are stored: exactly the article's fields in camelCase, plus `version`, which grows with
+//! each change of an item, and `deleted` with `ttl` (seconds) for soft deletes. A version that a projection
+//! wrote has `causedBy`, which commands neither read nor keep (`onehop_change_feed::Cause`). A post whose
+//! text was changed has `textVersion` and `updateDate`, too; without them an item, and each copy of it, stays
+//! as small as it was.
 //!
 //! Source: "Model and partition data on Azure Cosmos DB using a real-world example", its V2 and V3 items.
 
@@ -25,9 +26,10 @@ pub mod types {
     pub const ABANDONED: &str = crate::domain::containers::ABANDONED;
 }
 
-/// How long a soft-deleted item stays, in seconds: 30 days, within which every projection has to have seen it.
+/// Time to live of a soft-deleted item, in seconds: 30 days, within which every projection has to have seen
+/// it.
 pub const TOMBSTONE_TTL_S: u32 = 30 * 24 * 60 * 60;
-/// How long the outcome of an idempotent command is remembered, in seconds.
+/// Time to live of the outcome of an idempotent command, in seconds.
 pub const OUTCOME_TTL_S: u32 = 24 * 60 * 60;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
@@ -168,7 +170,7 @@ pub struct PostCopyItem {
     /// RFC 3339 in UTC with milliseconds.
     pub creation_date: String,
     pub version: u64,
-    /// That of the title and of the content which the excerpt is of.
+    /// The version of the title and of the content from which the excerpt was made.
     #[serde(default = "text_version_first", skip_serializing_if = "is_text_version_first")]
     pub text_version: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -180,8 +182,8 @@ pub struct PostCopyItem {
 }
 
 impl PostCopyItem {
-    /// The short copy of a post: what a list shows, with an excerpt instead of the content. A soft-deleted post
-    /// gives a soft-deleted copy, which keeps late changes from bringing the copy back.
+    /// The short copy of a post, as lists show it, with an excerpt instead of the content. A soft-deleted
+    /// post gives a soft-deleted copy, which keeps late changes from bringing the copy back.
     #[must_use]
     pub fn of(post: &PostItem) -> Self {
         Self {
@@ -203,8 +205,8 @@ impl PostCopyItem {
     }
 }
 
-/// The reservation of a key of a username, in `accounts` under that key. The first key is the normalised username; its
-/// reservation has the way to sign in.
+/// The reservation of a key of a username, in `accounts` under that key. The first key is the normalised
+/// username; its reservation has the way to sign in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountItem {
@@ -213,10 +215,11 @@ pub struct AccountItem {
     #[serde(rename = "type")]
     pub item_type: String,
     pub user_id: UserId,
-    /// A PHC string; `None` for those who cannot sign in with a password.
+    /// A PHC string; `None` for users who cannot sign in with a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_hash: Option<String>,
-    /// Grows with each change of the password: of two copies of the hash the one with the higher version is right.
+    /// Grows with each change of the password: of two copies of the hash the one with the higher version is
+    /// right.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub password_version: u64,
     /// A hash of the idempotency key of the sign-up that made it.
@@ -245,7 +248,8 @@ pub struct SubjectItem {
     pub user_id: UserId,
 }
 
-/// What a command with an idempotency key is about to create, in `accounts` under a hash of user, command and key.
+/// The future result of a command with an idempotency key, in `accounts` under a hash of user, command and
+/// key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutcomeItem {

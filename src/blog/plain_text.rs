@@ -1,7 +1,8 @@
-//! Plain text of Markdown: the words of a text without the marks that format them. It serves summaries, which may be cut
-//! anywhere, so it reads marks one by one and never fails. What it does not know stays as it was typed.
+//! Plain text of Markdown: the words of a text without the marks that format them. It serves summaries, which
+//! may be cut anywhere, so it reads marks one by one and never fails. Unknown syntax stays as it was typed.
 
-/// The words of a Markdown text as one line. With `is_cut`, marks that are open at the end were closed behind the cut.
+/// The words of a Markdown text as one line. With `is_cut`, marks that are open at the end were closed behind
+/// the cut.
 #[must_use]
 pub fn plain_text(markdown: &str, is_cut: bool) -> String {
     let has_table = markdown.lines().any(|line| is_rule(line.trim()) && line.contains('|'));
@@ -100,7 +101,7 @@ fn list_item_text(line: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with(' ')).then_some(rest)
 }
 
-/// What a paragraph comes to: characters, and runs of marks whose meaning is not known yet.
+/// A piece of a paragraph: characters, and runs of marks whose meaning is not known yet.
 enum Piece {
     Text(String),
     Run(Run),
@@ -242,7 +243,7 @@ fn entity(characters: &[char], at: usize) -> Option<(String, usize)> {
         .map(|(name, meaning)| (meaning.to_owned(), at + name.len()))
 }
 
-/// A run of emphasis marks, and by what is beside it whether it opens or closes (CommonMark 0.31, section 6.2).
+/// A run of emphasis marks, and by its neighbours whether it opens or closes (CommonMark 0.31, section 6.2).
 fn run(characters: &[char], at: usize) -> (Piece, usize) {
     let length = run_length(characters, at);
     let before = at.checked_sub(1).map_or(' ', |before| characters[before]);

@@ -1,21 +1,23 @@
-//! The summary of a post: the start of its text as plain text, cut at a word boundary. Short copies store it, so that a list costs no
-//! parsing of Markdown.
+//! The summary of a post: the start of its text as plain text, cut at a word boundary. Short copies store it,
+//! so that a list costs no parsing of Markdown.
 
 use super::plain_text::plain_text;
 
-/// The length of a summary, in characters, without the mark of a cut. A page of the feed reads a hundred of them, and each costs by its
-/// size.
+/// The length of a summary, in characters, without the mark of a cut. A page of the feed reads a hundred of
+/// them, and each costs by its size.
 pub const SUMMARY_CHARACTERS_MAX: usize = 88;
 
-/// The length of the Markdown that is read for a summary, in characters: its marks and the addresses of its links are left out.
+/// The length of the Markdown that is read for a summary, in characters: its marks and the addresses of its
+/// links are left out.
 const MARKDOWN_CHARACTERS_MAX: usize = 3 * SUMMARY_CHARACTERS_MAX;
 
 /// Ends a summary whose text goes on.
 const CUT_MARK: &str = " …";
 
-/// The start of the content without the marks of Markdown: at most [`SUMMARY_CHARACTERS_MAX`] characters, cut at the last white space
-/// before that; a first word longer than that is cut within. A text that goes on ends with an ellipsis, unless the cut is at the end of
-/// a sentence. What is nothing but marks is left as it was typed.
+/// The start of the content without the marks of Markdown: at most [`SUMMARY_CHARACTERS_MAX`] characters, cut
+/// at the last white space before that; a first word longer than that is cut within. A text that goes on ends
+/// with an ellipsis, unless the cut is at the end of a sentence. A text of nothing but marks is left as it
+/// was typed.
 #[must_use]
 pub fn summarise(content: &str) -> String {
     let content = content.trim();
@@ -34,7 +36,8 @@ pub fn of_former_copy(stored: &str) -> String {
     if plain.is_empty() { stored.trim().to_owned() } else { marked(&plain, is_cut) }
 }
 
-/// Whether what a short copy of an earlier version stored has the summary that is expected: one of both begins with the other.
+/// Whether the stored text of a short copy of an earlier version has the expected summary: one of both begins
+/// with the other.
 #[must_use]
 pub fn is_former_copy_of(stored: &str, expected: &str) -> bool {
     let former = of_former_copy(stored);

@@ -12,7 +12,7 @@ pub const COMMENTS: WriteLimit = per_minute("comments-per-user", "comments", 30)
 pub const LIKES: WriteLimit = per_minute("likes-per-user", "likes", 120);
 /// Deletions of posts and comments.
 pub const DELETIONS: WriteLimit = per_minute("deletions-per-user", "deletions", 60);
-/// Renames. Each makes the projections rewrite all that the user has written.
+/// Renames. Each makes the projections rewrite all items of the user.
 pub const RENAMES: WriteLimit =
     WriteLimit { name: "renames-per-user", what: "renames", max: 5, window: WriteWindow::Hour };
 

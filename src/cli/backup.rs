@@ -1,4 +1,5 @@
-//! `onehop backup` and `onehop restore`: online backup of a data directory, and a data directory from a backup.
+//! `onehop backup` and `onehop restore`: online backup of a data directory, and a data directory from a
+//! backup.
 
 use std::path::PathBuf;
 

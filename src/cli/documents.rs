@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::Exit;
 
-/// What `npm run generate` writes, from the documents of the pages that are in this binary.
+/// The output of `npm run generate`, from the documents of the pages that are in this binary.
 const DOCUMENTS: &str = include_str!("../../web/trusted-documents.json");
 
 /// Arguments of `onehop documents`.

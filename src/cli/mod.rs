@@ -8,6 +8,7 @@ mod copy;
 mod dead_letters;
 mod demo_users;
 mod documents;
+mod model;
 mod output;
 mod progress;
 mod provision;
@@ -43,20 +44,21 @@ pub enum Command {
     Serve(Box<serve::Serve>),
     /// Seed a store with the article's data set at any size, and wait for the read models
     ///
-    /// It adds what is missing, and writes nothing to deleted posts; so the same command resumes an interrupted
+    /// It adds missing items, and writes nothing to deleted posts; so the same command resumes an interrupted
     /// seeding. It may run beside a server.
     Seed(seed::Seed),
     /// Compare request charge and latency of the data models, on the article's data set at any size
     ///
-    /// It writes the data set once for each data model, runs the article's ten requests on it, and prints what each
-    /// did and what it was charged, beside the article's figures. The report goes to standard output.
+    /// It writes the data set once for each data model, runs the article's ten requests on it, and prints the
+    /// operations and the charge of each, beside the article's figures. The report goes to standard output.
     Compare(compare::Compare),
-    /// Check the model of request charges against published ones, fit its constants, explain a charge, and measure those of an account
+    /// Check the model of request charges against published ones, fit its constants, explain a charge, and
+    /// measure the charges of an account
     Charges(charges::Charges),
     /// Verify every count, copy, summary and reservation against the write side, and report each drift
     ///
-    /// Exit status: 0 clean, 1 drifts are left, 2 the verification failed. What cannot be read is named, and the
-    /// rest is verified.
+    /// Exit status: 0 clean, 1 drifts are left, 2 the verification failed. Unreadable items are named, and
+    /// the rest is verified.
     Verify(verify::Verify),
     /// Rebuild read models from the beginning of the change feed, while the old copies stay readable
     ///
@@ -64,36 +66,37 @@ pub enum Command {
     Rebuild(rebuild::Rebuild),
     /// Replay dead letters; the same as `dead-letters replay`
     ///
-    /// A change that could not be projected is parked as a dead letter, with later changes of its logical partition
-    /// behind it. Exit status: 0 nothing is parked any more, 1 changes are still parked, 2 the replay failed.
+    /// A change that could not be projected is parked as a dead letter, with later changes of its logical
+    /// partition behind it. Exit status: 0 nothing is parked any more, 1 changes are still parked, 2 the
+    /// replay failed.
     Replay(rebuild::Replay),
     /// List, show and replay dead letters: changes that could not be projected
     ///
-    /// A dead letter holds the parked changes of one logical partition: one that could not be projected, and every
-    /// later one behind it.
+    /// A dead letter holds the parked changes of one logical partition: a change that could not be projected,
+    /// and every later one behind it.
     DeadLetters(dead_letters::DeadLetters),
     /// Back up the data directory at this moment, also while a server writes to it
     ///
-    /// The backup holds every write that was acknowledged before it began, and whole commits only. It leaves the
-    /// signing secrets of access tokens out. It is a data directory, too: once a server was started on it, it is no
-    /// backup any more. The target directory must be missing or empty.
+    /// The backup holds every write that was acknowledged before it began, and whole commits only. It leaves
+    /// the signing secrets of access tokens out. It is a data directory, too: once a server was started on
+    /// it, it is no backup any more. The target directory must be missing or empty.
     Backup(backup::Backup),
     /// Restore a backup into a new data directory
     ///
-    /// A backup holds no signing secret of access tokens: users have to sign in again. An unfinished backup is
-    /// refused.
+    /// A backup holds no signing secret of access tokens: users have to sign in again. An unfinished backup
+    /// is refused.
     Restore(backup::Restore),
     /// Check the integrity of the data directory: items, index entries, change log entries and checksums
     ///
-    /// It reads every item with each index entry, change log entry and checksum, and changes nothing. It reports lost
-    /// writes, too. Exit status: 0 sound, 1 problems found, 2 the check failed. `onehop verify` compares read
-    /// models with the write side.
+    /// It reads every item with each index entry, change log entry and checksum, and changes nothing. It
+    /// reports lost writes, too. Exit status: 0 sound, 1 problems found, 2 the check failed. `onehop verify`
+    /// compares read models with the write side.
     Check(check::Check),
-    /// Recover a data directory that has lost its journal or a part of it, and report what was dropped
+    /// Recover a data directory that has lost its journal or a part of it, and report the dropped data
     ///
-    /// Every other command but `check` refuses such a directory. This one makes it consistent again from the items
-    /// that are left. Try first to put back the missing files or to restore a backup, and keep a copy of the
-    /// directory. Where nothing is missing it changes nothing.
+    /// Every other command but `check` refuses such a directory. This one makes it consistent again from the
+    /// items that are left. Try first to put back the missing files or to restore a backup, and keep a copy
+    /// of the directory. Where nothing is missing it changes nothing.
     Recover(recover::Recover),
     /// List and rotate the signing keys of access tokens, also while a server runs
     ///
@@ -105,24 +108,30 @@ pub enum Command {
     LockDemoUsers(demo_users::LockDemoUsers),
     /// Create or update the database and the containers of an account on Azure Cosmos DB
     ///
-    /// It creates what is missing and updates what differs. Former composite indexes are removed by a later run, once the
-    /// service has built the new ones; after that it does nothing. It needs a key of the account.
+    /// It creates missing parts and updates differing ones. Former composite indexes are removed by a later
+    /// run, once the service has built the new ones; after that it does nothing. It needs a key of the
+    /// account.
     Provision(provision::Provision),
     /// Copy the data of both domains from one store to another, and verify the copy
     ///
-    /// It copies the blog with its accounts and the web store, with their ids and dates. The target's read models are
-    /// projected anew, and everything is verified. The same command resumes an interrupted copy. Nothing may write
-    /// to either store meanwhile. Exit status as `verify`.
+    /// It copies the blog with its accounts and the web store, with their ids and dates. The target's read
+    /// models are projected anew, and everything is verified. The same command resumes an interrupted copy.
+    /// Nothing may write to either store meanwhile. Exit status as `verify`.
     Copy(copy::Copy),
     /// Print the GraphQL schema
     ///
     /// It prints the schema in SDL, as the file `schema.graphql` holds it, or as `operations.graphql` does.
     Schema(schema::Schema),
-    /// Print the declared read models as Mermaid diagrams, or what a change costs
+    /// Print the declared read models as Mermaid diagrams, or the cost of their changes
     ///
-    /// It prints one flowchart for each domain, as docs/read-models.md has them. With --costs it prints the request charge
-    /// of each kind of change, predicted and measured, and the idle charge, as docs/read-model-costs.md has them.
+    /// It prints one flowchart for each domain, as docs/read-models.md has them. With --costs it prints the
+    /// request charge of each kind of change, predicted and measured, and the idle charge, as
+    /// docs/read-model-costs.md has them.
     ReadModels(read_models::PrintReadModels),
+    /// Check, print, draw and compare models: domains that are declared in one file
+    ///
+    /// The language is described in docs/model.md.
+    Model(model::ModelCommand),
     /// Print the documents of the web pages and of the playground's examples, for --trusted-documents
     ///
     /// It prints a JSON object from hash to document.
@@ -134,8 +143,8 @@ pub enum Command {
 pub enum Exit {
     /// Status 0.
     Success,
-    /// Status 1: a verification left drifts, a check found problems, a rebuild could not read items, or a replay left changes
-    /// parked.
+    /// Status 1: a verification left drifts, a check found problems, a rebuild could not read items, or a
+    /// replay left changes parked.
     Drifted,
 }
 
@@ -164,6 +173,7 @@ impl Cli {
             Command::Copy(command) => command.run().await,
             Command::Schema(command) => command.run(),
             Command::ReadModels(command) => command.run().await,
+            Command::Model(command) => command.run(),
             Command::Documents(command) => command.run(),
         }
     }

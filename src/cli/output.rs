@@ -1,4 +1,5 @@
-//! Standard output of commands. A reader that closes the pipe early, such as `head`, ends the output and is no error.
+//! Standard output of commands. A reader that closes the pipe early, such as `head`, ends the output and is
+//! no error.
 
 use std::io::{ErrorKind, Write};
 

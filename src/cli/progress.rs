@@ -1,4 +1,5 @@
-//! Operations on the data with a progress bar: on the server that holds the data directory, or in this process.
+//! Operations on the data with a progress bar: on the server that holds the data directory, or in this
+//! process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +69,8 @@ pub async fn perform<T: DeserializeOwned>(
     let outcome = match answered {
         Some(outcome) => outcome,
         None => {
-            // Only seeding creates a directory: a wrong name would otherwise be an empty directory, which is clean.
+            // Only seeding creates a directory: a wrong name would otherwise be an empty directory, which is
+            // clean.
             if matches!(choice, StoreChoice::Embedded(_)) && !operation.makes_data() {
                 settings.data.require_directory()?;
             }

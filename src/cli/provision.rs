@@ -13,7 +13,7 @@ use crate::config::{Environment, LeasesThroughput, StoreSettings, ThroughputSett
 /// Arguments of `onehop provision`.
 #[derive(Debug, Args)]
 pub struct Provision {
-    /// Dry run: print what would be done, and do nothing
+    /// Dry run: print the steps, and do nothing
     #[arg(long, env = "ONEHOP_DRY_RUN", value_parser = BoolishValueParser::new())]
     dry_run: bool,
 

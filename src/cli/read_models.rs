@@ -19,7 +19,8 @@ use crate::blog::study::dataset::DEFAULT_RNG_SEED;
 use crate::config::CalibrationSettings;
 use crate::{app, blog, webstore};
 
-/// Users and customers of the default data. The feed and the ranking are full, and some items are behind their last.
+/// Users and customers of the default data. The feed and the ranking are full, and some items are behind
+/// their last.
 const USERS_DEFAULT: u32 = 8;
 const CUSTOMERS_DEFAULT: u32 = 200;
 const PHYSICAL_PARTITIONS_DEFAULT: u16 = 1;
@@ -31,12 +32,13 @@ const IDLE_PROCESSES: [u64; 3] = [1, 2, 3];
 /// Arguments of `onehop read-models`.
 #[derive(Debug, Args)]
 pub struct PrintReadModels {
-    /// Request charges: print what each kind of change costs, predicted and measured, instead of the diagrams. They are
-    /// measured on a data set in a temporary directory
+    /// Request charges: print the cost of each kind of change, predicted and measured, instead of the
+    /// diagrams. They are measured on a data set in a temporary directory
     #[arg(long, env = "ONEHOP_COSTS", value_parser = BoolishValueParser::new())]
     costs: bool,
 
-    /// Users of the blog's data set, with --costs. A list of the newest that is not full is left out [default: 8]
+    /// Users of the blog's data set, with --costs. A list of the newest that is not full is left out
+    /// [default: 8]
     #[arg(
         long,
         value_name = "NUMBER",
@@ -45,7 +47,8 @@ pub struct PrintReadModels {
     )]
     users: Option<u32>,
 
-    /// Customers of the web store's data set, with --costs. A ranking that is not full is left out [default: 200]
+    /// Customers of the web store's data set, with --costs. A ranking that is not full is left out [default:
+    /// 200]
     #[arg(
         long,
         value_name = "NUMBER",
@@ -58,7 +61,8 @@ pub struct PrintReadModels {
     #[arg(long, value_name = "NUMBER", env = "ONEHOP_RNG_SEED", default_value_t = DEFAULT_RNG_SEED)]
     rng_seed: u64,
 
-    /// Physical partitions of each container, with --costs: a query across logical partitions visits each [default: 1]
+    /// Physical partitions of each container, with --costs: a query across logical partitions visits each
+    /// [default: 1]
     #[arg(
         long,
         value_name = "NUMBER",
@@ -67,7 +71,7 @@ pub struct PrintReadModels {
     )]
     physical_partitions: Option<u16>,
 
-    /// Indexing policy, with --costs, which decides what a write is charged
+    /// Indexing policy, with --costs, which decides the charge of a write
     #[arg(long, value_enum, env = "ONEHOP_INDEXING", default_value = "needed")]
     indexing: IndexingSetting,
 

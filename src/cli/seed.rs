@@ -12,11 +12,12 @@ use crate::operations;
 /// Arguments of `onehop seed`.
 #[derive(Debug, Args)]
 pub struct Seed {
-    /// Which domain's data set
+    /// Domain of the data set
     #[arg(long, value_enum, env = "ONEHOP_DOMAIN", default_value = "blog")]
     domain: SeedDomain,
 
-    /// Users of the blog to create, each with 5 to 50 posts; each post gets up to 25 comments and up to 100 likes
+    /// Users of the blog to create, each with 5 to 50 posts; each post gets up to 25 comments and up to 100
+    /// likes
     #[arg(
         long,
         value_name = "NUMBER",

@@ -154,8 +154,8 @@ impl Serve {
         Ok(Exit::Success)
     }
 
-    /// The connection limits, lowered to the limit of open files, which is raised first. Behind proxies the peer of each
-    /// connection is a proxy, so the connections of one network are not limited.
+    /// The connection limits, lowered to the limit of open files, which is raised first. Behind proxies the
+    /// peer of each connection is a proxy, so the connections of one network are not limited.
     fn connection_limits(&self) -> ConnectionLimits {
         let live = self.limits.live(&self.live);
         let limits = self.limits.connections().beside(live.connections_max, live.connections_per_network_max);
@@ -198,8 +198,8 @@ impl Serve {
         })
     }
 
-    /// Tokens under the keys that were given, or else under those that the data directory keeps; and the directory that
-    /// they come from.
+    /// Tokens under the given keys, or else under the keys of the data directory; and the directory that they
+    /// come from.
     async fn tokens(
         &self,
         app: &App,

@@ -1,5 +1,5 @@
-//! `onehop token-secret`: rotates the keys that sign access tokens, without signing users out. A running server reads the key
-//! directory again by itself. Keys are named by their ids and never shown.
+//! `onehop token-secret`: rotates the keys that sign access tokens, without signing users out. A running
+//! server reads the key directory again by itself. Keys are named by their ids and never shown.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,19 +21,19 @@ pub struct TokenSecret {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the keys by their ids and times, the one that signs first
+    /// List the keys by their ids and times, the signing one first
     List(KeyLocation),
-    /// Create a key that signs from now on, and remove those that no valid token needs
+    /// Create a key that signs from now on, and remove keys that no valid token needs
     ///
-    /// Older keys verify the tokens that they have signed. Once a newer key has signed for 25 hours, all of these have
-    /// expired, and the next rotation removes the older key. Delete the file of a key that has leaked: its tokens are
-    /// refused from then on.
+    /// Older keys verify the tokens that they have signed. Once a newer key has signed for 25 hours, all of
+    /// these have expired, and the next rotation removes the older key. Delete the file of a key that has
+    /// leaked: its tokens are refused from then on.
     Rotate {
         #[command(flatten)]
         location: KeyLocation,
 
-        /// Minutes until the new key signs. Until then it only verifies, so that there is time to copy it to other
-        /// machines
+        /// Minutes until the new key signs. Until then it only verifies, so that there is time to copy it to
+        /// other machines
         #[arg(
             long,
             value_name = "MINUTES",
@@ -52,8 +52,8 @@ struct KeyLocation {
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA", default_value = "./data")]
     data: PathBuf,
 
-    /// Directory with the key files, in place of that in the data directory. A rotation makes a directory of a file
-    /// with one secret [default: none]
+    /// Directory with the key files, in place of that in the data directory. A rotation makes a directory of
+    /// a file with one secret [default: none]
     #[arg(long, value_name = "PATH", env = "ONEHOP_TOKEN_SECRET_FILE")]
     token_secret_file: Option<PathBuf>,
 }

@@ -38,7 +38,7 @@ impl Verify {
     }
 }
 
-/// How a command ends that found this.
+/// The exit status of a command with these findings.
 pub(super) fn exit_of(report: &VerificationReport) -> Exit {
     if report.is_clean() { Exit::Success } else { Exit::Drifted }
 }

@@ -17,7 +17,7 @@ use crate::domain::accounts::sessions::SessionSettings;
 /// The environment variable that holds the secret that signs access tokens.
 pub const TOKEN_SECRET_VARIABLE: &str = "ONEHOP_TOKEN_SECRET";
 
-/// How to make a secret.
+/// The advice for making a secret.
 const ADVICE: &str = "; `openssl rand -base64 48` makes a good one";
 
 /// Settings of access tokens.
@@ -66,8 +66,8 @@ pub struct AccountSettings {
     #[arg(long, value_name = "PATH", env = "ONEHOP_TOKEN_SECRET_FILE")]
     pub token_secret_file: Option<PathBuf>,
 
-    /// OpenID Connect provider, as its issuer URL. Its access tokens are accepted beside those of this
-    /// server, and its subjects become users [default: none]
+    /// OpenID Connect provider, as its issuer URL. Its access tokens are accepted beside this server's own,
+    /// and its subjects become users [default: none]
     #[arg(long, value_name = "URL", env = "ONEHOP_JWT_ISSUER")]
     pub jwt_issuer: Option<String>,
 
@@ -85,13 +85,13 @@ pub struct GivenKeys {
 }
 
 impl AccountSettings {
-    /// How long an access token is valid.
+    /// The lifetime of an access token.
     #[must_use]
     pub fn token_lifetime(&self) -> Duration {
         Duration::from_secs(u64::from(self.token_minutes) * 60)
     }
 
-    /// How sessions live.
+    /// The settings of sessions.
     #[must_use]
     pub fn sessions(&self) -> SessionSettings {
         SessionSettings {
@@ -112,11 +112,11 @@ impl AccountSettings {
         }
     }
 
-    /// The signing keys that were given, if any were. A line break at the end is not part of a secret, so that a file and a
-    /// variable with the same text are the same.
+    /// The signing keys that were given, if any were. A line break at the end is not part of a secret, so
+    /// that a file and a variable with the same text are the same.
     ///
     /// # Errors
-    /// Both, a path that cannot be read, or what is no secret; the text names the setting.
+    /// Both, a path that cannot be read, or an invalid secret; the text names the setting.
     pub fn signing_keys(&self, environment: &Environment) -> Result<Option<GivenKeys>, SettingError> {
         match (&self.token_secret_file, environment.get(TOKEN_SECRET_VARIABLE)) {
             (Some(_), Some(_)) => Err(SettingError::new(format!(

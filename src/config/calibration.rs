@@ -9,8 +9,8 @@ use onehop_store::charges::{CALIBRATION_NAMES, Calibration};
 /// Setting of the calibration.
 #[derive(Debug, Clone, Args)]
 pub struct CalibrationSettings {
-    /// Calibration of estimated request charges: `current` for the service since 2020, `article-2019` for the article's table alone, or
-    /// a file of `onehop charges calibrate`
+    /// Calibration of estimated request charges: `current` for the service since 2020, `article-2019` for the
+    /// article's table alone, or a file of `onehop charges calibrate`
     #[arg(
         id = "calibration",
         long = "calibration",

@@ -22,8 +22,8 @@ pub enum ForwardingHeaderSetting {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Rate limits, quotas and brute-force protection")]
 pub struct CallerSettings {
-    /// Trusted reverse proxies that each request passes before this server. The client's address is the one
-    /// that the farthest of them saw; 0 takes the address of the connection
+    /// Trusted reverse proxies that each request passes before this server. The client's address is the
+    /// address that the farthest of them saw; 0 takes the address of the connection
     #[arg(
         long,
         value_name = "NUMBER",
@@ -44,9 +44,9 @@ pub struct CallerSettings {
     pub trusted_proxies_header: ForwardingHeaderSetting,
 
     /// Rate limit (request-unit quota): request units a second that one user or customer may spend, or one
-    /// network of anonymous clients, which is an IPv4 address or a /64 of IPv6; 0 for no quota. In its first 24
-    /// hours an account spends the quota of its network as well. The token bucket holds
-    /// the units of 10 seconds. Beyond it requests get 429 with Retry-After
+    /// network of anonymous clients, which is an IPv4 address or a /64 of IPv6; 0 for no quota. In its first
+    /// 24 hours an account spends the quota of its network as well. The token bucket holds the units of 10
+    /// seconds. Beyond it requests get 429 with Retry-After
     #[arg(
         long,
         value_name = "RU",
@@ -80,9 +80,9 @@ pub struct CallerSettings {
     )]
     pub sign_ins_per_username: u32,
 
-    /// Brute-force protection: sign-up attempts from one network in a minute, of users and customers together,
-    /// and from wider networks as for sign-ins; 0 for no limit. A further one gets LIMIT_EXCEEDED with
-    /// retryAfterMs
+    /// Brute-force protection: sign-up attempts from one network in a minute, of users and customers
+    /// together, and from wider networks as for sign-ins; 0 for no limit. A further one gets LIMIT_EXCEEDED
+    /// with retryAfterMs
     #[arg(
         long,
         value_name = "NUMBER",
@@ -93,9 +93,9 @@ pub struct CallerSettings {
     pub sign_ups_per_address: u32,
 
     /// Write limits, in percent: of one user, 10 new posts, 30 edits of posts, 30 comments, 120 likes and 60
-    /// deletions a minute, and 5 renames an hour; of one customer, 10 sales orders, 10 deletions of sales orders
-    /// and 30 profile updates a minute, and 5 changes of the e-mail address an hour; 0 for no limits. A further
-    /// write gets LIMIT_EXCEEDED with retryAfterMs
+    /// deletions a minute, and 5 renames an hour; of one customer, 10 sales orders, 10 deletions of sales
+    /// orders and 30 profile updates a minute, and 5 changes of the e-mail address an hour; 0 for no limits.
+    /// A further write gets LIMIT_EXCEEDED with retryAfterMs
     #[arg(
         long,
         value_name = "PERCENT",

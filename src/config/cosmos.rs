@@ -1,5 +1,6 @@
-//! Account settings of Azure Cosmos DB: endpoint, credential, regions, consistency and timeout. An account key comes from a
-//! file or from the environment and never from the command line, which every process of the machine can read.
+//! Account settings of Azure Cosmos DB: endpoint, credential, regions, consistency and timeout. An account
+//! key comes from a file or from the environment and never from the command line, which every process of the
+//! machine can read.
 
 use std::fmt;
 use std::fs::File;
@@ -19,15 +20,15 @@ pub const KEY_VARIABLE: &str = "ONEHOP_COSMOS_KEY";
 /// Variables that Kubernetes sets in a pod with a workload identity; all three are needed.
 const WORKLOAD_IDENTITY_VARIABLES: [&str; 3] =
     ["AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE"];
-/// The variable that App Service, Functions and Container Apps set; a virtual machine sets none.
+/// The variable that App Service, Functions and Container Apps set; a virtual machine does not set it.
 const MANAGED_IDENTITY_VARIABLE: &str = "IDENTITY_ENDPOINT";
 
 /// Credential (authentication) of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CredentialSetting {
     /// The first that is found: a key; a workload identity (AZURE_CLIENT_ID, AZURE_TENANT_ID and
-    /// AZURE_FEDERATED_TOKEN_FILE are set); a managed identity (IDENTITY_ENDPOINT or --cosmos-client-id is set); the
-    /// developer tools
+    /// AZURE_FEDERATED_TOKEN_FILE are set); a managed identity (IDENTITY_ENDPOINT or --cosmos-client-id is
+    /// set); the developer tools
     Auto,
     /// Account key
     Key,
@@ -87,8 +88,8 @@ pub struct CosmosSettings {
     #[arg(long, value_enum, env = "ONEHOP_COSMOS_CONSISTENCY", default_value = "account")]
     pub cosmos_consistency: ConsistencySetting,
 
-    /// Timeout of one operation with all its retries, in milliseconds, and half of it for an operation that is
-    /// throttled (429). Then the operation fails with UNAVAILABLE
+    /// Timeout of one operation with all its retries, in milliseconds, and half of it for an operation that
+    /// is throttled (429). Then the operation fails with UNAVAILABLE
     #[arg(
         long,
         value_name = "MS",
@@ -98,8 +99,8 @@ pub struct CosmosSettings {
     )]
     pub cosmos_timeout_ms: u64,
 
-    /// Budget of background work (rebuilds, verification, copies), in request units for each second. It runs at low priority, and
-    /// waits once it has spent its budget [default: no limit]
+    /// Budget of background work (rebuilds, verification, copies), in request units for each second. It runs
+    /// at low priority, and waits once it has spent its budget [default: no limit]
     #[arg(
         long,
         value_name = "RU",
@@ -108,8 +109,9 @@ pub struct CosmosSettings {
     )]
     pub background_ru_per_second: Option<u32>,
 
-    /// Throughput bucket of background work (rebuilds, verification, copies): 1 to 5. The bucket's limit is configured for each
-    /// container in Azure. Requests beyond it are throttled (429) and retried [default: none]
+    /// Throughput bucket of background work (rebuilds, verification, copies): 1 to 5. The bucket's limit is
+    /// configured for each container in Azure. Requests beyond it are throttled (429) and retried [default:
+    /// none]
     #[arg(
         long,
         value_name = "BUCKET",

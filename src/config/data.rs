@@ -48,7 +48,8 @@ pub struct DataSettings {
     )]
     pub physical_partitions: Option<u16>,
 
-    /// Caches of the embedded store (blocks, items and pages), in MiB of memory [default: an eighth of the memory, at least 64 and at most 2048]
+    /// Caches of the embedded store (blocks, items and pages), in MiB of memory [default: an eighth of the
+    /// memory, at least 64 and at most 2048]
     #[arg(
         long,
         value_name = "MIB",

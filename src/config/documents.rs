@@ -34,7 +34,7 @@ pub struct DocumentSettings {
 }
 
 impl DocumentSettings {
-    /// The trusted documents of the file; none without one.
+    /// The trusted documents of the file; empty without a file.
     ///
     /// # Errors
     /// The file cannot be read, or an entry is wrong; the text names it.

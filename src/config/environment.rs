@@ -1,8 +1,8 @@
-//! Environment variables without flags: secrets, and those by which a platform is recognised.
+//! Environment variables without flags: secrets, and variables by which a platform is recognised.
 
 use std::collections::HashMap;
 
-/// The environment variables of the process, or those of a test.
+/// The environment variables of the process, or of a test.
 #[derive(Clone)]
 pub struct Environment(Variables);
 
@@ -25,7 +25,7 @@ impl Environment {
         Self(Variables::Made(variables.into()))
     }
 
-    /// A variable's value; an empty one counts as none.
+    /// A variable's value; an empty value is treated as absent.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<String> {
         let value = match &self.0 {

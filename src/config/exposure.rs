@@ -1,5 +1,5 @@
-//! Hardening settings: what the server shows, CORS and the host allowlist. `--production` switches off what only
-//! developers need, and refuses settings that are dangerous in service.
+//! Hardening settings: the visible parts of the server, CORS and the host allowlist. `--production` switches
+//! off features for developers, and refuses settings that are dangerous in service.
 
 use std::net::SocketAddr;
 
@@ -15,15 +15,15 @@ use onehop_graphql_server::router::Exposure;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Hardening, CORS and hosts")]
 pub struct ExposureSettings {
-    /// Hardening for service: introspection, playground and operations are off unless they are switched on, and
-    /// metrics are served at --metrics-listen only. It refuses to start with --demo, with --durability relaxed, with an
-    /// --allow-origin or a --cosmos-endpoint that is not https, with --jwt-issuer without --jwt-audience, and
-    /// on data whose demo users have their published password
+    /// Hardening for service: introspection, playground and operations are off unless they are switched on,
+    /// and metrics are served at --metrics-listen only. It refuses to start with --demo, with --durability
+    /// relaxed, with an --allow-origin or a --cosmos-endpoint that is not https, with --jwt-issuer without
+    /// --jwt-audience, and on data whose demo users have their published password
     #[arg(long, env = "ONEHOP_PRODUCTION", value_parser = BoolishValueParser::new())]
     pub production: bool,
 
-    /// Introspection of the schema by clients, and suggestions of similar names in validation errors [default:
-    /// on, or off with --production]
+    /// Introspection of the schema by clients, and suggestions of similar names in validation errors
+    /// [default: on, or off with --production]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_INTROSPECTION", value_parser = BoolishValueParser::new())]
     pub introspection: Option<bool>,
 
@@ -31,8 +31,9 @@ pub struct ExposureSettings {
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_PLAYGROUND", value_parser = BoolishValueParser::new())]
     pub playground: Option<bool>,
 
-    /// Operations data for clients: the queries of the operations API at /operations/graphql, the store operations of a
-    /// request (`extensions.operations`), and the query `comparison` [default: on, or off with --production]
+    /// Operations data for clients: the queries of the operations API at /operations/graphql, the store
+    /// operations of a request (`extensions.operations`), and the query `comparison` [default: on, or off
+    /// with --production]
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_OPERATIONS", value_parser = BoolishValueParser::new())]
     pub operations: Option<bool>,
 

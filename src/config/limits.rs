@@ -1,5 +1,5 @@
-//! Limit settings: the limits that depend on the machine, on the proxy before it, or on the clients' documents. All other
-//! limits are constants of the GraphQL server.
+//! Limit settings: the limits that depend on the machine, on the proxy before it, or on the clients'
+//! documents. All other limits are constants of the GraphQL server.
 
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ use onehop_graphql_server::service::COMPLEXITY_MAX;
 #[command(next_help_heading = "Limits of requests and connections")]
 pub struct LimitSettings {
     /// Query complexity limit: fields that a request asks for. A field in a list counts as often as `first`
-    /// says, the content of a post counts 20, that of a comment 2. A request above the limit is refused with
-    /// LIMIT_EXCEEDED before it reads anything
+    /// says, the content of a post counts 20, the content of a comment 2. A request above the limit is
+    /// refused with LIMIT_EXCEEDED before it reads anything
     #[arg(
         long,
         value_name = "NUMBER",
@@ -34,7 +34,7 @@ pub struct LimitSettings {
     )]
     pub complexity_max: usize,
 
-    /// Concurrency limit: GraphQL requests that execute at once. Further ones wait in a queue, those of low
+    /// Concurrency limit: GraphQL requests that execute at once. Further requests wait in a queue, low
     /// complexity first
     #[arg(
         long,
@@ -56,9 +56,9 @@ pub struct LimitSettings {
     )]
     pub responses_in_flight_bytes_max: usize,
 
-    /// Body memory limit (load shedding): bytes of all request bodies that are being read or worked on, beyond the first 8
-    /// KiB of each; an eighth of them for one network, which is an IPv4 address or a /64 of IPv6. Beyond it requests get
-    /// 503 with Retry-After
+    /// Body memory limit (load shedding): bytes of all request bodies that are being read or worked on,
+    /// beyond the first 8 KiB of each; an eighth of them for one network, which is an IPv4 address or a /64
+    /// of IPv6. Beyond it requests get 503 with Retry-After
     #[arg(
         long,
         value_name = "BYTES",
@@ -68,8 +68,8 @@ pub struct LimitSettings {
     )]
     pub bodies_in_flight_bytes_max: usize,
 
-    /// Minimum rate of a request body, in bytes a second; 0 for none. A body that brings nothing for 5 seconds, or less than
-    /// this for longer, gets 408
+    /// Minimum rate of a request body, in bytes a second; 0 for none. A body that brings nothing for 5
+    /// seconds, or less than this for longer, gets 408
     #[arg(
         long,
         value_name = "BYTES",
@@ -104,8 +104,8 @@ pub struct LimitSettings {
 
     /// Connection limit of one network, which is an IPv4 address or a /64 of IPv6; 0 for no limit. Beyond it
     /// only health checks are answered. Not counted behind --trusted-proxies. WebSockets and event streams
-    /// have the same limit beside it, also behind proxies; further ones get 429. With 0 a network also has no limit of
-    /// subscriptions, which is otherwise an eighth of all
+    /// have the same limit beside it, also behind proxies; further ones get 429. With 0 a network also has no
+    /// limit of subscriptions, which is otherwise an eighth of all
     #[arg(
         long,
         value_name = "NUMBER",
@@ -121,8 +121,9 @@ pub struct LimitSettings {
 #[command(next_help_heading = "Subscriptions over WebSocket and server-sent events")]
 pub struct SubscriptionSettings {
     /// Limit of WebSockets and event streams that are open at once, beside --connections-max. Further ones
-    /// get 503. Together they may have 2.5 times as many subscriptions, a network an eighth of those. Each takes a file descriptor: the
-    /// soft limit of open files is raised to the hard one (`ulimit -Hn`) at the start
+    /// get 503. Together they may have 2.5 times as many subscriptions, a network an eighth of them. Each
+    /// takes a file descriptor: the soft limit of open files is raised to the hard one (`ulimit -Hn`) at the
+    /// start
     #[arg(
         long = "live-connections",
         value_name = "NUMBER",

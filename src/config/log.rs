@@ -45,7 +45,7 @@ impl LogSettings {
             .with_ansi(std::io::stderr().is_terminal());
         match self.log_format {
             LogFormat::Human => builder.with_target(false).init(),
-            // The current span is that of the request, with its trace.
+            // The current span is the request's, with its trace.
             LogFormat::Json => {
                 builder.json().flatten_event(true).with_current_span(true).with_span_list(false).init();
             }

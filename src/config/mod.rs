@@ -1,7 +1,8 @@
-//! Settings: flags and environment variables `ONEHOP_...`, one struct for each concern. clap checks a value's form and
-//! names the flag in the error; checks that span several settings are here. A value is a setting only where it depends on
-//! the machine, the network, the clients or the operator's rules; all other limits and intervals are constants of the code that they
-//! bound. Secrets have no flags: they come from files or from the environment.
+//! Settings: flags and environment variables `ONEHOP_...`, one struct for each concern. clap checks a value's
+//! form and names the flag in the error; checks that span several settings are here. A value is a setting
+//! only where it depends on the machine, the network, the clients or the operator's rules; all other limits
+//! and intervals are constants of the code that they bound. Secrets have no flags: they come from files or
+//! from the environment.
 
 mod accounts;
 mod calibration;
@@ -41,8 +42,8 @@ pub use throughput::{LeasesThroughput, LeasesThroughputSetting, ThroughputScopeS
 pub use traces::TraceExportSettings;
 pub use webstore::WebstoreSettings;
 
-/// Error of a setting that cannot be used, or of settings that contradict each other. The text names the setting and
-/// never a secret.
+/// Error of a setting that cannot be used, or of settings that contradict each other. The text names the
+/// setting and never a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SettingError(String);

@@ -42,8 +42,8 @@ pub struct ServeSettings {
     )]
     pub stop_seconds: u64,
 
-    /// Poll interval of the change feed for read models, in milliseconds, with --store cosmos: what another
-    /// process wrote reaches them after this time at most. Each poll is charged about 1 RU for each physical
+    /// Poll interval of the change feed for read models, in milliseconds, with --store cosmos: writes of
+    /// another process reach them after this time at most. Each poll is charged about 1 RU for each physical
     /// partition of each source container
     #[arg(
         long,

@@ -19,7 +19,7 @@ pub enum ThroughputScopeSetting {
 pub enum LeasesThroughputSetting {
     /// Throughput of its own: autoscale up to 1,000 RU/s
     Dedicated,
-    /// It shares that of the database
+    /// It shares the throughput of the database
     Shared,
 }
 
@@ -27,8 +27,8 @@ pub enum LeasesThroughputSetting {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Throughput of Azure Cosmos DB containers")]
 pub struct ThroughputSettings {
-    /// Autoscale throughput: maximum in RU/s, a multiple of 1,000. Neither this nor --throughput-manual is for serverless accounts
-    /// [default: none]
+    /// Autoscale throughput: maximum in RU/s, a multiple of 1,000. Neither this nor --throughput-manual is
+    /// for serverless accounts [default: none]
     #[arg(
         long,
         value_name = "RU",
@@ -56,8 +56,8 @@ pub struct ThroughputSettings {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Throughput of Azure Cosmos DB containers")]
 pub struct LeasesThroughput {
-    /// Throughput of the container of leases, where the containers of the database share theirs. If it shares, too, a burst of
-    /// requests delays checkpoints and heartbeats
+    /// Throughput of the container of leases, where the containers of the database share theirs. If it
+    /// shares, too, a burst of requests delays checkpoints and heartbeats
     #[arg(long, value_enum, env = "ONEHOP_THROUGHPUT_LEASES", default_value = "dedicated")]
     pub throughput_leases: LeasesThroughputSetting,
 }
@@ -71,7 +71,8 @@ impl LeasesThroughput {
 }
 
 impl ThroughputSettings {
-    /// The throughput with its scope; `None` without either setting. This many containers share the throughput of a database.
+    /// The throughput with its scope; `None` without either setting. This many containers share the
+    /// throughput of a database.
     ///
     /// # Errors
     /// The service refuses a value; the text names the setting and the limit.

@@ -13,10 +13,10 @@ const DEMO_STAFF: &str = "ada";
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Web store")]
 pub struct WebstoreSettings {
-    /// Staff, as usernames or user ids of the API with commas between them: users who may change the catalogue,
-    /// ship orders and see all customers. A username is resolved to its user at the start and protected: nobody
-    /// else can take it, and its user keeps it. --production needs users that exist [default: none; `ada` with
-    /// --demo]
+    /// Staff, as usernames or user ids of the API with commas between them: users who may change the
+    /// catalogue, ship orders and see all customers. A username is resolved to its user at the start and
+    /// protected: no other user can take it, and its user keeps it. --production needs users that exist
+    /// [default: none; `ada` with --demo]
     #[arg(long, value_name = "USERS", env = "ONEHOP_STAFF", value_delimiter = ',', value_parser = parse_user)]
     pub staff: Vec<ListedUser>,
 }

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use onehop_store::{Batch, Change, ContainerName, NewItem, PartitionKey, WriteOp, limits};
 
-/// Bytes of a batch's items: half of what the service takes, since each operation travels in an envelope and texts may
-/// grow when they are escaped. A larger item travels alone.
+/// Bytes of a batch's items: half of the service's limit, since each operation travels in an envelope and
+/// texts may grow when they are escaped. A larger item travels alone.
 pub const BATCH_BYTES_MAX: usize = limits::BATCH_BYTES_MAX / 2;
 
 /// The batches of one logical partition, to be written one after the other.
 pub type WriteLane = Vec<Batch>;
 
-/// Groups a page by logical partition, and each logical partition into batches within the limits. Of an item that occurs
-/// twice, the later version is taken.
+/// Groups a page by logical partition, and each logical partition into batches within the limits. Of an item
+/// that occurs twice, the later version is taken.
 #[must_use]
 pub fn lanes_of(container: ContainerName, changes: Vec<Change>) -> Vec<WriteLane> {
     let mut order: Vec<PartitionKey> = Vec::new();

@@ -1,12 +1,12 @@
 //! Copies the write sides of the blog and the web store from one store to another, through the port alone.
 //!
-//! Each feed range of the source is read from its beginning and written to the target in batches, bodies as they are, so
-//! that ids and dates stay. After each page its position is kept in the target's `leases` container: a copy that was
-//! interrupted goes on from there, and one that was complete takes what has changed since. Read models are not
-//! copied: the target's projections make them.
+//! Each feed range of the source is read from its beginning and written to the target in batches, bodies as
+//! they are, so that ids and dates stay. After each page its position is kept in the target's `leases`
+//! container: an interrupted copy goes on from there, and a complete one takes the changes since. Read models
+//! are not copied: the target's projections make them.
 //!
-//! What is written to the source meanwhile may or may not be taken, and hard deletes (of reservations of names) are in no
-//! change feed: the source must rest.
+//! Concurrent writes to the source may or may not be taken, and hard deletes (of reservations of names) are
+//! in no change feed: the source must rest.
 
 mod batches;
 mod position;
@@ -33,11 +33,11 @@ pub const RANGES_AT_ONCE: usize = 4;
 pub const LANES_AT_ONCE: usize = 32;
 /// Changes in a page of the source.
 const PAGE_ITEMS_MAX: usize = limits::PAGE_ITEMS_MAX;
-/// How often a read or a write is tried again after a transient fault.
+/// Retries of a read or a write after a transient fault.
 const RETRIES_MAX: u32 = 8;
 const RETRY_BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 
-/// Why a copy ended early. What was written stays, and the same command goes on from there.
+/// Why a copy ended early. Written items stay, and the same command goes on from there.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     #[error(
@@ -54,7 +54,7 @@ pub enum CopyError {
     Target(Fault),
 }
 
-/// How far a copy has got.
+/// The progress of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyProgress {
     /// Items of this run.
@@ -111,8 +111,8 @@ impl Copier {
         Ok(CopyProgress { items: copied.into_inner(), items_before })
     }
 
-    /// Finds the positions of an earlier run, or writes the first ones into a target without data: from then on the
-    /// target belongs to this copy.
+    /// Finds the positions of an earlier run, or writes the first ones into a target without data: from then
+    /// on the target belongs to this copy.
     async fn begin(&self) -> Result<Vec<RangeProgress>, CopyError> {
         let mut stretches = Vec::new();
         for (container, types) in write_side() {
@@ -225,7 +225,7 @@ impl Copier {
     }
 }
 
-/// What may be a transient fault. Everything that a copy does may be done twice.
+/// A fault that may be transient. Everything that a copy does may be done twice.
 trait TransientFault {
     fn transient(&self) -> Option<&Fault>;
 }
@@ -261,7 +261,7 @@ async fn retried<T, E: TransientFault, F: Future<Output = Result<T, E>>>(
     }
 }
 
-/// What commands of all domains write, by container and the types of its items (`None` for all).
+/// The items that commands of all domains write, by container and the types of its items (`None` for all).
 pub fn write_side() -> impl Iterator<Item = (ContainerName, Option<&'static [&'static str]>)> {
     blog::containers::WRITE_SIDE.iter().chain(webstore::containers::WRITE_SIDE).copied()
 }

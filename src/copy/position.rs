@@ -1,5 +1,5 @@
-//! Copy checkpoint: how far a feed range of the source was copied, as an item in the target's `leases` container. The change feed
-//! processor reads leases by their ids and does not see it.
+//! Copy checkpoint: how far a feed range of the source was copied, as an item in the target's `leases`
+//! container. The change feed processor reads leases by their ids and does not see it.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

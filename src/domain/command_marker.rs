@@ -1,6 +1,7 @@
-//! Command marker: identifies the command that wrote an item, so that a write whose response was lost is recognised. A store may
-//! repeat such a write and report a conflict with it; the marker distinguishes "exists, and it is mine" from "exists". It is
-//! the property `commandId` of likes and of soft-deleted items; later writes of the item may drop it.
+//! Command marker: identifies the command that wrote an item, so that a write whose response was lost is
+//! recognised. A store may repeat such a write and report a conflict with it; the marker distinguishes
+//! "exists, and it is mine" from "exists". It is the property `commandId` of likes and of soft-deleted items;
+//! later writes of the item may drop it.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

@@ -6,11 +6,11 @@ use onehop_store::{
 
 use super::error::{contended, unexpected};
 
-/// What became of a conditional write.
+/// The outcome of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempt {
     Written,
-    /// It was refused, or it is not known whether it was written: what was read has to be read again.
+    /// It was refused, or it is not known whether it was written: the items have to be read again.
     LookAgain,
 }
 
@@ -29,7 +29,7 @@ pub(crate) async fn attempt(
     })
 }
 
-/// What a conditional write or batch returned; `None` where what was read has to be read again.
+/// The result of a conditional write or batch; `None` where the items have to be read again.
 pub(crate) fn judge<T>(outcome: Result<T, WriteError>) -> Result<Option<T>, Fault> {
     match outcome {
         Ok(written) => Ok(Some(written)),
@@ -42,10 +42,10 @@ pub(crate) fn judge<T>(outcome: Result<T, WriteError>) -> Result<Option<T>, Faul
     }
 }
 
-/// How often a write is repeated whose answer was lost, or that lost a race.
+/// Attempts of a write whose answer was lost, or that lost a race.
 pub(crate) const ATTEMPTS_MAX: u32 = 16;
 
-/// Creates an item whose id is new: one that is there already was created by an attempt whose answer was lost.
+/// Creates an item whose id is new: an existing one was created by an attempt whose answer was lost.
 pub(crate) async fn create_new(
     store: &dyn Store,
     container: ContainerName,

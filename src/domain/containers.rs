@@ -2,8 +2,8 @@
 
 use onehop_store::{ContainerName, ContainerSpec};
 
-/// Reservations of usernames and e-mail addresses, subjects of OpenID Connect providers, sessions, and outcomes of idempotent
-/// commands.
+/// Reservations of usernames and e-mail addresses, subjects of OpenID Connect providers, sessions, and
+/// outcomes of idempotent commands.
 pub const ACCOUNTS: ContainerName = ContainerName("accounts");
 
 /// The accounts container: each item in a logical partition of its own.
@@ -16,7 +16,8 @@ pub const ACCOUNTS_SPEC: ContainerSpec = ContainerSpec {
     soft_deletes: true,
 };
 
-/// How long the id of an abandoned sign-up stays blocked, in seconds: far longer than a command can run.
+/// The time for which the id of an abandoned sign-up stays blocked, in seconds: far longer than a command can
+/// run.
 pub const ABANDONED_TTL_S: u32 = 24 * 60 * 60;
 /// The type of the item that blocks the id of an abandoned sign-up.
 pub const ABANDONED: &str = "abandoned";

@@ -1,8 +1,9 @@
 //! Cursors: where a page ended, as an opaque text.
 //!
-//! A cursor holds the tag of its kind of list, a keyset (order value and id), and a checksum, which covers the owner of the list, too. It is
-//! no secret and grants nothing; the checks are there so that a cursor which was made up, cut off or taken from another list is
-//! refused instead of answered with an arbitrary page.
+//! A cursor holds the tag of its kind of list, a keyset (order value and id), and a checksum, which covers
+//! the owner of the list, too. It is no secret and grants nothing; the checks are there so that a cursor
+//! which was made up, cut off or taken from another list is refused instead of answered with an arbitrary
+//! page.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,7 +15,7 @@ use onehop_store::{Keyset, limits};
 
 const ID_BYTES: usize = 16;
 const CHECKSUM_BYTES: usize = 4;
-/// What a cursor has beside the order value: tag, id, checksum.
+/// The bytes of a cursor beside the order value: tag, id, checksum.
 const BYTES_MIN: usize = 1 + ID_BYTES + CHECKSUM_BYTES;
 /// The longest cursor, in characters: base64 without padding.
 const CHARACTERS_MAX: usize = (BYTES_MIN + limits::INDEXED_TEXT_BYTES_MAX).div_ceil(3) * 4;
@@ -26,7 +27,7 @@ pub struct ListKind {
     order: ListOrder,
 }
 
-/// What a list is ordered by.
+/// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ListOrder {
     /// RFC 3339 in UTC with milliseconds.
@@ -116,7 +117,8 @@ pub fn keyset(order_value: &str, id: Uuid) -> Keyset {
     Keyset { order_value: order_value.to_owned(), id: id.as_hyphenated().to_string() }
 }
 
-/// FNV-1a, 32 bits: it detects accidents and guesses, not malice, and nothing depends on more. The owner is not in the cursor.
+/// FNV-1a, 32 bits: it detects accidents and guesses, not malice, and nothing depends on more. The owner is
+/// not in the cursor.
 fn checksum(owner: Uuid, content: &[u8]) -> [u8; CHECKSUM_BYTES] {
     let bytes = owner.as_bytes().iter().chain(content);
     let sum = bytes.fold(0x811c_9dc5_u32, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193));

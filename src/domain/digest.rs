@@ -2,8 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-/// SHA-256, in hexadecimal digits, of the parts with a NUL between them. All parts but the last must be free of
-/// NUL, so that different parts never give the same text.
+/// SHA-256, in hexadecimal digits, of the parts with a NUL between them. All parts but the last must be free
+/// of NUL, so that different parts never give the same text.
 pub(crate) fn sha256_hex(parts: &[&str]) -> String {
     let mut digest = Sha256::new();
     for (index, part) in parts.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! How a command ends when it does not succeed: a [`Refusal`] is an answer to the client, with a code, the field
-//! and the limit; a [`Fault`] is a failure to answer, which a client sees masked.
+//! Failures of commands: a [`Refusal`] is an answer to the client, with a code, the field and the limit; a
+//! [`Fault`] is a failure to answer, which a client sees masked.
 
 use thiserror::Error;
 

@@ -51,7 +51,8 @@ impl IdSource for RandomIds {
     }
 }
 
-/// A UUIDv7 of a data set: the date in the upper 48 bits (RFC 9562), and 74 bits of a stream around version and variant.
+/// A UUIDv7 of a data set: the date in the upper 48 bits (RFC 9562), and 74 bits of a stream around version
+/// and variant.
 #[must_use]
 pub fn uuid_v7(creation_ms: i64, rng: &mut StreamRng) -> Uuid {
     let (high, low) = (rng.next_u64().to_be_bytes(), rng.next_u64().to_be_bytes());

@@ -1,5 +1,5 @@
-//! Turns of writers in one process by key. Writers of one key wait for each other, first come, first served; writers of different keys
-//! never do. What is written stays guarded by the store's own conditions.
+//! Turns of writers in one process by key. Writers of one key wait for each other, first come, first served;
+//! writers of different keys never do. Writes stay guarded by the store's own conditions.
 //!
 //! A key takes memory only while a writer has its turn or waits for it.
 

@@ -1,5 +1,5 @@
-//! What the domains share: refusals and faults of commands, checked texts, ids, pages and cursors. It knows no domain, no GraphQL
-//! and no HTTP.
+//! The shared parts of the domains: refusals and faults of commands, checked texts, ids, pages and cursors.
+//! It knows no domain, no GraphQL and no HTTP.
 
 pub mod accounts;
 pub(crate) mod command_marker;

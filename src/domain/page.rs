@@ -7,7 +7,8 @@ pub const FIRST_MIN: usize = 1;
 /// The largest page that can be asked for.
 pub const FIRST_MAX: usize = 100;
 
-/// Which page is wanted. Its size is within [`FIRST_MIN`] and [`FIRST_MAX`]: it is made by [`PageRequest::new`] alone.
+/// The requested page. Its size is within [`FIRST_MIN`] and [`FIRST_MAX`]: it is made by [`PageRequest::new`]
+/// alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
     first: usize,

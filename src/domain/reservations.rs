@@ -1,17 +1,21 @@
-//! Reservations: unique keys across logical partitions, such as usernames and e-mail addresses, by an item for each key in the
-//! accounts container (id = key). A crash at any step loses no key and gives none twice.
+//! Reservations: unique keys across logical partitions, such as usernames and e-mail addresses, by an item
+//! for each key in the accounts container (id = key). A crash at any step neither loses a key nor gives it
+//! twice.
 //!
-//! Items of two logical partitions are never written together, so a claim is a sequence of single conditional writes, and every state
-//! between two of them has to be one that others can judge. A key is held by the one holder to whom its reservation points, and only
-//! as long as the holder's item has the key. Three rules make that so:
+//! Items of two logical partitions are never written together, so a claim is a sequence of single conditional
+//! writes. Other claims have to be able to judge every state between two of them. A key is held by the one
+//! holder to whom its reservation points, and only as long as the holder's item has the key. Three rules make
+//! that so:
 //!
 //! 1. *A claim writes the reservation*, even when that points to the claimant already: its ETag changes.
-//! 2. *A judge reads the reservation first and the holder second*, then acts with If-Match on the reservation. Before it calls a
-//!    reservation lapsed, it rewrites the holder as read, with If-Match: a read may be old where replicas lag, a conditional write is
-//!    not. Had the holder announced the key later, its claim has changed the reservation, and the If-Match fails.
-//! 3. *A sign-up is judged by the holder's id.* It writes the reservation first and its holder second. A judge that finds the holder
-//!    missing waits a little, then blocks the id with an item: from then on the sign-up cannot finish (its Create conflicts, and it
-//!    starts again), and before that the block itself conflicts.
+//! 2. *A judge reads the reservation first and the holder second*, then acts with If-Match on the
+//!    reservation. Before it calls a reservation lapsed, it rewrites the holder as read, with If-Match: a
+//!    read may be old where replicas lag, a conditional write is not. Had the holder announced the key later,
+//!    its claim has changed the reservation, and the If-Match fails.
+//! 3. *A sign-up is judged by the holder's id.* It writes the reservation first and its holder second. A
+//!    judge that finds the holder missing waits a little, then blocks the id with an item: from then on the
+//!    sign-up cannot finish (its Create conflicts, and it starts again), and before that the block itself
+//!    conflicts.
 
 use std::time::Duration;
 
@@ -24,8 +28,8 @@ use super::containers::ACCOUNTS;
 use super::error::contended;
 use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, Store, WriteOp};
 
-/// How long a claim waits, step by step, for the holder of a sign-up that may only be slow: together 310 ms, many times what its one
-/// write takes.
+/// The waits of a claim, step by step, for the holder of a sign-up that may only be slow: together 310 ms,
+/// many times the duration of its one write.
 const PATIENCE: [Duration; 5] = [
     Duration::from_millis(10),
     Duration::from_millis(20),
@@ -34,7 +38,7 @@ const PATIENCE: [Duration; 5] = [
     Duration::from_millis(160),
 ];
 
-/// What lies under a holder's id.
+/// The result of looking a holder up by its id.
 pub(crate) enum HolderLookup<H> {
     Missing,
     /// A sign-up that was given up: there is no such holder, and never will be.
@@ -42,19 +46,19 @@ pub(crate) enum HolderLookup<H> {
     Found(H),
 }
 
-/// Those who hold keys, such as users or customers, and their items.
+/// The holders of keys, such as users or customers, and their items.
 #[async_trait]
 pub(crate) trait Holders: Send + Sync {
     type Id: Copy + PartialEq + Send + Sync;
     /// A holder's item as it was read.
     type Holder: Send + Sync;
-    /// What is stored under a key.
+    /// The stored value of a key.
     type Reservation: Serialize + DeserializeOwned + Send + Sync;
 
     /// To whom a reservation points.
     fn holder_of(reservation: &Self::Reservation) -> Self::Id;
 
-    /// What a claim writes over a reservation that is the claimant's already, or has lapsed.
+    /// The value that a claim writes over a reservation that is the claimant's already, or has lapsed.
     fn renewed(wanted: &Self::Reservation, existing: &Self::Reservation) -> Self::Reservation;
 
     /// The holder with this id.
@@ -78,7 +82,7 @@ pub(crate) enum KeyClaim<H: Holders + ?Sized> {
     Held { reservation: H::Reservation, holder: H::Holder },
 }
 
-/// What a judge finds out about a reservation.
+/// A judge's finding about a reservation.
 enum ReservationState<H> {
     Held(H),
     /// No holder has it, and no claim on this version of it can complete.
@@ -115,8 +119,8 @@ impl<H: Holders + ?Sized> Reservations<'_, H> {
         }
     }
 
-    /// Points the reservation of a key to the holder of `wanted`. Safe to repeat: where it points there already, it is written again,
-    /// so that those who judge it look again.
+    /// Points the reservation of a key to the holder of `wanted`. Safe to repeat: a reservation that points
+    /// there already is written again, so that its other judges look again.
     pub(crate) async fn claim(
         &self,
         key: &str,

@@ -1,5 +1,5 @@
-//! Texts that people write, checked once: lengths, blank texts, control characters. Lengths count Unicode scalar values. What is
-//! accepted is stored as it was typed. Each domain declares its own texts.
+//! Texts that people write, checked once: lengths, blank texts, control characters. Lengths count Unicode
+//! scalar values. Accepted text is stored as it was typed. Each domain declares its own texts.
 
 use icu_properties::props::{BidiControl, DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{
@@ -80,8 +80,8 @@ fn is_invisible(character: char) -> bool {
         || CATEGORY.get(character) == GeneralCategory::Format
 }
 
-/// Checks a text of one line, such as a name: no control characters, and none that change the direction of what follows
-/// (bidirectional controls, by which a name shows as another one).
+/// Checks a text of one line, such as a name: it has neither control characters nor bidirectional controls.
+/// The latter change the direction of the following text, so that a name shows as another one.
 pub(crate) fn check_line(field: &'static str, typed: &str) -> Result<(), Refusal> {
     check_controls(field, typed)?;
     match typed.chars().find(|found| BIDI_CONTROLS.contains(*found)) {

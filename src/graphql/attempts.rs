@@ -1,4 +1,5 @@
-//! Brute-force protection of mutations: attempts to sign in or up are counted before the command, and end with its outcome.
+//! Brute-force protection of mutations: attempts to sign in or up are counted before the command, and end
+//! with its outcome.
 
 use async_graphql::{Context, Result};
 
@@ -19,8 +20,8 @@ pub(super) struct AttemptedLogin {
     pub(super) is_private: bool,
 }
 
-/// Counts an attempt, by login name and network. Where the attempts at a name are used up, the networks that signed in at it before
-/// this process began are recalled from the sessions of its account.
+/// Counts an attempt, by login name and network. Where the attempts at a name are used up, the networks
+/// that signed in at it before this process began are recalled from the sessions of its account.
 pub(super) async fn begin<'a>(
     ctx: &Context<'a>,
     kind: AttemptKind,
@@ -45,8 +46,9 @@ pub(super) async fn begin<'a>(
     begun.map_err(|over| errors::too_many_attempts(&over))
 }
 
-/// Recalls the known networks of a login name, at most once a minute; says whether that was done. What is read counts for the quota
-/// and is no part of the response: there it would show whether the name has an account.
+/// Recalls the known networks of a login name, at most once a minute; says whether that was done. The
+/// reads count for the quota and are no part of the response: there they would show whether the name
+/// has an account.
 async fn recall(scope: &RequestScope, login: &AttemptedLogin, key: &str) -> bool {
     let services = scope.services();
     if !services.attempts.may_recall(key, services.clock.now_ms()) {
@@ -84,7 +86,8 @@ async fn known_networks(
     services.sessions.networks(AccountId { kind, id: holder.unwrap_or_default() }, ledger).await
 }
 
-/// Ends an attempt with the outcome of its command: a wrong password is a failed sign-in, a taken name a failed sign-up.
+/// Ends an attempt with the outcome of its command: a wrong password is a failed sign-in, a taken name
+/// a failed sign-up.
 pub(super) fn end<T>(
     scope: &RequestScope,
     attempt: Attempt<'_>,

@@ -1,4 +1,4 @@
-//! What is read is paid for, however the reading ends, and so is what a write makes others do afterwards.
+//! Payment for reads: charged for every outcome of the request, together with the background work of writes.
 
 use std::any::Any;
 
@@ -6,11 +6,12 @@ use onehop_graphql_server::quota::{ChargeRecord, QuotaAccount};
 use onehop_store::{Ledger, RequestCharge};
 use parking_lot::Mutex;
 
-/// What is charged, in request units, for an operation under way when a request is given up: a charge is known only
+/// The charge of an operation under way when a request is given up, in request units. A charge is known only
 /// when the operation has ended, and otherwise a client that hangs up early would read for nothing.
 const GIVEN_UP_CHARGE: f64 = 10.0;
 
-/// Charges an account with what its ledger has when this goes away: the client may have gone, or the time be over.
+/// Charges an account with its ledger when this is dropped: the client may have gone, or the time be
+/// over.
 pub struct Charged<'a> {
     account: &'a dyn QuotaAccount,
     ledger: &'a Ledger,
@@ -18,8 +19,8 @@ pub struct Charged<'a> {
     is_finished: bool,
 }
 
-/// Follow-up charges of a request: for what background work does because of it. They count for the caller's quota, and
-/// are no part of what the response was charged.
+/// Follow-up charges of a request: for background work because of it. They count for the caller's
+/// quota, and are no part of the response's charge.
 #[derive(Debug, Default)]
 pub struct FollowUp(Mutex<f64>);
 
@@ -61,7 +62,7 @@ impl Drop for Charged<'_> {
     }
 }
 
-/// The charge record of what comes before an execution: a ledger of the store.
+/// The charge record of the work before an execution: a ledger of the store.
 #[derive(Debug)]
 pub(super) struct StoreCharges(pub(super) Ledger);
 

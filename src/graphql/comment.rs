@@ -47,7 +47,7 @@ impl Listed for Comment {
     }
 }
 
-/// What a user wrote about a post.
+/// A user's text about a post.
 #[Object]
 impl Comment {
     /// Identifies the comment among all nodes.
@@ -63,7 +63,7 @@ impl Comment {
         }
     }
 
-    /// Who wrote the comment.
+    /// The author of the comment.
     async fn author(&self) -> One<User> {
         One(User::new(self.view.author.clone(), self.model))
     }
@@ -78,8 +78,8 @@ impl Comment {
         DateTime(self.view.creation_date.clone())
     }
 
-    /// Whether the caller may delete the comment: its author, and the author of the post. Reading it costs nothing below a post
-    /// and for the comment's author; otherwise the post is read for a signed-in user.
+    /// Whether the caller may delete the comment: its author, and the author of the post. Reading it costs
+    /// nothing below a post and for the comment's author; otherwise the post is read for a signed-in user.
     async fn viewer_can_delete(&self, ctx: &Context<'_>) -> Result<bool> {
         let scope = scope::of(ctx);
         if scope.viewer().is_none() || scope.is_viewer(self.view.author.id) {

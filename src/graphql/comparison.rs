@@ -1,4 +1,4 @@
-//! What a read request of the article does to the store under each data model, on the live data.
+//! The store operations of a read request of the article under each data model, on the live data.
 
 use std::sync::Arc;
 
@@ -32,21 +32,21 @@ pub enum ReadRequest {
     Q6,
 }
 
-/// What one read did to the store.
+/// The store operations of one read.
 #[derive(Debug, SimpleObject)]
 pub struct ReadPlan {
     /// The data model that answered.
     model: DataModel,
     /// Whether a data loader batched the lookups. V1 appears twice: as the article runs it, and batched.
     batched: bool,
-    /// What the read was charged, in request units.
+    /// The charge of the read, in request units.
     request_charge: f64,
     /// Whether the service measured the charge or a model estimated it.
     charge_source: ChargeSource,
-    /// How long the read took, in milliseconds. The reads run one after the other, and what one has read the next may
-    /// find in memory.
+    /// The duration of the read, in milliseconds. The reads run one after the other, so a later read may
+    /// find items in memory.
     duration_ms: f64,
-    /// What was done, in the order in which it was first done.
+    /// The operations, in the order of their first occurrence.
     operations: Vec<StoreOperation>,
 }
 
@@ -55,19 +55,19 @@ pub struct ReadPlan {
 pub struct StoreOperation {
     /// The container that was asked.
     container: String,
-    /// What was done to it.
+    /// The kind of the operation.
     kind: StoreOperationKind,
-    /// How many times.
+    /// The number of times.
     times: u32,
-    /// How many items that returned, all times together; a count returns one.
+    /// The number of returned items, all times together; a count returns one.
     items: u32,
-    /// How many physical partitions one such operation touched.
+    /// The number of physical partitions that one such operation touched.
     physical_partitions: u32,
-    /// What all of them were charged, in request units.
+    /// The charge of all of them, in request units.
     request_charge: f64,
 }
 
-/// What was done to a container.
+/// The kind of an operation on a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "onehop_store::OperationKind")]
 pub enum StoreOperationKind {
@@ -81,7 +81,7 @@ pub enum StoreOperationKind {
     Create,
     /// An item in the place of another.
     Replace,
-    /// An item, whatever was there.
+    /// An item, over any earlier version.
     Upsert,
     /// An item less.
     Delete,
@@ -102,7 +102,7 @@ pub enum ChargeSource {
 }
 
 impl ReadRequest {
-    /// How many operations this request may take under all plans together: a list of V1 looks up each item.
+    /// Limit of this request's operations under all plans together: a list of V1 looks up each item.
     pub(super) fn operations_max(self, items: usize) -> usize {
         let of_v1 = match self {
             Self::Q1 => 1,
@@ -146,7 +146,8 @@ fn post(id: Option<&ID>) -> Result<PostId> {
     }
 }
 
-/// Runs a read request under each data model, one after the other. The request that asks is charged for all of them.
+/// Runs a read request under each data model, one after the other. The request that asks is charged for
+/// all of them.
 ///
 /// # Errors
 /// `BAD_USER_INPUT` for `id` or `first`; a masked fault of the store.
@@ -157,11 +158,11 @@ pub(super) async fn compare(
     first: i32,
 ) -> Result<Vec<ReadPlan>> {
     let question = request.question(id, first)?;
-    // How long it takes is part of the answer.
+    // Its duration is part of the answer.
     scope.ledger().touch_more();
     let mut plans = Vec::with_capacity(ReadPath::ALL.len());
     for way in ReadPath::ALL {
-        // Its own ledger and its own lookups: what one plan has read does not spare another its reads.
+        // Its own ledger and its own lookups: the reads of one plan do not spare another its reads.
         let ledger = Arc::new(Ledger::new().under(scope.ledger().span()));
         let duration = way.run(&scope.services().reads, &question, &ledger).await;
         scope.ledger().absorb(&ledger);

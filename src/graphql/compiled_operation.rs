@@ -1,4 +1,5 @@
-//! Compiled operations: what is known of an operation of a document before any request, kept with the parsed document.
+//! Compiled operations: properties of an operation of a document that hold before any request, kept with the
+//! parsed document.
 
 use std::ops::ControlFlow;
 
@@ -14,16 +15,16 @@ use onehop_graphql_server::selections::{SelectionVisitor, visit};
 /// The arguments on which the complexity of an operation depends.
 const COUNTED_ARGUMENTS: [&str; 2] = ["first", "request"];
 
-/// What was found out of one operation.
+/// The properties of one operation.
 #[derive(Debug)]
 pub(super) struct CompiledOperation {
     pub(super) plans: OperationPlans,
-    /// The complexity, where it is the same whatever the variables are.
+    /// The complexity, where it is the same with any variables.
     pub(super) complexity: Option<usize>,
 }
 
 impl CompiledOperation {
-    /// That of an operation of a document, compiled when it is first asked for.
+    /// The compiled form of an operation of a document, made when it is first asked for.
     pub(super) fn of<'a>(
         document: &'a Document,
         operation: &OperationDefinition,
@@ -54,7 +55,7 @@ fn fixed_complexity(
     complexity.of(document, operation, &Variables::default()).ok()
 }
 
-/// The fields of a selection set; a visit breaks at one whose complexity depends on a variable.
+/// The fields of a selection set; a visit breaks at a field whose complexity depends on a variable.
 struct CountedFields<'a>(Vec<&'a Field>);
 
 impl<'a> SelectionVisitor<'a> for CountedFields<'a> {

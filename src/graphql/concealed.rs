@@ -1,10 +1,10 @@
-//! Information disclosure: takes the names and types of the schema that a client did not write out of the messages of
-//! validation, for servers that give no suggestions. Knows the messages of async-graphql.
+//! Information disclosure: takes the names and types of the schema that a client did not write out of the
+//! messages of validation, for servers that give no suggestions. Knows the messages of async-graphql.
 
-/// How a message begins, what of it is kept, and what comes after that.
+/// The beginning of a message, its kept part, and the text after that.
 struct Concealing {
     start: &'static str,
-    /// What is kept ends where this begins.
+    /// The kept part ends where this begins.
     kept_until: &'static str,
     then: &'static str,
 }

@@ -87,7 +87,7 @@ pub struct PageInfo {
     end_cursor: Option<String>,
 }
 
-/// The connection of a page of posts, which share what is read for one of them.
+/// The connection of a page of posts, which share their reads.
 pub(super) fn posts(
     posts: Page<PostView>,
     page: &ListPage,

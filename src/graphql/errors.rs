@@ -1,5 +1,5 @@
-//! Errors as clients see them: a stable code, the field where there is one, and a text. A refusal reaches the client
-//! as it is; a fault reaches it masked, under an id that the log repeats beside what really happened.
+//! Errors as clients see them: a stable code, the field where there is one, and a text. A refusal reaches the
+//! client as it is; a fault reaches it masked, under an id that the log repeats beside the real cause.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ impl Code {
 }
 
 const CODE: &str = "code";
-/// All fields that are invalid, with what is wrong with each.
+/// All invalid fields, with the problem of each.
 const FIELDS: &str = "fields";
 /// The version that a post has, where an edit was of another one.
 const CURRENT_VERSION: &str = "currentVersion";
@@ -61,7 +61,7 @@ pub(super) fn error(code: Code, message: impl Into<String>) -> Error {
     Error::new(message).extend_with(|_, extensions| extensions.set(CODE, code.as_str()))
 }
 
-/// An argument that is not valid. The message says what the field must be.
+/// An argument that is not valid. The message states the rule of the field.
 pub(super) fn bad_input(field: &'static str, rule: impl std::fmt::Display) -> Error {
     invalid(&[InvalidField::new(field, rule)])
 }

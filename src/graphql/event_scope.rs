@@ -1,4 +1,4 @@
-//! A scope for each event of a subscription: its reads, and what they were charged, are its own. A subscription is one
+//! A scope for each event of a subscription: its reads and their charges are its own. A subscription is one
 //! execution to async-graphql, with one set of data.
 
 use std::sync::Arc;

@@ -1,9 +1,11 @@
-//! Runs requests: says how complex they are, finds out who asks, executes, and says what the request was charged.
+//! Runs requests: computes their complexity, identifies the caller, executes, and reports the charge of the
+//! request.
 //!
-//! Where the server allows it, a client that sends `"extensions": {"operations": true}` beside its query gets each kind of
-//! operation on the store in `extensions.operations`; `extensions.requestCharge` is in every response. A mutation's has the position that read
-//! models reach with its writes in `extensions.position`, and a query that sends one reads in `extensions.reached` whether
-//! they had, and in `extensions.notReached` why they had not.
+//! Where the server allows it, a client that sends `"extensions": {"operations": true}` beside its query gets
+//! each kind of operation on the store in `extensions.operations`; `extensions.requestCharge` is in every
+//! response. A mutation's has the position that read models reach with its writes in `extensions.position`,
+//! and a query that sends one reads in `extensions.reached` whether they had, and in `extensions.notReached`
+//! why they had not.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -93,13 +95,13 @@ impl Executor {
         })
     }
 
-    /// What the schema works with.
+    /// The services of the schema.
     pub(super) fn services(&self) -> &Services {
         &self.services
     }
 
     async fn run(&self, mut request: Request, context: &Arc<RequestContext>) -> Response {
-        // Where other processes write, what they have projected shows in the latest commit and not before.
+        // Where other processes write, their projected changes are visible only in the latest commit.
         let services = if context.waited.is_some() { &self.live_services } else { &self.services };
         let tells_operations = self.tells_operations(&request.extensions);
         let scope = RequestScope::new(Arc::clone(services), Arc::clone(context), ledger_for(context));
@@ -193,10 +195,11 @@ impl Executor {
         self.options.operations && extensions.get(OPERATIONS) == Some(&Value::Boolean(true))
     }
 
-    /// Says when the read models hold what a mutation wrote.
+    /// Adds the position at which the read models hold the writes of a mutation.
     async fn tell_position(&self, response: &mut Response, ledger: &Ledger, since_ms: i64) {
-        // A repeated command may have written nothing that matters, and its first run everything: what that wrote, the repeat has
-        // read. Where it read nothing that a read model follows, it is a command of the blog's accounts.
+        // A repeated command may have written nothing that matters, and its first run everything: the repeat
+        // has read those writes. Where it read nothing that a read model follows, it is a command of the
+        // blog's accounts.
         let whole = |containers| WriteScope { containers, since_ms, ..WriteScope::default() };
         let scopes =
             [WriteScope::of(ledger, since_ms), whole(ledger.containers()), whole(vec![POSTS, USERS])];
@@ -208,7 +211,7 @@ impl Executor {
         }
     }
 
-    /// Who bears a token.
+    /// The caller behind a token.
     async fn viewer(&self, bearer: &str, ledger: &Ledger) -> Result<Verified<Viewer>, RequestRejection> {
         let now_ms = self.services.clock.now_ms();
         match self.authenticator.authenticate(bearer, now_ms).await {
@@ -389,7 +392,7 @@ impl std::fmt::Debug for Executor {
     }
 }
 
-/// Who sends a request, as plans know the caller.
+/// The caller of a request, in the form for plans.
 fn plan_caller(context: &RequestContext) -> PlanCaller {
     let account = context.caller.as_ref().and_then(|caller| AccountId::parse(&caller.id));
     match account {
@@ -399,13 +402,13 @@ fn plan_caller(context: &RequestContext) -> PlanCaller {
     }
 }
 
-/// A ledger that remembers what is read, if the request wants to know, and under whose span the store is asked.
+/// A ledger that remembers its reads, if the request needs them, under the span of the store's work.
 fn ledger_for(context: &RequestContext) -> Ledger {
     let ledger = if context.read_trace.is_some() { Ledger::remembering() } else { Ledger::new() };
     ledger.under(context.span)
 }
 
-/// What all of these ledgers have.
+/// The sum of all of these ledgers.
 fn sum<'a>(ledgers: impl IntoIterator<Item = &'a Ledger>) -> Ledger {
     let sum = Ledger::new();
     ledgers.into_iter().for_each(|ledger| sum.absorb(ledger));

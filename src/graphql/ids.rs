@@ -1,5 +1,6 @@
-//! Global ids: what clients see as `ID`. A kind and one or two UUIDs in base64url. An id carries the
-//! partition key of its item, such as the post of a comment or the category of a product, so that any node is one hop away.
+//! Global ids: the values of `ID` for clients. A kind and one or two UUIDs in base64url. An id carries the
+//! partition key of its item, such as the post of a comment or the category of a product, so that any node is
+//! one hop away.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -25,7 +26,7 @@ const LONG_BYTES: usize = 1 + 2 * UUID_BYTES;
 /// Characters of the longest id: base64 without padding.
 const CHARACTERS_MAX: usize = LONG_BYTES.div_ceil(3) * 4;
 
-/// What an id refers to.
+/// The object behind an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GlobalId {
     User(UserId),
@@ -51,7 +52,7 @@ impl GlobalId {
         self.with_bytes(|bytes| URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// Writes the id as clients see it behind what is in a buffer.
+    /// Writes the id in the form for clients at the end of a buffer.
     pub(super) fn encode_to(self, out: &mut Vec<u8>) {
         let mut characters = [0; CHARACTERS_MAX];
         let length = self.with_bytes(|bytes| URL_SAFE_NO_PAD.encode_slice(bytes, &mut characters));
@@ -75,7 +76,7 @@ impl GlobalId {
     /// Reads an id.
     ///
     /// # Errors
-    /// [`InvalidId`] unless the text is exactly what [`GlobalId::encode`] writes for some id.
+    /// [`InvalidId`] unless [`GlobalId::encode`] writes exactly this text for some id.
     pub fn decode(text: &str) -> Result<Self, InvalidId> {
         if text.len() > CHARACTERS_MAX {
             return Err(InvalidId);

@@ -2,7 +2,8 @@
 
 use async_graphql::{ID, InputObject, MaybeUndefined};
 
-/// The change of an optional field: `None` where it is left out and stays, `Some(None)` where it is null and is removed.
+/// The change of an optional field: `None` where it is left out and stays, `Some(None)` where it is
+/// null and is removed.
 pub(super) fn change_of<T>(value: MaybeUndefined<T>) -> Option<Option<T>> {
     match value {
         MaybeUndefined::Undefined => None,
@@ -11,10 +12,10 @@ pub(super) fn change_of<T>(value: MaybeUndefined<T>) -> Option<Option<T>> {
     }
 }
 
-/// Who signs up.
+/// The user to sign up.
 #[derive(InputObject)]
 pub struct CreateUserInput {
-    /// 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique whatever its case, and unlike others.
+    /// 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique in any case, and unlike others.
     pub username: String,
     /// 10 to 200 characters; no common password.
     pub password: String,
@@ -22,7 +23,7 @@ pub struct CreateUserInput {
     pub idempotency_key: Option<String>,
 }
 
-/// Who signs in.
+/// The user to sign in.
 #[derive(InputObject)]
 pub struct SignInInput {
     /// The username, in any case.
@@ -31,10 +32,10 @@ pub struct SignInInput {
     pub password: String,
 }
 
-/// Which session is renewed.
+/// The session to renew.
 #[derive(InputObject)]
 pub struct RenewSessionInput {
-    /// What signing in gave.
+    /// The refresh token of the session.
     pub refresh_token: String,
 }
 
@@ -47,10 +48,10 @@ pub struct ChangePasswordInput {
     pub new_password: String,
 }
 
-/// How the signed-in user changes.
+/// The changes of the signed-in user.
 #[derive(InputObject)]
 pub struct UpdateUserInput {
-    /// The new name: 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique whatever its case.
+    /// The new name: 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique in any case.
     pub username: String,
 }
 
@@ -65,8 +66,8 @@ pub struct CreatePostInput {
     pub idempotency_key: Option<String>,
 }
 
-/// How a post changes. With `ifVersion` it is a `CONFLICT` where the post has been changed since, with the version that it has in
-/// `extensions.currentVersion`.
+/// The changes of a post. With `ifVersion` it is a `CONFLICT` where the post has been changed since,
+/// with the version that it has in `extensions.currentVersion`.
 #[derive(InputObject)]
 pub struct UpdatePostInput {
     /// The post's id.
@@ -79,7 +80,7 @@ pub struct UpdatePostInput {
     pub if_version: Option<i32>,
 }
 
-/// Which post is deleted.
+/// The post to delete.
 #[derive(InputObject)]
 pub struct DeletePostInput {
     /// The post's id.
@@ -97,14 +98,14 @@ pub struct CreateCommentInput {
     pub idempotency_key: Option<String>,
 }
 
-/// Which comment is deleted.
+/// The comment to delete.
 #[derive(InputObject)]
 pub struct DeleteCommentInput {
     /// The comment's id.
     pub comment_id: ID,
 }
 
-/// Which post is liked.
+/// The post to like.
 #[derive(InputObject)]
 pub struct LikePostInput {
     /// The post's id.

@@ -54,7 +54,7 @@ impl Like {
         }
     }
 
-    /// Who likes the post.
+    /// The user who likes the post.
     async fn user(&self) -> One<User> {
         One(User::new(self.view.user.clone(), self.model))
     }

@@ -1,6 +1,6 @@
-//! Reads that several objects of a request share. What one post of a page needs is read for the whole page in one
-//! batch, and only once one of them needs it. The page's posts are known beforehand, so nothing has to wait for
-//! others to ask, and a batch never falls apart.
+//! Reads that several objects of a request share. Data that one post of a page needs is read for the whole
+//! page in one batch, and only once a post needs it. The page's posts are known beforehand, so nothing has to
+//! wait for others to ask, and a batch never falls apart.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
-//! The GraphQL schema: types, queries, mutations and subscriptions over the reads, the commands and the news of the
-//! domains.
+//! The GraphQL schema: types, queries, mutations and subscriptions over the reads, the commands and the news
+//! of the domains.
 //!
-//! It sees the reads trait and the commands, never the store's items. [`Executor`] takes a request from HTTP, finds
-//! out who asks, and runs it; [`sdl`] is the schema as clients see it. Types are one file each; `resolution` is how they
-//! are resolved, `complexity` is how much a request asks, `errors` is what clients hear when something is wrong.
+//! It sees the reads trait and the commands, never the store's items. [`Executor`] takes a request from HTTP,
+//! finds out who asks, and runs it; [`sdl`] is the schema as clients see it. Types are one file each;
+//! `resolution` resolves them, `complexity` computes the complexity of requests, `errors` makes the errors
+//! for clients.
 
 mod attempts;
 mod charged;

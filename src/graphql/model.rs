@@ -4,7 +4,7 @@ use async_graphql::Enum;
 
 use crate::blog::reads;
 
-/// How the data behind a read is modelled.
+/// The data model behind a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "reads::DataModel")]
 pub enum DataModel {

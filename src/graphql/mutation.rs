@@ -1,5 +1,5 @@
-//! The mutations of the blog: each field issues one command and answers with the items as the command wrote them, so that
-//! clients read their own writes. What is read beneath a payload is read as in V3.
+//! The mutations of the blog: each field issues one command and answers with the items as the command wrote
+//! them, so that clients read their own writes. Reads beneath a payload are reads of V3.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ use crate::blog::items::{PostItem, UserItem};
 use crate::blog::reads::DataModel;
 use crate::blog::write_limits;
 
-/// What is read beneath a payload is read as in this model.
+/// The data model of reads beneath a payload.
 const MODEL: DataModel = DataModel::V3;
 
 /// The part of the root of all writes that is about the blog.
@@ -54,7 +54,7 @@ impl BlogMutation {
     async fn create_user(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Who signs up.")] input: CreateUserInput,
+        #[graphql(desc = "The user to sign up.")] input: CreateUserInput,
     ) -> Result<Option<One<CreateUserPayload>>> {
         let scope = scope::for_write(ctx)?;
         let CreateUserInput { username, password, idempotency_key } = input;
@@ -74,7 +74,7 @@ impl BlogMutation {
     async fn sign_in(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Who signs in.")] input: SignInInput,
+        #[graphql(desc = "The user to sign in.")] input: SignInInput,
     ) -> Result<Option<One<SignInPayload>>> {
         let scope = scope::for_write(ctx)?;
         let SignInInput { username, password } = input;
@@ -90,12 +90,12 @@ impl BlogMutation {
         Ok(Some(One(SignInPayload { user, access_token, expires_at, refresh_token })))
     }
 
-    /// Renews the access token of a session. The refresh token is replaced by another one, and is good for a minute more; an older
-    /// one ends the session.
+    /// Renews the access token of a session. The refresh token is replaced by another one, and is good for
+    /// a minute more; an older one ends the session.
     async fn renew_session(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which session.")] input: RenewSessionInput,
+        #[graphql(desc = "The session.")] input: RenewSessionInput,
     ) -> Result<Option<One<RenewSessionPayload>>> {
         let scope = scope::for_write(ctx)?;
         let token = session::parse_refresh_token(&input.refresh_token, AccountKind::User)?;
@@ -174,7 +174,7 @@ impl BlogMutation {
         Ok(Some(One(CreatePostPayload { post: One(post_of(post)) })))
     }
 
-    /// C2: changes the title or the content of a post of one's own; what is left out stays.
+    /// C2: changes the title or the content of a post of one's own; omitted fields stay.
     async fn update_post(
         &self,
         ctx: &Context<'_>,
@@ -197,7 +197,7 @@ impl BlogMutation {
     async fn delete_post(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which post.")] input: DeletePostInput,
+        #[graphql(desc = "The post.")] input: DeletePostInput,
     ) -> Result<Option<One<DeletePostPayload>>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
@@ -233,7 +233,7 @@ impl BlogMutation {
     async fn delete_comment(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which comment.")] input: DeleteCommentInput,
+        #[graphql(desc = "The comment.")] input: DeleteCommentInput,
     ) -> Result<Option<One<DeleteCommentPayload>>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
@@ -252,7 +252,7 @@ impl BlogMutation {
     async fn like_post(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which post.")] input: LikePostInput,
+        #[graphql(desc = "The post.")] input: LikePostInput,
     ) -> Result<Option<One<LikePostPayload>>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
@@ -268,7 +268,7 @@ impl BlogMutation {
     async fn unlike_post(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which post.")] input: UnlikePostInput,
+        #[graphql(desc = "The post.")] input: UnlikePostInput,
     ) -> Result<Option<One<UnlikePostPayload>>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
@@ -286,7 +286,7 @@ fn login(username: &str) -> AttemptedLogin {
     AttemptedLogin { kind: AccountKind::User, key, is_private: false }
 }
 
-/// Charges what a rename makes the projections do. The rename is done, so a fault is only logged.
+/// Charges the projections' work for a rename. The rename is done, so a fault is only logged.
 async fn charge_follow_up(scope: &RequestScope, user: UserId) {
     match scope.services().commands.rename_follow_up(user, scope.ledger()).await {
         Ok(charge) => scope.follow_up().add(charge),
@@ -322,7 +322,7 @@ fn parse_comment_id(id: &str) -> Result<(PostId, CommentId), InvalidField> {
     }
 }
 
-/// The parsed id, or one of no post beside what is wrong, so that the other fields can be checked, too.
+/// The parsed id, or the nil id beside the error, so that the other fields can be checked, too.
 fn parsed_or_nil(parsed: Result<PostId, InvalidField>) -> (PostId, Option<InvalidField>) {
     match parsed {
         Ok(id) => (id, None),

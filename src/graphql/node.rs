@@ -1,4 +1,4 @@
-//! The `Node` interface: whatever has a global id.
+//! The `Node` interface: all objects with a global id.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The payloads of mutations: what a command wrote.
+//! The payloads of mutations: the writes of a command.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::post::Post;
 use super::resolution::One;
 use super::user::User;
 
-/// What signing up made.
+/// The result of signing up.
 #[derive(SimpleObject)]
 pub struct CreateUserPayload {
     /// The new user.
@@ -20,12 +20,12 @@ pub struct CreateUserPayload {
     pub(super) access_token: String,
     /// When the access token expires.
     pub(super) expires_at: DateTime,
-    /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the session cookie holds
-    /// it.
+    /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the
+    /// session cookie holds it.
     pub(super) refresh_token: Option<String>,
 }
 
-/// What signing in gave.
+/// The refresh token of the session.
 #[derive(SimpleObject)]
 pub struct SignInPayload {
     /// The user who signed in.
@@ -34,12 +34,12 @@ pub struct SignInPayload {
     pub(super) access_token: String,
     /// When the access token expires.
     pub(super) expires_at: DateTime,
-    /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the session cookie holds
-    /// it.
+    /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the
+    /// session cookie holds it.
     pub(super) refresh_token: Option<String>,
 }
 
-/// What renewing a session gave.
+/// The result of renewing a session.
 #[derive(SimpleObject)]
 pub struct RenewSessionPayload {
     /// The user of the session.
@@ -48,18 +48,19 @@ pub struct RenewSessionPayload {
     pub(super) access_token: String,
     /// When the access token expires.
     pub(super) expires_at: DateTime,
-    /// Takes the place of the refresh token that was sent. To be kept secret. Null where the session cookie holds it.
+    /// Takes the place of the refresh token that was sent. To be kept secret. Null where the session cookie
+    /// holds it.
     pub(super) refresh_token: Option<String>,
 }
 
-/// What signing out ended.
+/// The result of signing out.
 #[derive(SimpleObject)]
 pub struct SignOutPayload {
     /// The id of the user who signed out.
     pub(super) user_id: ID,
 }
 
-/// What changing a password gave: a new session. All others have ended.
+/// The result of changing a password: a new session. All others have ended.
 #[derive(SimpleObject)]
 pub struct ChangePasswordPayload {
     /// The user whose password it is.
@@ -68,40 +69,40 @@ pub struct ChangePasswordPayload {
     pub(super) access_token: String,
     /// When the access token expires.
     pub(super) expires_at: DateTime,
-    /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the session cookie holds
-    /// it.
+    /// Renews the access token until the session ends, by `renewSession`. To be kept secret. Null where the
+    /// session cookie holds it.
     pub(super) refresh_token: Option<String>,
 }
 
-/// What a rename changed.
+/// The result of a rename.
 #[derive(SimpleObject)]
 pub struct UpdateUserPayload {
     /// The user with the new name.
     pub(super) user: One<User>,
 }
 
-/// What creating a post made.
+/// The result of creating a post.
 #[derive(SimpleObject)]
 pub struct CreatePostPayload {
     /// The new post.
     pub(super) post: One<Post>,
 }
 
-/// What updating a post changed.
+/// The result of updating a post.
 #[derive(SimpleObject)]
 pub struct UpdatePostPayload {
     /// The post as it is now.
     pub(super) post: One<Post>,
 }
 
-/// What deleting a post removed.
+/// The result of deleting a post.
 #[derive(SimpleObject)]
 pub struct DeletePostPayload {
     /// The id of the post that is gone.
     pub(super) deleted_post_id: ID,
 }
 
-/// What commenting made.
+/// The result of commenting.
 #[derive(SimpleObject)]
 pub struct CreateCommentPayload {
     /// The new comment.
@@ -110,7 +111,7 @@ pub struct CreateCommentPayload {
     pub(super) post: One<Arc<Post>>,
 }
 
-/// What deleting a comment removed.
+/// The result of deleting a comment.
 #[derive(SimpleObject)]
 pub struct DeleteCommentPayload {
     /// The id of the comment that is gone.
@@ -119,7 +120,7 @@ pub struct DeleteCommentPayload {
     pub(super) post: One<Post>,
 }
 
-/// What liking made.
+/// The result of liking a post.
 #[derive(SimpleObject)]
 pub struct LikePostPayload {
     /// The new like.
@@ -128,7 +129,7 @@ pub struct LikePostPayload {
     pub(super) post: One<Arc<Post>>,
 }
 
-/// What taking a like back changed.
+/// The result of taking a like back.
 #[derive(SimpleObject)]
 pub struct UnlikePostPayload {
     /// The post, with the like no longer counted.

@@ -24,7 +24,7 @@ use crate::blog::reads::{DataModel, PostView};
 pub struct Post {
     view: PostView,
     model: DataModel,
-    /// The page of a list that this post is on: what is read for one post of it is read for all.
+    /// The page of a list that this post is on: a read for one post of it is a read for all.
     page: Option<Arc<PostPage>>,
 }
 
@@ -44,7 +44,7 @@ impl Post {
         Ok(Self::new(post, model))
     }
 
-    /// Who wrote the post.
+    /// The author of the post.
     pub(super) fn author_id(&self) -> UserId {
         self.view.author.id
     }
@@ -69,7 +69,7 @@ impl Listed for Post {
     }
 }
 
-/// Something that a user wrote for everybody to read.
+/// A user's public text.
 #[Object]
 impl Post {
     /// Identifies the post among all nodes.
@@ -77,7 +77,7 @@ impl Post {
         GlobalId::Post(self.view.id).encode().into()
     }
 
-    /// Who wrote the post.
+    /// The author of the post.
     async fn author(&self) -> One<User> {
         One(User::new(self.view.author.clone(), self.model))
     }
@@ -87,8 +87,8 @@ impl Post {
         &self.view.title
     }
 
-    /// The whole text. In a list it is fetched only when asked for, in one batch for the page. A post that was
-    /// deleted while its copies are still listed shows its summary.
+    /// The whole text. In a list it is fetched only when asked for, in one batch for the page. A post that
+    /// was deleted while its copies are still listed shows its summary.
     async fn content(&self, ctx: &Context<'_>) -> Result<String> {
         if let Some(content) = self.view.content() {
             return Ok(content.to_owned());
@@ -102,8 +102,8 @@ impl Post {
         Ok(content.unwrap_or_else(|| self.view.summary()))
     }
 
-    /// The start of the text as plain text, without the marks of Markdown, cut at a word boundary. An ellipsis ends it where
-    /// the text goes on. Reading it costs nothing more in any list.
+    /// The start of the text as plain text, without the marks of Markdown, cut at a word boundary. An
+    /// ellipsis ends it where the text goes on. Reading it costs nothing more in any list.
     async fn summary(&self) -> String {
         self.view.summary()
     }
@@ -123,18 +123,18 @@ impl Post {
         self.view.text_version
     }
 
-    /// How many comments the post has.
+    /// The number of comments on the post.
     async fn comment_count(&self) -> u32 {
         self.view.comment_count
     }
 
-    /// How many likes the post has.
+    /// The number of likes of the post.
     async fn like_count(&self) -> u32 {
         self.view.like_count
     }
 
-    /// Whether the signed-in user likes the post; false for anonymous requests. In a list it is looked up in one
-    /// batch for the page.
+    /// Whether the signed-in user likes the post; false for anonymous requests. In a list it is looked up
+    /// in one batch for the page.
     async fn viewer_has_liked(&self, ctx: &Context<'_>) -> Result<bool> {
         let scope = scope::of(ctx);
         let Some(viewer) = scope.viewer() else {
@@ -160,7 +160,7 @@ impl Post {
     async fn comments(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many comments, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The number of comments, 1 to 100.", default = 20)] first: i32,
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<One<CommentConnection>> {
         let scope = scope::of(ctx);
@@ -176,7 +176,7 @@ impl Post {
     async fn likes(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many likes, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The number of likes, 1 to 100.", default = 20)] first: i32,
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<One<LikeConnection>> {
         let scope = scope::of(ctx);

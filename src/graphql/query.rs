@@ -1,4 +1,4 @@
-//! The queries of the blog, and `node`. The `model` of a field is that of everything under it.
+//! The queries of the blog, and `node`. The `model` of a field holds for everything under it.
 
 use async_graphql::{Context, ID, Object, Result};
 
@@ -26,7 +26,7 @@ pub struct BlogQuery;
 /// Reads of the blog.
 #[Object]
 impl BlogQuery {
-    /// Whatever has this id; null when there is nothing, or nothing any more.
+    /// The object with this id; null when it does not exist, or no longer.
     async fn node(
         &self,
         ctx: &Context<'_>,
@@ -45,7 +45,7 @@ impl BlogQuery {
         }
     }
 
-    /// Q1: a user; null when there is none with this id.
+    /// Q1: a user; null for an unknown id.
     async fn user(
         &self,
         ctx: &Context<'_>,
@@ -59,7 +59,7 @@ impl BlogQuery {
         }
     }
 
-    /// The user who has this name, whatever its case; null when nobody has.
+    /// The user with this name in any case; null for an unknown name.
     async fn user_by_username(
         &self,
         ctx: &Context<'_>,
@@ -75,7 +75,7 @@ impl BlogQuery {
         Ok(user.map_err(|fault| scope.fault(&fault))?.map(|view| One(User::new(view, model))))
     }
 
-    /// Q2: a post; null when there is none with this id, or none any more.
+    /// Q2: a post; null when it does not exist, or no longer.
     async fn post(
         &self,
         ctx: &Context<'_>,
@@ -96,7 +96,7 @@ impl BlogQuery {
     async fn feed(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many posts, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The number of posts, 1 to 100.", default = 20)] first: i32,
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
         #[graphql(desc = "The data model that answers.", default_with = "DataModel::V3")] model: DataModel,
     ) -> Result<Option<One<PostConnection>>> {
@@ -107,15 +107,16 @@ impl BlogQuery {
         Ok(Some(One(connections::posts(posts, &page, model, scope))))
     }
 
-    /// Runs one read request of the article under each data model, on the live data, and says what each read did. It
-    /// writes nothing, and its charge is the sum of all plans. `FORBIDDEN` where the server does not show its operations on the store.
+    /// Runs one read request of the article under each data model, on the live data, and returns the
+    /// operations of each read. It writes nothing, and its charge is the sum of all plans. `FORBIDDEN`
+    /// where the server does not show its operations on the store.
     async fn comparison(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The request.")] request: ReadRequest,
         #[graphql(desc = "A user's id for Q1 and Q3, a post's for Q2, Q4 and Q5; Q6 has no use for one.")]
         id: Option<ID>,
-        #[graphql(desc = "How many items of a list, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The number of items of a list, 1 to 100.", default = 20)] first: i32,
     ) -> Result<Option<Vec<ReadPlan>>> {
         if !ctx.data_unchecked::<SchemaOptions>().operations {
             return Err(errors::error(Code::Forbidden, "The comparison is switched off on this server."));

@@ -1,5 +1,5 @@
-//! How recent what is read is: positions for those who want to read what they wrote, and marks for those who want to
-//! know whether an answer is still the same.
+//! Recency of reads: positions for clients that read their own writes, and marks for clients that ask whether
+//! an answer is still the same.
 
 use async_trait::async_trait;
 
@@ -9,17 +9,19 @@ use onehop_change_feed::WriteScope;
 use onehop_graphql_server::position::{InvalidPosition, Reach};
 use onehop_store::{Ledger, WriteMark};
 
-/// Who knows how far the read models are, and what was written.
+/// The port to the progress of the read models and to the marks of writes.
 #[async_trait]
 pub trait Recency: Send + Sync + 'static {
-    /// A position that the read models have reached when they hold all that was written to these containers until now;
-    /// `None` where no read model depends on them, or it cannot be said.
+    /// A position that the read models have reached when they hold all writes to these containers until
+    /// now; `None` where no read model depends on them, or it is unknown.
     async fn position_after(&self, written: &WriteScope) -> Option<String>;
 
-    /// A position that is reached when both of these are; `None` where one of them is no position of this store.
+    /// A position that is reached when both of these are; `None` where one of them is no position of this
+    /// store.
     fn join(&self, one: &str, other: &str) -> Option<String>;
 
-    /// Waits, up to a limit, until the read models have reached a position. What is read for that is in the ledger.
+    /// Waits, up to a limit, until the read models have reached a position. The reads for it are in the
+    /// ledger.
     async fn reach(
         &self,
         position: &str,
@@ -27,7 +29,8 @@ pub trait Recency: Send + Sync + 'static {
         ledger: &Ledger,
     ) -> Result<Reach, InvalidPosition>;
 
-    /// The number of the last write that every read sees from now on; `None` where other processes write as well.
+    /// The number of the last write that every read sees from now on; `None` where other processes write as
+    /// well.
     fn last_write(&self) -> Option<u64>;
 
     /// Whether nothing of this was written after the write with this number.

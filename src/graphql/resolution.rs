@@ -1,13 +1,16 @@
-//! Resolution of objects by the general executor: fields in the order of the selection, null propagation, and the response budget.
+//! Resolution of objects by the general executor: fields in the order of the selection, null propagation, and
+//! the response budget.
 //!
-//! async-graphql writes fields in the order in which they are ready, and leaves out those that failed. Here they stand in the order
-//! of the selection, and an error of a field that cannot be null makes its object null, not incomplete.
+//! async-graphql writes fields in the order in which they are ready, and leaves failed fields out. Here they
+//! stand in the order of the selection, and an error of a field that cannot be null makes its object null,
+//! not incomplete.
 //!
-//! The fields of an object, and the objects of a list, are resolved at the same time. Most are in the item that was read and
-//! wait for nothing. So each future is polled where it was made, and only one that waits keeps its memory.
+//! The fields of an object, and the objects of a list, are resolved at the same time. Most are in the item
+//! that was read and wait for nothing. So each future is polled where it was made, and only a waiting one
+//! keeps its memory.
 //!
-//! Each field takes its bytes from the response budget of the request, so that a response that grows too large is not built to its
-//! end.
+//! Each field takes its bytes from the response budget of the request, so that a response that grows too
+//! large is not built to its end.
 
 use std::borrow::Cow;
 use std::future::{Future, poll_fn};
@@ -100,7 +103,7 @@ impl<T: ContainerType> OutputType for All<T> {
     }
 }
 
-/// Resolves what is selected of an object.
+/// Resolves the selected fields of an object.
 pub(super) async fn resolve<T: ContainerType>(
     ctx: &ContextSelectionSet<'_>,
     object: &T,
@@ -221,7 +224,8 @@ fn new_place<F>() -> Pin<Box<Option<F>>> {
     Box::pin(None)
 }
 
-/// Adds a value under its response key. The same key selected twice is the same field, with its selections together.
+/// Adds a value under its response key. The same key selected twice is the same field, with its
+/// selections together.
 fn merge(values: &mut IndexMap<Name, Value>, key: Name, value: Value) {
     match values.entry(key) {
         Entry::Vacant(vacant) => {

@@ -1,4 +1,5 @@
-//! Completion of responses: codes of errors, the order of the fields at the root, and concealed names of the schema.
+//! Completion of responses: codes of errors, the order of the fields at the root, and concealed names of the
+//! schema.
 
 use async_graphql::indexmap::IndexMap;
 use async_graphql::{Name, PathSegment, Response, ServerError, Value};
@@ -16,9 +17,10 @@ pub(super) fn root_keys(context: &RequestContext) -> Vec<Name> {
     fields.map(|(field, _)| field.node.response_key().node.clone()).collect()
 }
 
-/// Gives every error a code, and puts the fields at the root in the order of the selection: async-graphql leaves out
-/// those that failed, and orders the others as they were ready. A failed field is null here; where it may not be, the
-/// HTTP side carries the null further up, as it does everywhere below the root.
+/// Gives every error a code, and puts the fields at the root in the order of the selection:
+/// async-graphql leaves out failed fields, and orders the others as they were ready. A failed field is
+/// null here; where it may not be, the HTTP side carries the null further up, as it does everywhere
+/// below the root.
 pub(super) fn complete(response: &mut Response, root: &[Name]) {
     for error in &mut response.errors {
         errors::complete(error);

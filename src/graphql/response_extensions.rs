@@ -1,4 +1,5 @@
-//! Extensions of responses: the request charge, the operations on the store, and whether a position was reached.
+//! Extensions of responses: the request charge, the operations on the store, and whether a position was
+//! reached.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +10,14 @@ use onehop_store::Ledger;
 
 /// The name by which a request asks for its operations, and under which the response lists them.
 pub(super) const OPERATIONS: &str = "operations";
-/// Whether what was read had reached the position that the request named.
+/// Whether the reads had reached the position that the request named.
 const REACHED: &str = "reached";
 /// Why it had not.
 const NOT_REACHED: &str = "notReached";
-/// What a response's reads and writes were charged, in request units.
+/// The charge of a response's reads and writes, in request units.
 const REQUEST_CHARGE: &str = "requestCharge";
 
-/// Sets what the request was charged, and its operations if it asks for them.
+/// Sets the charge of the request, and its operations if it asks for them.
 pub(super) fn set_charges(extensions: &mut BTreeMap<String, Value>, ledger: &Ledger, tells_operations: bool) {
     let total = Value::from(hundredths(ledger.total().0));
     extensions.insert(REQUEST_CHARGE.to_owned(), total);

@@ -16,16 +16,17 @@ pub const CHECKED_SCALARS: [(&str, ScalarCheck); 1] = [(Decimal::NAME, Decimal::
 /// The schema of the API.
 pub(super) type BlogSchema = Schema<Query, Mutation, Subscription>;
 
-/// What of the schema is shown, and how much of it a request may ask.
+/// The visible parts of the schema, and the complexity limit of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct SchemaOptions {
     /// The largest complexity of a request.
     pub complexity_max: usize,
     /// Whether clients may ask for the schema.
     pub introspection: bool,
-    /// Whether an error says which names are like one that there is not.
+    /// Whether an error suggests names similar to an unknown one.
     pub suggestions: bool,
-    /// Whether a request may ask which operations on the store it took, and compare the data models by theirs.
+    /// Whether a request may ask which operations on the store it took, and compare the data models by
+    /// theirs.
     pub operations: bool,
 }
 
@@ -35,13 +36,13 @@ impl Default for SchemaOptions {
     }
 }
 
-/// The schema. How much of it a request may ask is checked before it is reached.
+/// The schema. The complexity of its selection is checked before it is reached.
 pub(super) fn schema(options: SchemaOptions) -> BlogSchema {
     builder(options).finish()
 }
 
-/// The same schema for documents that are known to fit it: of all that validation looks at, only what keeps execution
-/// from harm is looked at again.
+/// The same schema for documents that are known to fit it: of all checks of validation, only the ones
+/// that keep execution from harm are repeated.
 pub(super) fn validated_schema(options: SchemaOptions) -> BlogSchema {
     builder(options).validation_mode(ValidationMode::Fast).finish()
 }
@@ -51,8 +52,8 @@ pub(super) fn unchecked_schema(options: SchemaOptions) -> BlogSchema {
     builder(options).extension(SkipsValidation).finish()
 }
 
-/// The same schema for subscriptions: each event has a scope of its own. Queries do without, for an extension is asked
-/// about every field.
+/// The same schema for subscriptions: each event has a scope of its own. Queries do without, for an
+/// extension is asked about every field.
 pub(super) fn live_schema(options: SchemaOptions) -> BlogSchema {
     builder(options).extension(EventScopes).finish()
 }

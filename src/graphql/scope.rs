@@ -1,4 +1,4 @@
-//! What resolvers work with: the services of the process, and the request that is answered.
+//! The resolvers' context: the services of the process, and the request that is answered.
 
 use std::sync::Arc;
 
@@ -27,20 +27,20 @@ use onehop_graphql_server::response_limits::ResponseRefused;
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, Ledger};
 
-/// What the schema needs of the process.
+/// The services that the schema needs from the process.
 #[derive(Clone)]
 pub struct Services {
     pub reads: ReadModels,
     pub commands: Commands,
     /// The web store.
     pub webstore: Webstore,
-    /// What is written, by whichever process.
+    /// The writes of all processes.
     pub live: LiveEvents,
-    /// The reads beneath events: they see what other processes have committed.
+    /// The reads beneath events: they see commits of other processes.
     pub live_reads: ReadModels,
     /// Brute-force protection of signing in and up.
     pub attempts: Arc<Attempts>,
-    /// How many writes of each kind an account may make.
+    /// The write limits of an account.
     pub writes: Arc<AccountWrites>,
     /// Issues the access tokens of sessions.
     pub tokens: Tokens,
@@ -52,7 +52,7 @@ pub struct Services {
     pub ids: Arc<dyn IdSource>,
 }
 
-/// One request: its caller, and what its reads and writes were charged so far.
+/// One request: its caller, and the charge of its reads and writes so far.
 pub struct RequestScope {
     services: Arc<Services>,
     context: Arc<RequestContext>,
@@ -64,7 +64,7 @@ pub struct RequestScope {
 }
 
 impl RequestScope {
-    /// A request with this context; the ledger records what its execution does.
+    /// A request with this context; the ledger records the operations of its execution.
     #[must_use]
     pub fn new(services: Arc<Services>, context: Arc<RequestContext>, ledger: Ledger) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl RequestScope {
         Self { budget, tells_operations: self.tells_operations, ..scope }
     }
 
-    /// What the pipeline knows of the request.
+    /// The pipeline's knowledge of the request.
     #[must_use]
     pub fn context(&self) -> &RequestContext {
         &self.context
@@ -124,7 +124,7 @@ impl RequestScope {
         self.viewer() == Some(user)
     }
 
-    /// The signed-in user, for what an anonymous caller may not do.
+    /// The signed-in user, for actions that an anonymous caller may not take.
     ///
     /// # Errors
     /// `UNAUTHENTICATED`.
@@ -139,7 +139,7 @@ impl RequestScope {
         account.map(|account| CustomerId(account.id))
     }
 
-    /// The signed-in customer, for what only a customer may do.
+    /// The signed-in customer, for actions that only a customer may take.
     ///
     /// # Errors
     /// `UNAUTHENTICATED`.
@@ -160,13 +160,13 @@ impl RequestScope {
         self.session.ledger()
     }
 
-    /// The response size limit, and what it has left.
+    /// The response size limit, and the rest of it.
     #[must_use]
     pub fn budget(&self) -> &ResponseBudget {
         &self.budget
     }
 
-    /// What background work will be charged because of this request.
+    /// The charges of later background work because of this request.
     #[must_use]
     pub fn follow_up(&self) -> &FollowUp {
         &self.follow_up
@@ -210,7 +210,7 @@ pub(super) fn of<'a, T>(context: &ContextBase<'a, T>) -> &'a Arc<RequestScope> {
     context.data_unchecked::<Arc<RequestScope>>()
 }
 
-/// As [`of`], for what writes: nothing is written for a response that cannot say so any more.
+/// As [`of`], for writing fields: nothing is written for a response that has no room to report it.
 ///
 /// # Errors
 /// The response is over its budget.

@@ -1,4 +1,4 @@
-//! Which parts of a post a subscription selects: an event is sent only where one of them has changed.
+//! The selected parts of a post in a subscription: an event is sent only where one of them has changed.
 
 use async_graphql::SelectionField;
 

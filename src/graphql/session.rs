@@ -1,5 +1,5 @@
-//! Signing in and out over the API, for each kind of account: access tokens of sessions, their renewal, and the cookie for pages of
-//! this server.
+//! Signing in and out over the API, for each kind of account: access tokens of sessions, their renewal, and
+//! the cookie for pages of this server.
 
 use async_graphql::{Context, Result};
 

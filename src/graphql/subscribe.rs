@@ -1,4 +1,4 @@
-//! Starts subscriptions: one stream of responses each, which begins with what is written after it has begun.
+//! Starts subscriptions: one stream of responses each, which begins with the writes after its beginning.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl Executor {
     /// Starts a subscription, whose document is within the limits.
     ///
     /// # Errors
-    /// The response to one that cannot be started.
+    /// The response to a subscription that cannot be started.
     pub(super) async fn begin_subscription(
         &self,
         mut request: Request,

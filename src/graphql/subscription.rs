@@ -1,4 +1,4 @@
-//! The `Subscription` type: what is written to the blog, by whichever process, as V3 reads it.
+//! The `Subscription` type: the writes to the blog from all processes, as V3 reads them.
 
 use std::future::ready;
 
@@ -20,7 +20,7 @@ use crate::blog::live::{BlogEvent, EventReceiver, ListenerOverrun, LiveTopic, Po
 use crate::blog::reads::{DataModel, PostView};
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 
-/// What is read beneath an event is read as in this model.
+/// The data model of reads beneath an event.
 const MODEL: DataModel = DataModel::V3;
 /// The names of the fields whose value depends on who asks begin with this word, and no other names do.
 const VIEWER_PREFIX: &str = "viewer";
@@ -49,12 +49,12 @@ pub struct CommentDeleted {
     comment_id: ID,
 }
 
-/// What is written, as it is written. A subscription begins with what happens after it has begun, and ends when there
-/// is nothing more to come. An event is sent when something that was selected has changed.
+/// News of the blog as they happen. A subscription begins with the events after its beginning, and ends
+/// when there is nothing more to come. An event is sent when something that was selected has changed.
 #[Subscription]
 impl Subscription {
-    /// A post entered the feed, or a post of the feed changed. A post that takes the last place again after a deletion
-    /// does not enter.
+    /// A post entered the feed, or a post of the feed changed. A post that takes the last place again after
+    /// a deletion does not enter.
     async fn feed_changed(&self, ctx: &Context<'_>) -> Result<impl Stream<Item = Result<One<Post>>>> {
         let selected = selected_parts(ctx.field());
         let is_sent = move |post: &PostEvent| post.is_new || post.changes.touch(selected);

@@ -1,5 +1,5 @@
-//! The root of a subscription: exactly one field. async-graphql runs several, and passes over those in fragments, so the
-//! rule is kept here, and what fragments hold is put in their place before anything is validated.
+//! The root of a subscription: exactly one field. async-graphql runs several, and passes over fields in
+//! fragments, so the rule is kept here, and the content of fragments is put in their place before validation.
 
 use std::ops::ControlFlow;
 

@@ -21,7 +21,7 @@ impl User {
     }
 }
 
-/// Somebody who writes posts and comments and likes posts.
+/// A person who writes posts and comments and likes posts.
 #[Object]
 impl User {
     /// Identifies the user among all nodes.
@@ -29,7 +29,7 @@ impl User {
         GlobalId::User(self.view.id).encode().into()
     }
 
-    /// The user's name, unique whatever its case.
+    /// The user's name, unique in any case.
     async fn username(&self) -> &str {
         &self.view.username
     }
@@ -43,7 +43,7 @@ impl User {
     async fn posts(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many posts, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The number of posts, 1 to 100.", default = 20)] first: i32,
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<One<PostConnection>> {
         let scope = scope::of(ctx);

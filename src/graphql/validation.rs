@@ -1,5 +1,5 @@
-//! Validation alone, before a document is executed and for trusted documents at the start; and none, for mutations that are known to
-//! be valid.
+//! Validation alone, before a document is executed and for trusted documents at the start; skipped for
+//! mutations that are known to be valid.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Validator {
     }
 
     /// # Errors
-    /// What in a document does not fit the schema with these variables.
+    /// The errors of the document with these variables.
     pub(super) fn check(
         &self,
         document: &ExecutableDocument,
@@ -46,7 +46,7 @@ pub(super) fn explain_decimals(error: &mut ServerError) {
     }
 }
 
-/// Ends every request with what validation found, which may be nothing.
+/// Ends every request with the errors of validation, which may be empty.
 struct ValidatesOnly;
 
 impl ExtensionFactory for ValidatesOnly {

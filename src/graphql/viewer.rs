@@ -4,8 +4,8 @@ use crate::accounts::account_id::AccountId;
 use crate::accounts::session::SessionId;
 use onehop_graphql_server::caller::Caller;
 
-/// Who sends a request, and the session of the access token with the time when it was issued (Unix ms); a token of another provider
-/// has none.
+/// The sender of a request, and the session of the access token with the time when it was issued (Unix
+/// ms); a token of another provider has no session.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Viewer {
     pub(super) account: AccountId,

@@ -8,7 +8,8 @@ use crate::accounts::account_id::AccountId;
 use crate::accounts::write_limits::WriteLimit;
 use crate::domain::error::CommandError;
 
-/// Runs a command within the account's limit on its kind. One that does not succeed does not count.
+/// Runs a command within the account's limit on its kind. A command that does not succeed does not
+/// count.
 pub(super) async fn within_limit<T>(
     scope: &RequestScope,
     limit: &WriteLimit,
@@ -19,7 +20,7 @@ pub(super) async fn within_limit<T>(
     field_within_limit(scope, limit, account, field).await
 }
 
-/// As [`within_limit`], for all that a field does.
+/// As [`within_limit`], for all commands of a field.
 pub(super) async fn field_within_limit<T>(
     scope: &RequestScope,
     limit: &WriteLimit,

@@ -1,5 +1,6 @@
-//! What the program serves over HTTP beside GraphQL: the pages of the web build with HTML metadata for link previews, and the
-//! session endpoint of these pages. GraphQL, limits and middleware are `onehop-graphql-server`'s.
+//! The program's HTTP interface beside GraphQL: the pages of the web build with HTML metadata for link
+//! previews, and the session endpoint of these pages. GraphQL, limits and middleware are
+//! `onehop-graphql-server`'s.
 
 mod page_reads;
 pub mod pages;
@@ -33,7 +34,8 @@ pub fn page_routes(
     })
 }
 
-/// `/session` alone, with a path for each kind of account. No other origin may read its answers, whatever origins may call the API.
+/// `/session` alone, with a path for each kind of account. No other origin may read its answers, even an
+/// origin that may call the API.
 fn session_router(sessions: &Arc<dyn SessionService>, graphql: &Arc<GraphqlEndpoint>) -> Router {
     AccountKind::ALL.into_iter().fold(Router::new(), |router, kind| {
         let endpoint = Arc::new(SessionEndpoint::new(kind, Arc::clone(sessions), Arc::clone(graphql)));

@@ -1,5 +1,5 @@
-//! Lets pages read: within the quota of the client, and only where nothing waits for its turn. A page does without
-//! what it may not read.
+//! Lets pages read: within the quota of the client, and only where nothing waits for its turn. A refused read
+//! leaves the page without its data.
 
 use axum::http::{Extensions, HeaderMap};
 

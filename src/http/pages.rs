@@ -1,5 +1,6 @@
-//! The pages of the web: which paths they have, and the HTML metadata of their heads for link previews. They are one file of
-//! the build, which draws them in the browser; only title and description are written here. Knows no domain.
+//! The pages of the web: which paths they have, and the HTML metadata of their heads for link previews. They
+//! are one file of the build, which draws them in the browser; only title and description are written here.
+//! Knows no domain.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ const HEAD_ENDS: &str = "<!-- /page -->";
 /// Marks, embeddings, overrides and isolates of the bidirectional algorithm (UAX 9).
 const BIDIRECTIONAL: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<BidiControl>();
 
-/// What a page is about.
+/// The subject of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageSubject<'a> {
     /// The post with this id, as the path has it.
@@ -37,14 +38,14 @@ pub enum PageSubject<'a> {
     ProductTag(&'a str),
 }
 
-/// What a page is called, and what it says in short.
+/// The title of a page, and its description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageHead {
     pub title: String,
     pub description: String,
 }
 
-/// What is known of a subject.
+/// The summary of a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SubjectSummary {
     Head(PageHead),
@@ -57,13 +58,14 @@ pub enum SubjectSummary {
 /// HTML metadata of pages.
 #[async_trait]
 pub trait PageHeads: Send + Sync + 'static {
-    /// What is known of a subject, by one point read at most, which the account is charged.
+    /// The summary of a subject, by one point read at most, which the account is charged.
     async fn head(&self, subject: PageSubject<'_>, account: &dyn QuotaAccount) -> SubjectSummary;
 }
 
 /// Says who may have something read for a page.
 pub trait PageReads: Send + Sync {
-    /// The quota of the client that sends a request, open for as long as it is kept; `None` where nothing is read for them now.
+    /// The quota of the client that sends a request, open for as long as it is kept; `None` where nothing is
+    /// read for them now.
     fn admit(&self, headers: &HeaderMap, extensions: &Extensions) -> Option<Box<dyn QuotaAccount>>;
 }
 
@@ -76,7 +78,7 @@ enum PageRoute<'a> {
     Elsewhere,
 }
 
-/// Answers whatever is neither the API nor health.
+/// Answers all paths except the API and health.
 pub struct Pages {
     files: StaticFiles,
     heads: Arc<dyn PageHeads>,
@@ -169,7 +171,7 @@ fn place(path: &str) -> PageRoute<'_> {
     }
 }
 
-/// Whether a path is that of a file and not of a page: a client that asks for a file is not helped by a page.
+/// Whether a path belongs to a file and not to a page: a client that asks for a file is not helped by a page.
 fn names_a_file(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|last| last.contains('.')) || path.starts_with("/graphiql")
 }
@@ -189,8 +191,9 @@ fn with_head(html: &str, head: &PageHead) -> Option<String> {
     ))
 }
 
-/// Text that means itself, in elements and in quoted attributes. Lines and other control characters become spaces. Bidirectional
-/// controls are left out: a title has no element that could isolate them, and one of them would reverse what follows.
+/// Text that means itself, in elements and in quoted attributes. Lines and other control characters become
+/// spaces. Bidirectional controls are left out: a title has no element that could isolate them, and one of
+/// them would reverse the following text.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,6 +1,6 @@
-//! The session cookies of browsers, one for each kind of account: each holds the refresh token of a session where no script can read it,
-//! and travels to the [`session endpoint`](super::session_endpoint) of its kind alone. Only pages of this server get one; all other
-//! clients keep their tokens themselves.
+//! The session cookies of browsers, one for each kind of account: each holds the refresh token of a session
+//! where no script can read it, and travels to the [`session endpoint`](super::session_endpoint) of its kind
+//! alone. Only pages of this server get one; all other clients keep their tokens themselves.
 
 use axum::http::{
     HeaderMap, HeaderName, HeaderValue,
@@ -10,14 +10,15 @@ use axum::http::{
 use crate::accounts::account_id::AccountKind;
 use onehop_graphql_server::csrf::is_same_origin;
 
-/// The path of the session endpoint of users, and of their cookie. Another kind of account has a path below it.
+/// The path of the session endpoint of users, and of their cookie. Another kind of account has a path below
+/// it.
 pub const SESSION_PATH: &str = "/session";
 /// By this header with the value `cookie` a page asks for the cookie when it signs in.
 pub const SESSION_HEADER: HeaderName = HeaderName::from_static("onehop-session");
 
 const WANTED: &str = "cookie";
-/// The cookie of pages over HTTPS. Browsers take a name with this prefix over HTTPS only, so that no attacker on the way of a request
-/// over plain HTTP can plant one.
+/// The cookie of pages over HTTPS. Browsers take a name with this prefix over HTTPS only, so that no attacker
+/// on the way of a request over plain HTTP can plant one.
 const SECURE_PREFIX: &str = "__Secure-";
 
 /// The session cookie of a page of this server.
@@ -37,8 +38,8 @@ pub fn session_path(kind: AccountKind) -> String {
 }
 
 impl SessionCookie {
-    /// The cookie of the page that sends a request; `None` unless it is one of this server. The page's own origin, which no
-    /// script can forge, says whether it came over HTTPS, also behind a proxy.
+    /// The cookie of the page that sends a request; `None` unless it is one of this server. The page's own
+    /// origin, which no script can forge, says whether it came over HTTPS, also behind a proxy.
     pub fn of_page(headers: &HeaderMap, kind: AccountKind) -> Option<Self> {
         let origin = headers.get(ORIGIN)?.to_str().ok()?;
         let is_secure = match origin.split_once("://")?.0 {
@@ -55,8 +56,8 @@ impl SessionCookie {
         wanted.and_then(|_| Self::of_page(headers, kind))
     }
 
-    /// The refresh token in the cookie of a request. Of several cookies with the name, one may be planted by a sibling domain:
-    /// none is taken.
+    /// The refresh token in the cookie of a request. If several cookies have the name, a sibling domain may
+    /// have planted one: all are ignored.
     pub(super) fn read<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
         let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let pairs = pairs.flat_map(|pairs| pairs.split(';')).filter_map(|pair| pair.trim().split_once('='));

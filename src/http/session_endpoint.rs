@@ -1,8 +1,9 @@
-//! The session endpoint of pages: `POST /session` renews an access token by the session cookie, which gets another refresh token, and
-//! `DELETE /session` signs out. Users have `/session`; another kind of account has a path below it, such as `/session/customer`.
+//! The session endpoint of pages: `POST /session` renews an access token by the session cookie, which gets
+//! another refresh token, and `DELETE /session` signs out. Users have `/session`; another kind of account has
+//! a path below it, such as `/session/customer`.
 //!
-//! CSRF protection: the cookie is `SameSite=Strict`, and a request is taken only if the browser says that it comes from a page of
-//! this server. No other route reads a cookie.
+//! CSRF protection: the cookie is `SameSite=Strict`, and a request is taken only if the browser says that it
+//! comes from a page of this server. No other route reads a cookie.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub trait SessionService: Send + Sync + 'static {
         account: &dyn QuotaAccount,
     ) -> Result<Option<RenewedSession>, RequestRejection>;
 
-    /// Ends a session. One that does not exist has ended already.
+    /// Ends a session. A session that does not exist has ended already.
     async fn end(
         &self,
         kind: AccountKind,
@@ -49,7 +50,7 @@ pub struct RenewedSession {
     pub tokens: RenewedTokens,
     /// Goes into the cookie.
     pub refresh_token: String,
-    /// How long the session lasts, in milliseconds.
+    /// The remaining lifetime of the session, in milliseconds.
     pub lasts_ms: i64,
 }
 
@@ -96,7 +97,7 @@ impl SessionEndpoint {
         let answer = self.graphql.in_time(self.answer(&head.method, token, &quota)).await;
         let mut response = match answer {
             Ok(Some(session)) => renewed(cookie, &session),
-            // There is no session: that is no error, and what is left of a session goes.
+            // There is no session: that is no error, and the cookie of a former session is removed.
             Ok(None) => {
                 let mut response = Response::new(Body::empty());
                 *response.status_mut() = StatusCode::NO_CONTENT;

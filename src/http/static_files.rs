@@ -1,5 +1,5 @@
-//! The web build, embedded in the binary: pages, GraphiQL and their assets. Knows files, how they are compressed and
-//! how they are cached; which paths are pages is for [`pages`](super::pages).
+//! The web build, embedded in the binary: pages, GraphiQL and their assets. Knows files, how they are
+//! compressed and how they are cached; which paths are pages is for [`pages`](super::pages).
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use rust_embed::RustEmbed;
 
 use onehop_graphql_server::content_coding::accepts;
 
-/// Names in `/assets/` carry a hash of what is in them, so a browser never asks for one twice.
+/// Names in `/assets/` carry a hash of their content, so a browser never asks for one twice.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// Everything else is asked for again with its ETag.
@@ -52,7 +52,7 @@ pub struct WebFile {
 /// Encodings in which the build has its files beside them, best first: the name and the ending.
 const ENCODINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
 
-/// What the build calls the page of all paths but the playground's.
+/// The build's name for the page of all paths but the playground's.
 const INDEX: &str = "index.html";
 
 /// Serves the files of the web build.
@@ -75,12 +75,13 @@ impl StaticFiles {
         Self { find, playground: true }
     }
 
-    /// Whether there is a playground. Without one its page is not found; what the pages share is.
+    /// Whether there is a playground. Without a playground its page is not found; files shared with other
+    /// pages are.
     pub fn with_playground(self, playground: bool) -> Self {
         Self { playground, ..self }
     }
 
-    /// The file at a path; `None` where the build has none, or none that is shown.
+    /// The file at a path; `None` for missing and hidden files.
     pub(super) fn file(&self, path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
         let path = path.trim_start_matches('/');
         let name = match path {
@@ -122,7 +123,7 @@ impl StaticFiles {
     }
 }
 
-/// A page that was written for this answer, as safe as those of the build.
+/// A page that was written for this answer, as safe as the pages of the build.
 pub(super) fn written_page(html: String) -> Response<Body> {
     let mut response = Response::new(Body::from(html));
     let headers = response.headers_mut();

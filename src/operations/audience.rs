@@ -1,6 +1,6 @@
-//! The audience of the operations API: who reads an answer decides what is left out of it.
+//! The audience of the operations API: the readers of an answer decide its omissions.
 
-/// Who reads the answers.
+/// The readers of the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Audience {
     /// A person who may read the data directory.

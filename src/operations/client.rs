@@ -1,4 +1,5 @@
-//! Client of the operations API, for the command line: over the socket of a running server, or in this process.
+//! Client of the operations API, for the command line: over the socket of a running server, or in this
+//! process.
 
 use std::io;
 use std::path::Path;
@@ -114,7 +115,7 @@ fn outcome_of(mut response: Value) -> Result<Value, ClientError> {
     field.ok_or(ClientError::Stopped)
 }
 
-/// The progress in a response. A server of another version may have none.
+/// The progress in a response. A server of another version may have no progress.
 fn progress_of(mut response: Value) -> Option<Progress> {
     serde_json::from_value(response["data"]["progress"].take()).ok()
 }

@@ -7,7 +7,7 @@ use super::progress_channels::ProgressChannels;
 use crate::app::App;
 use onehop_store::Ledger;
 
-/// What the resolvers work with.
+/// The context of the resolvers.
 pub(super) struct Context {
     pub(super) app: Arc<App>,
     /// Whether demo users may be made: their password is published.
@@ -21,7 +21,8 @@ pub(super) fn context<'a>(context: &async_graphql::Context<'a>) -> &'a Context {
     context.data_unchecked::<Context>()
 }
 
-/// The ledger of the request: what its resolvers read is on the caller's account. Requests of an operator have no account.
+/// The ledger of the request: its resolvers' reads are on the caller's account. Requests of an operator
+/// have no account.
 pub(super) fn ledger(context: &async_graphql::Context<'_>) -> Arc<Ledger> {
     context.data_opt::<Arc<Ledger>>().cloned().unwrap_or_default()
 }

@@ -12,7 +12,7 @@ use super::scalars::Count;
 pub struct DeadLetterList {
     /// Projection by projection, the oldest first.
     dead_letters: Vec<DeadLetterHead>,
-    /// How many there are beyond these.
+    /// The number of further letters.
     unlisted: Count,
 }
 
@@ -27,13 +27,15 @@ pub struct DeadLetterHead {
     container: String,
     /// The logical partition whose changes wait.
     partition_key: String,
-    /// How many items wait: the one that failed, and those behind it.
+    /// The number of waiting items: the failed item, and the items behind it.
     items: Count,
-    /// How often the item that failed was tried.
+    /// The attempts at the failed item.
     attempts: u32,
-    /// Why it cannot be projected. Null in a dead letter that only continues another, and in those of earlier releases.
+    /// Why it cannot be projected. Null in a dead letter that only continues another, and in letters of
+    /// earlier releases.
     cause: Option<DeadLetterCause>,
-    /// Why it failed the last time. Null in a dead letter that only continues another, and on the public listener.
+    /// Why it failed the last time. Null in a dead letter that only continues another, and on the public
+    /// listener.
     error: Option<String>,
     /// When the first of the items was parked, RFC 3339.
     since: String,
@@ -53,7 +55,7 @@ pub struct DeadLetter {
     container: String,
     /// The logical partition whose changes wait.
     partition_key: String,
-    /// The place of this dead letter among those of the same logical partition.
+    /// The place of this dead letter among the letters of the same logical partition.
     number: u32,
     /// The items that wait, in their order.
     items: Vec<DeadLetterEntry>,
@@ -72,9 +74,10 @@ pub struct DeadLetterEntry {
     id: String,
     /// Grows with each parking.
     sequence: Count,
-    /// How often it was tried; 0 for one that waits behind another.
+    /// The number of attempts; 0 for a letter that waits behind another.
     attempts: u32,
-    /// Why it cannot be projected. Null for one that waits behind another, and in dead letters of earlier releases.
+    /// Why it cannot be projected. Null for a letter that waits behind another, and in letters of earlier
+    /// releases.
     cause: Option<DeadLetterCause>,
     /// Why it failed the last time; null on the public listener.
     error: Option<String>,
@@ -82,7 +85,8 @@ pub struct DeadLetterEntry {
     expiring: Option<Json<Value>>,
 }
 
-/// Why a change cannot be projected. Faults of the store are no cause: they delay a change, and it is tried again.
+/// Why a change cannot be projected. Faults of the store are no cause: they delay a change, and it is
+/// tried again.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "onehop_change_feed::DeadLetterCause")]
 pub enum DeadLetterCause {
@@ -90,7 +94,7 @@ pub enum DeadLetterCause {
     Projection,
     /// The projection took more steps than it may.
     StepLimit,
-    /// The store refused a write for what it contains: an item or a batch that is too large, an invalid id.
+    /// The store refused a write for its content: an item or a batch that is too large, an invalid id.
     WriteRefused,
     /// A logical partition that the change writes to holds as much as it can.
     PartitionFull,

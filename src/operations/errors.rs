@@ -20,7 +20,7 @@ pub(super) fn failure(audience: Audience, reason: impl Display) -> Error {
     with_code("This is not available at the moment.", "UNAVAILABLE")
 }
 
-/// How many items the argument `first` asks for.
+/// The number of items that the argument `first` asks for.
 ///
 /// # Errors
 /// `BAD_USER_INPUT` for `first`.

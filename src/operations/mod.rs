@@ -1,8 +1,10 @@
-//! Operations API: a GraphQL schema for the people who run the server. Projections with leases, lag and dead letters; hot
-//! partitions; verification, repair, rebuild, replay, seeding, backup and check, with their progress.
+//! Operations API: a GraphQL schema for the people who run the server. Projections with leases, lag and dead
+//! letters; hot partitions; verification, repair, rebuild, replay, seeding, backup and check, with their
+//! progress.
 //!
-//! The whole schema is served on a Unix socket in the data directory, whose client is the command line. Its queries alone are
-//! served over HTTP, at [`PATH`], where the settings allow it. The public schema of the blog is `graphql`'s.
+//! The whole schema is served on a Unix socket in the data directory, whose client is the command line. Its
+//! queries alone are served over HTTP, at [`PATH`], where the settings allow it. The public schema of the
+//! blog is `graphql`'s.
 
 mod audience;
 mod client;

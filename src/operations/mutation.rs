@@ -1,4 +1,5 @@
-//! Mutations of the operations API. Each answers when its work is done; the work ends early when its client disconnects.
+//! Mutations of the operations API. Each answers when its work is done; the work ends early when its client
+//! disconnects.
 
 use std::path::PathBuf;
 
@@ -109,13 +110,14 @@ impl OperationsMutation {
         lock_demo_accounts(&context(ctx).app).await.map_err(|error| failure(Audience::Operator, error))
     }
 
-    /// Writes the article's data set, and waits for the read models. Refused where the server runs with --production.
+    /// Writes the article's data set, and waits for the read models. Refused where the server runs with
+    /// --production.
     async fn seed(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Users to make, 1 to 1,000,000.")] users: u32,
         #[graphql(desc = "Seed of the random numbers.")] rng_seed: Count,
-        #[graphql(desc = "How long the texts are.", default_with = "SeedTexts::Short")] texts: SeedTexts,
+        #[graphql(desc = "The length of the texts.", default_with = "SeedTexts::Short")] texts: SeedTexts,
         #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
         work: Option<ID>,
     ) -> Result<Seeding> {
@@ -136,7 +138,8 @@ impl OperationsMutation {
         seeded.map(Into::into).map_err(|error| failure(Audience::Operator, error))
     }
 
-    /// Writes a data set of the web store, and waits for the read models. Refused where the server runs with --production.
+    /// Writes a data set of the web store, and waits for the read models. Refused where the server runs
+    /// with --production.
     async fn seed_webstore(
         &self,
         ctx: &Context<'_>,

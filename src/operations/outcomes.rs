@@ -9,20 +9,20 @@ use super::scalars::Count;
 use crate::app::work::{DEMO_PASSWORD, Rebuilt, Seeded, WebstoreSeeded};
 use crate::blog::study::dataset::Texts;
 
-/// What was verified, and what was wrong.
+/// The result of a verification.
 #[derive(SimpleObject)]
 pub struct Verification {
     /// The live items that were compared, by container and type.
     items: Vec<VerifiedItems>,
     /// Each difference between a read model and the write side: its `kind`, and the items it concerns.
     drifts: Vec<Json<Drift>>,
-    /// What could not be read; everything else was verified.
+    /// The unreadable items; everything else was verified.
     unreadable: Vec<UnreadableItem>,
-    /// How many drifts were repaired.
+    /// The number of repaired drifts.
     repaired: Count,
 }
 
-/// How many items of a type were compared.
+/// The number of compared items of a type.
 #[derive(SimpleObject)]
 pub struct VerifiedItems {
     /// The container.
@@ -30,7 +30,7 @@ pub struct VerifiedItems {
     /// The type of the items, as it is stored.
     #[graphql(name = "type")]
     item_type: String,
-    /// How many there are.
+    /// The number of operations.
     items: Count,
 }
 
@@ -45,22 +45,22 @@ pub struct UnreadableItem {
     id: Option<String>,
     /// The files that may be damaged.
     files: Vec<String>,
-    /// What is wrong.
+    /// The problem.
     problem: String,
 }
 
-/// What a rebuild did.
+/// The result of a rebuild.
 #[derive(SimpleObject)]
 pub struct RebuildOutcome {
     /// Changes that were projected.
     changes: Count,
     /// Changes that are parked.
     parked: Count,
-    /// What could not be read and is left out.
+    /// The unreadable items, which are left out.
     unreadable: Vec<String>,
 }
 
-/// What a replay of dead letters did.
+/// The result of a replay of dead letters.
 #[derive(SimpleObject)]
 pub struct ReplayOutcome {
     /// Changes that were projected.
@@ -80,14 +80,14 @@ pub struct BackupOutcome {
     begun_at: String,
 }
 
-/// What a check of the data directory found.
+/// The result of a check of the data directory.
 #[derive(SimpleObject)]
 pub struct CheckOutcome {
     /// Items that were looked at.
     items: Count,
     /// Entries of indexes and of the change log that were looked at.
     entries: Count,
-    /// What is wrong, the first hundred. It names ids and keys, never the content of an item.
+    /// The problems, the first hundred. It names ids and keys, never the content of an item.
     problems: Vec<String>,
     /// Problems beyond these.
     unnamed: Count,
@@ -98,7 +98,7 @@ pub struct CheckOutcome {
 pub struct Seeding {
     /// Items that were written.
     items: Count,
-    /// How long it took with the read models, in seconds.
+    /// The duration with the read models, in seconds.
     seconds: f64,
     /// The usernames of the demo users.
     demo_users: Vec<String>,
@@ -111,7 +111,7 @@ pub struct Seeding {
 pub struct WebstoreSeeding {
     /// Items that were written.
     items: Count,
-    /// How long it took with the read models, in seconds.
+    /// The duration with the read models, in seconds.
     seconds: f64,
 }
 
@@ -121,7 +121,7 @@ impl From<WebstoreSeeded> for WebstoreSeeding {
     }
 }
 
-/// How long the texts of a data set are.
+/// The length of the texts of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 pub enum SeedTexts {
     /// 200 to 600 characters for a post, some 130 for a comment.

@@ -15,13 +15,13 @@ use crate::telemetry::{self, HotKey, PartitionKeyExposure};
 pub struct ContainerPartitions {
     /// The container's name.
     container: String,
-    /// How many physical partitions it has.
+    /// The number of its physical partitions.
     physical_partitions: u32,
-    /// Operations of this process, also those of its projections. Each item of those that were read together is one.
+    /// Operations of this process, including its projections. Each item of a read of many counts as one.
     operations: f64,
-    /// What they were charged, in request units.
+    /// Their charge, in request units.
     request_charge: f64,
-    /// Of this, what was for no single logical partition: queries of all of them, and the change feed.
+    /// The part of it for no single logical partition: queries of all of them, and the change feed.
     request_charge_across: f64,
     /// Whether the service measured the charges or a model estimated them; null before the first operation.
     charge_source: Option<ChargeSource>,
@@ -31,8 +31,8 @@ pub struct ContainerPartitions {
     hottest: Vec<LogicalPartition>,
 }
 
-/// The load of a logical partition since this process started. The two charges differ by at most a 256th of the container's,
-/// and every logical partition that takes more is listed.
+/// The load of a logical partition since this process started. The two charges differ by at most a
+/// 256th of the container's, and every logical partition that takes more is listed.
 #[derive(Debug, Clone, PartialEq, SimpleObject)]
 pub struct LogicalPartition {
     /// The partition key.
@@ -41,21 +41,22 @@ pub struct LogicalPartition {
     id: Option<ID>,
     /// Operations on it, so many at least.
     operations: f64,
-    /// What they were charged, in request units, so much at least.
+    /// Their charge at least, in request units.
     request_charge: f64,
-    /// What they were charged, in request units, so much at most.
+    /// Their charge at most, in request units.
     request_charge_max: f64,
-    /// What part of the container's request charge `requestCharge` is, 0 to 1.
+    /// The part of `requestCharge` in the container's request charge, 0 to 1.
     share: f64,
 }
 
 #[ComplexObject]
 impl ContainerPartitions {
     #[graphql(complexity = "first.clamp(1, 100) as usize * child_complexity")]
-    /// The logical partitions that take most of the request charge, the hottest first; none where keys are not shown.
+    /// The logical partitions with the highest request charge, the hottest first; empty where keys are not
+    /// shown.
     async fn hottest(
         &self,
-        #[graphql(desc = "How many logical partitions, 1 to 100.", default = 10)] first: i32,
+        #[graphql(desc = "The number of logical partitions, 1 to 100.", default = 10)] first: i32,
     ) -> Result<&[LogicalPartition]> {
         let items = items_of(first)?;
         Ok(&self.hottest[..items.min(self.hottest.len())])

@@ -8,10 +8,10 @@ use super::context::context;
 use super::scalars::Count;
 use crate::app::work::Progress;
 
-/// What happens while work is done.
+/// Progress of work under way.
 pub struct OperationsSubscription;
 
-/// What happens while work is done.
+/// Progress of work under way.
 #[Subscription(name = "Subscription")]
 impl OperationsSubscription {
     /// The progress of a mutation, until it is answered. A slow subscriber misses events.
@@ -34,7 +34,7 @@ impl OperationsSubscription {
 pub struct WorkProgress {
     /// The current step, in words.
     step: String,
-    /// How much of the step is done.
+    /// The completed part of the step.
     done: Count,
     /// Of how much; null where that is not known.
     total: Option<Count>,

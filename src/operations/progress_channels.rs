@@ -1,4 +1,5 @@
-//! Progress channels: bring a mutation and the subscriber to its progress together, by a name that the client chooses.
+//! Progress channels: bring a mutation and the subscriber to its progress together, by a name that the client
+//! chooses.
 
 use std::collections::HashMap;
 use std::sync::Arc;

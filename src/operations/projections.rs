@@ -1,4 +1,5 @@
-//! Projections as clients of the operations API see them: pending changes, lag, dead letters, and the leases of feed ranges.
+//! Projections as clients of the operations API see them: pending changes, lag, dead letters, and the leases
+//! of feed ranges.
 
 use std::collections::BTreeSet;
 
@@ -17,11 +18,12 @@ pub struct ProjectionStatus {
     pub source: String,
     /// Changes written and not yet projected.
     pub pending_changes: u32,
-    /// How old the oldest of these changes is, in milliseconds; 0 without any.
+    /// The age of the oldest of these changes, in milliseconds; 0 without any.
     pub lag_ms: f64,
-    /// Changes that could not be projected and are parked, together with those behind them.
+    /// Parked changes that could not be projected, together with the changes behind them.
     pub dead_letters: u32,
-    /// How many leases there are: one for each feed range of the container, shared by all projections that follow it.
+    /// The number of leases: one for each feed range of the container, shared by all projections that
+    /// follow it.
     pub lease_count: u32,
     /// In the order of their ranges.
     #[graphql(skip)]
@@ -33,21 +35,21 @@ pub struct ProjectionStatus {
 pub struct Lease {
     /// The feed range, as the store names it.
     pub range: String,
-    /// The number of the process that holds it. Processes with leases are numbered from 1, by every process alike. Null for a
-    /// free lease. It is as old as the last look at the leases.
+    /// The number of the process that holds it. Processes with leases are numbered from 1, by every process
+    /// alike. Null for a free lease. It is as old as the last look at the leases.
     pub owner: Option<u32>,
     /// Whether the process that answers holds it.
     pub held_here: bool,
-    /// How often it was acquired.
+    /// The number of its acquisitions.
     pub epoch: f64,
     /// Changes projected since this process acquired it; 0 where it does not hold it.
     pub changes: f64,
-    /// Pages of the change feed that failed since this process acquired it, also where a retry mended that. The log
-    /// says why.
+    /// Pages of the change feed that failed since this process acquired it, also where a retry mended that.
+    /// The log says why.
     pub errors: f64,
     /// Changes of the range written and not yet projected; another process's after its last checkpoint.
     pub pending_changes: u32,
-    /// How old the oldest of these changes is, in milliseconds; 0 without any.
+    /// The age of the oldest of these changes, in milliseconds; 0 without any.
     pub lag_ms: f64,
 }
 
@@ -57,7 +59,7 @@ impl ProjectionStatus {
     #[graphql(complexity = "first.clamp(1, 100) as usize * child_complexity")]
     async fn leases(
         &self,
-        #[graphql(desc = "How many leases, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The number of leases, 1 to 100.", default = 20)] first: i32,
     ) -> Result<&[Lease]> {
         let items = items_of(first)?;
         Ok(&self.leases[..items.min(self.leases.len())])
@@ -65,8 +67,8 @@ impl ProjectionStatus {
 }
 
 impl ProjectionStatus {
-    /// The statuses of all projections. The name of an instance may be that of a machine, so clients get a number in its
-    /// place; errors are for the log.
+    /// The statuses of all projections. The name of an instance may be a machine's, so clients get a number
+    /// in its place; errors are for the log.
     pub(super) fn all_of(ProcessorStatus { projections, leases }: ProcessorStatus) -> Vec<Self> {
         let owners: BTreeSet<&str> = leases.iter().filter_map(|lease| lease.owner.as_deref()).collect();
         let number = |lease: &LeaseStatus| {

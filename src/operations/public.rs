@@ -1,5 +1,6 @@
-//! Public endpoint of the operations API: its queries over HTTP, under the middleware of the other routes. It answers one
-//! query at a time as `application/json`, within the rate limit, the time limit and the concurrency limit of `/graphql`.
+//! Public endpoint of the operations API: its queries over HTTP, under the middleware of the other routes. It
+//! answers one query at a time as `application/json`, within the rate limit, the time limit and the
+//! concurrency limit of `/graphql`.
 
 use std::sync::Arc;
 
@@ -32,8 +33,8 @@ use crate::app::App;
 const REQUEST_BYTES_MAX: usize = 4 * 1024;
 /// Levels of fields in one query. The usual introspection query has 13.
 const DEPTH_MAX: usize = 16;
-/// Limits of one document. async-graphql visits a fragment wherever it is spread, before it counts anything: here each
-/// spread is counted expanded, before that.
+/// Limits of one document. async-graphql visits a fragment wherever it is spread, before it counts
+/// anything: here each spread is counted expanded, before that.
 const DOCUMENT_LIMITS: DocumentLimits = DocumentLimits {
     bytes_max: REQUEST_BYTES_MAX,
     depth_max: DEPTH_MAX,
@@ -44,12 +45,14 @@ const DOCUMENT_LIMITS: DocumentLimits = DocumentLimits {
     query_root_fields_max: 4,
     mutation_root_fields_max: 0,
 };
-/// Complexity of one query: about the number of values in its answer, and 500 for each field that reads the store.
+/// Complexity of one query: about the number of values in its answer, and 500 for each field that reads
+/// the store.
 const COMPLEXITY_MAX: usize = 15_000;
-/// Request units that one query is charged to its caller, beside what it read: an embedded store counts pending changes.
+/// Request units that one query is charged to its caller, beside its reads: an embedded store counts
+/// pending changes.
 const QUERY_REQUEST_CHARGE: f64 = 10.0;
 
-/// What the public endpoint shows.
+/// The visible parts of the public endpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct PublicOptions {
     /// Whether clients may ask for the schema.
@@ -58,7 +61,7 @@ pub struct PublicOptions {
     pub suggestions: bool,
 }
 
-/// What the handler works with.
+/// The context of the handler.
 #[derive(Clone)]
 struct Endpoint {
     schema: PublicSchema,

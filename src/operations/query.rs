@@ -11,10 +11,10 @@ use super::projections::ProjectionStatus;
 /// Complexity of a field that reads the store.
 pub(super) const STORE_READ_COMPLEXITY: usize = 500;
 
-/// What the server does beside answering requests.
+/// The server's work beside answering requests.
 pub struct OperationsQuery;
 
-/// What the server does beside answering requests.
+/// The server's work beside answering requests.
 #[Object(name = "Query")]
 impl OperationsQuery {
     /// The status of each change feed projection.
@@ -25,7 +25,7 @@ impl OperationsQuery {
         Ok(ProjectionStatus::all_of(status.map_err(|fault| failure(operations.audience, fault))?))
     }
 
-    /// How the load of this process spreads over logical partitions, for each container.
+    /// The load of this process on logical partitions, for each container.
     #[graphql(complexity = "10 * child_complexity")]
     async fn partitions(&self, ctx: &Context<'_>) -> Vec<ContainerPartitions> {
         let app = &context(ctx).app;
@@ -35,7 +35,7 @@ impl OperationsQuery {
             .collect()
     }
 
-    /// The dead letters: changes that could not be projected, and those that wait behind them.
+    /// The dead letters: changes that could not be projected, and the changes that wait behind them.
     #[graphql(complexity = "STORE_READ_COMPLEXITY + 1_000 * child_complexity")]
     async fn dead_letters(&self, ctx: &Context<'_>) -> Result<DeadLetterList> {
         let operations = context(ctx);

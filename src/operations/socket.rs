@@ -1,5 +1,6 @@
-//! Operations socket: serves the whole operations API on a Unix socket in the data directory, over HTTP and WebSocket
-//! (`graphql-transport-ws`). The socket has mode 0600, so its clients are those who may read the data.
+//! Operations socket: serves the whole operations API on a Unix socket in the data directory, over HTTP and
+//! WebSocket (`graphql-transport-ws`). The socket has mode 0600, so its clients are the users who may read
+//! the data.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -37,8 +38,8 @@ pub(super) const TOO_MANY_CLIENTS: StatusCode = StatusCode::TOO_MANY_REQUESTS;
 /// The status for a request that the stop of the process ends.
 pub(super) const STOPPING: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
 
-/// Serves the operations API in the data directory until the app stops. An account on Azure Cosmos DB has no data directory,
-/// and no socket: commands connect to the account themselves.
+/// Serves the operations API in the data directory until the app stops. An account on Azure Cosmos DB
+/// has no data directory, and no socket: commands connect to the account themselves.
 ///
 /// # Errors
 /// When the socket cannot be made.
@@ -63,7 +64,8 @@ struct Socket {
 struct SocketFile(PathBuf);
 
 impl Socket {
-    /// Listens in a data directory, which the caller holds locked: a socket that is there already was left behind.
+    /// Listens in a data directory, which the caller holds locked: a socket that is there already was left
+    /// behind.
     fn bind(data_directory: &Path) -> io::Result<Self> {
         let path = data_directory.join(SOCKET_FILE);
         match std::fs::remove_file(&path) {
@@ -86,13 +88,13 @@ impl Socket {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // What cannot be removed is replaced at the next start.
+        // A leftover socket is replaced at the next start.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// The address of the socket. One that is too long for the system is reached through an open directory, which has
-/// to stay open as long as the address is used.
+/// The address of the socket. An address that is too long for the system is reached through an open
+/// directory, which has to stay open as long as the address is used.
 pub(super) fn short_address(data_directory: &Path) -> io::Result<(Option<File>, PathBuf)> {
     let path = data_directory.join(SOCKET_FILE);
     if path.as_os_str().len() <= ADDRESS_BYTES_MAX {
@@ -135,7 +137,7 @@ async fn limit_clients(State(clients): State<Clients>, mut request: Request, nex
     answered.unwrap_or_else(|| STOPPING.into_response())
 }
 
-/// Serves a WebSocket, until its client leaves or the process stops. What it asked for ends with it.
+/// Serves a WebSocket, until its client leaves or the process stops. Its operations end with it.
 async fn websocket(
     State((schema, clients)): State<(OperationsSchema, Clients)>,
     Extension(permit): Extension<ClientPermit>,

@@ -223,7 +223,7 @@ impl Families {
         }
     }
 
-    /// Drops the gauges of projections: what is not known is not repeated.
+    /// Drops the gauges of projections: stale values are not repeated.
     pub(super) fn forget_projections(&self) {
         self.projection_lag.clear();
         self.projection_stalled.clear();

@@ -18,7 +18,7 @@ use onehop_graphql_server::observer::{Answered, Executed};
 use onehop_store::embedded::{Blocks, Statistics};
 use onehop_store::{FaultKind, ObservedOperation};
 
-/// Counts what happens in this process.
+/// Counts the events of this process.
 pub struct Metrics {
     registry: Registry,
     families: Families,
@@ -45,7 +45,7 @@ pub struct Gauges {
     pub embedded: Option<EmbeddedGauges>,
 }
 
-/// What the embedded store says of itself.
+/// The embedded store's figures about itself.
 #[derive(Debug)]
 pub struct EmbeddedGauges {
     pub statistics: Statistics,
@@ -110,7 +110,7 @@ impl Metrics {
             families.projection_lag.get_or_create(&labels).set(status.lag_ms as f64 / 1000.0);
             families.projection_pending.get_or_create(&labels).set(signed(status.pending_changes));
         } else {
-            // Nothing is known of what waits.
+            // The waiting changes are unknown.
             families.projection_lag.remove(&labels);
             families.projection_pending.remove(&labels);
         }
@@ -141,7 +141,7 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Brings a counter up to what was counted elsewhere.
+/// Raises a counter to a count from elsewhere.
 fn raise(counter: &Counter, counted: u64) {
     counter.inner().fetch_max(counted, Ordering::Relaxed);
 }
@@ -150,7 +150,7 @@ fn raise_float(counter: &Counter<f64, AtomicU64>, counted: f64) {
     counter.inner().store(counted.to_bits(), Ordering::Relaxed);
 }
 
-/// What is counted as it happens.
+/// Counters of events as they happen.
 impl Metrics {
     pub(super) fn answered(&self, answered: &Answered) {
         let Answered { method, route, status, duration, .. } = *answered;

@@ -1,6 +1,7 @@
-//! Telemetry: metrics for Prometheus, and traces for OpenTelemetry collectors. Names follow the semantic conventions
-//! where they have one, <https://opentelemetry.io/docs/specs/semconv/>. No label and no attribute ever holds a document,
-//! a variable, a token or anything else that a client wrote, but for the names of operations, of which there are few.
+//! Telemetry: metrics for Prometheus, and traces for OpenTelemetry collectors. Names follow the semantic
+//! conventions where they have one, <https://opentelemetry.io/docs/specs/semconv/>. No label and no attribute
+//! ever holds a document, a variable, a token or anything else that a client wrote, but for the names of
+//! operations, of which there are few.
 
 mod families;
 mod metrics;

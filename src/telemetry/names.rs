@@ -1,8 +1,9 @@
-//! Operation names as labels, in bounded number: clients make them up, so only the most frequent have a series of their own.
+//! Operation names as labels, in bounded number: clients make them up, so only the most frequent have a
+//! series of their own.
 //!
-//! Space-Saving (Metwally, Agrawal, El Abbadi, 2005): a name without a label takes that of the least frequent one and inherits
-//! its count, and the series of the other is dropped. So a name that is used more often than a 200th of all requests keeps
-//! its series, whatever names others make up.
+//! Space-Saving (Metwally, Agrawal, El Abbadi, 2005): a name without a label takes the label of the least
+//! frequent one and inherits its count, and the series of the other is dropped. So a name that is used more
+//! often than a 200th of all requests keeps its series, under any names of others.
 
 use parking_lot::RwLock;
 use std::collections::HashMap;
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const OPERATION_NAMES_MAX: usize = 200;
 /// The longest name with a label of its own, in bytes.
 const NAME_BYTES_MAX: usize = 64;
-/// What longer ones share. No operation can have this name.
+/// The shared label of longer names. No operation can have this name.
 const OTHERS: &str = "(other)";
 /// An operation without a name.
 const NAMELESS: &str = "(anonymous)";
@@ -40,7 +41,7 @@ struct NameUse {
 struct NameUses {
     /// With those inherited from the name that was here before.
     count: AtomicU64,
-    /// Its number among all that were admitted.
+    /// Its number among all admitted names.
     admitted: u64,
 }
 
@@ -82,7 +83,7 @@ impl NameUse {
         self.uses.insert(name.to_owned(), uses);
     }
 
-    /// Drops the least frequent name, of several the one that has been there longest, and returns its count.
+    /// Drops the least frequent name, of several the oldest, and returns its count.
     fn make_room(&mut self, drop_series: impl FnOnce(&str)) -> u64 {
         let weight = |uses: &NameUses| (uses.count.load(Ordering::Relaxed), uses.admitted);
         let lightest = self.uses.iter().min_by_key(|(_, uses)| weight(uses)).map(|(name, _)| name.clone());

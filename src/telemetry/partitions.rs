@@ -1,5 +1,6 @@
-//! Hot partitions: the load of this process by logical partition. It keeps totals of each container, and the keys with the highest
-//! request charge (heavy hitters), in bounded memory. Keys are kept only where the composition root declares them public.
+//! Hot partitions: the load of this process by logical partition. It keeps totals of each container, and the
+//! keys with the highest request charge (heavy hitters), in bounded memory. Keys are kept only where the
+//! composition root declares them public.
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -11,38 +12,38 @@ use onehop_store::{
     RequestCharge, StoreObserver,
 };
 
-/// Logical partitions of a container whose charges are kept apart. The estimate for one is too high by at most this part of
-/// the container's charge, and every one that takes more is there.
+/// Logical partitions of a container whose charges are kept apart. The estimate for a partition is too high
+/// by at most this part of the container's charge, and every partition with more is there.
 pub const COUNTERS_MAX: usize = 256;
 
 /// Exposure of the partition keys of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartitionKeyExposure {
-    /// UUIDs; whatever is none is not kept.
+    /// UUIDs; other keys are not kept.
     Ids,
     /// The only one there is.
     One(&'static str),
-    /// None: they are made of typed text, or internal.
+    /// No keys: they are made of typed text, or internal.
     None,
 }
 
-/// What one container has borne since the start.
+/// The load of one container since the start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContainerLoad {
     pub container: ContainerName,
-    /// Each item of those that were read together is one.
+    /// Each item of a read of many counts as one.
     pub operations: u64,
     pub charge: RequestCharge,
-    /// Of this, what was for no single logical partition: queries of all of them, and the change feed.
+    /// The part of it for no single logical partition: queries of all of them, and the change feed.
     pub charge_across: RequestCharge,
     /// `None` before the first operation.
     pub source: Option<ChargeSource>,
     pub keys_told: PartitionKeyExposure,
-    /// Those that surely took most first.
+    /// The surely highest charges first.
     pub hottest: Vec<HotPartition>,
 }
 
-/// What one logical partition has borne. An operation on a key that is not among the hottest may be forgotten.
+/// The load of one logical partition. An operation on a key that is not among the hottest may be forgotten.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HotPartition {
     pub key: HotKey,
@@ -99,7 +100,7 @@ impl HotPartitions {
         Self { containers: containers.into_iter().map(container).collect() }
     }
 
-    /// What each container has borne, in the order in which they were given, with this many logical partitions at most.
+    /// The load of each container, in the given order, with this many logical partitions at most.
     #[must_use]
     pub fn containers(&self, hottest_max: usize) -> Vec<ContainerLoad> {
         self.containers.iter().map(|container| container.load(hottest_max)).collect()

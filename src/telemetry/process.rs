@@ -1,11 +1,11 @@
-//! Process metrics, as Linux reports them; none elsewhere.
+//! Process metrics, as Linux reports them; empty elsewhere.
 
 use std::fs;
 
 /// The bytes of a page of memory where the system's own measure is pages.
 const PAGE_BYTES: u64 = 4096;
 
-/// What this process takes.
+/// The resources of this process.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ProcessCollector {
     pub resident_memory_bytes: u64,

@@ -1,18 +1,19 @@
-//! The heaviest keys of a stream in bounded memory: the Space-Saving algorithm (Metwally, Agrawal, El Abbadi: "Efficient
-//! Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005), here with weights. It refuses to know what
-//! keys and weights are.
+//! The heaviest keys of a stream in bounded memory: the Space-Saving algorithm (Metwally, Agrawal, El Abbadi:
+//! "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005), here with weights. It
+//! does not know the meaning of keys and weights.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Weights of this many keys at most. A key that is not among them takes the place of the lightest, and its weight too: no
-/// weight is underestimated, none is overestimated by more than the sum of all divided by the number of counters, and every
-/// key heavier than that has one.
+/// Weights of this many keys at most. A key that is not among them takes the place of the lightest, and its
+/// weight too. No weight is underestimated, and the error of a weight is at most the sum of all divided by
+/// the number of counters. Every key heavier than that has a counter.
 #[derive(Debug)]
 pub(super) struct SpaceSaving {
     places: HashMap<u128, usize, BuildHasherDefault<FoldingHasher>>,
     counters: Vec<WeightCounter>,
-    /// Of the counter at the same place. Apart, because all are compared whenever a key takes another's place.
+    /// Of the counter at the same place. Apart, because all are compared whenever a key takes another's
+    /// place.
     weights: Vec<f64>,
     counters_max: usize,
 }
@@ -20,7 +21,7 @@ pub(super) struct SpaceSaving {
 #[derive(Debug, Clone, Copy)]
 struct WeightCounter {
     key: u128,
-    /// What its place weighed when it took it.
+    /// The weight of its place when it took it.
     inherited: f64,
     times: u64,
 }
@@ -65,7 +66,7 @@ impl SpaceSaving {
         }
     }
 
-    /// Those that surely weigh most first.
+    /// The surely heaviest first.
     pub(super) fn heaviest(&self, keys_max: usize) -> Vec<HeavyHitter> {
         let mut heaviest: Vec<HeavyHitter> = self
             .counters
@@ -102,8 +103,8 @@ fn lightest(weights: &[f64]) -> usize {
     weights.iter().position(|weight| *weight <= least).unwrap_or(0)
 }
 
-/// A hasher for keys that are random already, mostly. Keys that are made to collide make it slow, by as many comparisons as
-/// there are counters at most.
+/// A hasher for keys that are random already, mostly. Keys that are made to collide make it slow, by as many
+/// comparisons as there are counters at most.
 #[derive(Debug, Default)]
 struct FoldingHasher(u64);
 

@@ -1,6 +1,7 @@
-//! Traces: the spans of requests, of what they execute, and of the operations on the store behind that, handed to the
-//! OpenTelemetry SDK when they have ended. It sends them in batches from a thread of its own, and drops what does not fit
-//! its queue. Names follow the semantic conventions for HTTP servers, GraphQL servers, database clients and Azure Cosmos DB.
+//! Traces: the spans of requests, of their executions, and of the operations on the store behind them, handed
+//! to the OpenTelemetry SDK when they have ended. It sends them in batches from a thread of its own, and
+//! drops spans that do not fit its queue. Names follow the semantic conventions for HTTP servers, GraphQL
+//! servers, database clients and Azure Cosmos DB.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,9 +22,9 @@ use onehop_graphql_server::observer::{Answered, Executed, RequestSpan};
 use onehop_runtime::trace_context::{RemoteParent, SpanContext};
 use onehop_store::{ChargeSource, ObservedOperation};
 
-/// What the process is called, unless `OTEL_SERVICE_NAME` says otherwise.
+/// The name of the process, unless `OTEL_SERVICE_NAME` says otherwise.
 const SERVICE_NAME: &str = "onehop";
-/// How long the last spans may take to be sent when the process stops.
+/// Timeout of sending the last spans when the process stops.
 const LAST_SPANS_MAX: Duration = Duration::from_secs(2);
 /// Asked by machines every few seconds, and of no interest.
 const UNTRACED_ROUTES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
@@ -35,7 +36,7 @@ pub struct TraceSettings {
     pub endpoint: String,
     /// The share of traces that is recorded, from 0 to 1.
     pub sample_ratio: f64,
-    /// What the store is called: `db.system.name`.
+    /// The name of the store: `db.system.name`.
     pub store_system: &'static str,
 }
 
@@ -58,7 +59,7 @@ pub struct Traces {
     store_system: &'static str,
 }
 
-/// What one span says.
+/// The attributes of one span.
 struct SpanAttributes {
     span: SpanContext,
     parent: Option<u64>,
@@ -71,7 +72,7 @@ struct SpanAttributes {
 }
 
 impl Traces {
-    /// Starts the thread that sends. What the environment says of the resource and of headers holds, too:
+    /// Starts the thread that sends. The environment's attributes of the resource and its headers hold, too:
     /// <https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>.
     ///
     /// # Errors
@@ -97,16 +98,16 @@ impl Traces {
         })
     }
 
-    /// Sends what was not sent yet, for a short while, and ends. Blocks.
+    /// Sends the remaining spans, for a short while, and ends. Blocks.
     ///
     /// # Errors
-    /// What is left was not taken.
+    /// Some spans were not taken.
     pub fn stop(&self) -> Result<(), TraceError> {
         Ok(self.processor.shutdown_with_timeout(LAST_SPANS_MAX)?)
     }
 
-    /// A caller's trace goes on where the caller records it, and this process records its share of traces at most, so
-    /// no client decides how much is sent.
+    /// A caller's trace goes on where the caller records it, and this process records its share of traces at
+    /// most, so no client decides how much is sent.
     pub(super) fn request_span(&self, route: &str, traceparent: Option<&str>) -> Option<RequestSpan> {
         if UNTRACED_ROUTES.contains(&route) {
             return None;
@@ -252,7 +253,7 @@ fn id(trace_id: u128) -> TraceId {
     TraceId::from_bytes(trace_id.to_be_bytes())
 }
 
-/// What is said of the process, where the environment does not.
+/// The attributes of the process, where the environment has no others.
 fn resource(ids: &RandomIdGenerator) -> Vec<KeyValue> {
     let instance = uuid::Builder::from_random_bytes(ids.new_trace_id().to_bytes()).into_uuid();
     let mut attributes = vec![

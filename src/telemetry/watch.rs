@@ -1,4 +1,5 @@
-//! Telemetry observer: passes requests and store operations to the metrics, and to the traces where they are enabled.
+//! Telemetry observer: passes requests and store operations to the metrics, and to the traces where they are
+//! enabled.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The web store's containers: names, partition keys, and what their indexes serve.
+//! The web store's containers: names, partition keys, and the queries that their indexes serve.
 
 use super::items::types;
 use onehop_store::{ContainerName, ContainerSpec};
@@ -16,11 +16,11 @@ pub const RANKING: ContainerName = ContainerName("ranking");
 
 /// The ranking's only partition key.
 pub const RANKING_PARTITION: &str = types::CUSTOMER;
-/// How many customers the ranking container keeps.
+/// The number of customers that the ranking container keeps.
 pub const RANKED_CUSTOMERS_MAX: usize = 100;
 
-/// What commands write, by container and the types of its items (`None` for all): everything else can be made from it.
-/// The accounts container, which the domains share, is not among them.
+/// The items that commands write, by container and the types of its items (`None` for all): everything else
+/// can be made from them. The accounts container, which the domains share, is not among them.
 pub const WRITE_SIDE: &[(ContainerName, Option<&[&str]>)] = &[
     (PRODUCT_META, Some(&[types::CATEGORY, types::TAG])),
     (PRODUCT, Some(&[types::PRODUCT])),

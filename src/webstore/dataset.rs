@@ -1,6 +1,7 @@
-//! Data set of the web store, generated from a seed with the shape of the sample that the article comes from: 37 categories of one to
-//! a few dozen products, up to five tags a product, and orders by a skewed law: most customers have one or two, few have 28. Pure:
-//! everything is computed from (seed, kind, index) alone. All names are invented.
+//! Data set of the web store, generated from a seed with the shape of the sample that the article comes from:
+//! 37 categories of one to a few dozen products, up to five tags a product, and orders by a skewed law: most
+//! customers have one or two, few have 28. Pure: everything is computed from (seed, kind, index) alone. All
+//! names are invented.
 
 use onehop_study::rng::{Stream, StreamRng};
 use uuid::Uuid;
@@ -14,7 +15,7 @@ pub const LINES_PER_ORDER_MAX: u32 = 7;
 /// The most tags of a product.
 pub const TAGS_PER_PRODUCT_MAX: u32 = 5;
 
-/// How many categories there are.
+/// The number of categories.
 const CATEGORIES: u32 = 37;
 /// Customers for each product and each tag in the sample: 19,119 customers, 295 products, 200 tags.
 const CUSTOMERS_PER_PRODUCT: u32 = 65;
@@ -142,13 +143,13 @@ impl WebstoreDataset {
         CATEGORIES
     }
 
-    /// How many tags there are: they grow with the customers.
+    /// The number of tags, which grows with the customers.
     #[must_use]
     pub fn tags(&self) -> u32 {
         (self.customers / CUSTOMERS_PER_TAG).clamp(TAGS_MIN, TAGS_MAX)
     }
 
-    /// How many products there are: they grow with the customers.
+    /// The number of products, which grows with the customers.
     #[must_use]
     pub fn products(&self) -> u32 {
         (self.customers / CUSTOMERS_PER_PRODUCT).max(PRODUCTS_MIN)
@@ -227,7 +228,8 @@ impl WebstoreDataset {
         }
     }
 
-    /// The orders of a customer, oldest first. This many or more have one in the square of that number: 1.65 in the mean.
+    /// The orders of a customer, oldest first. This many or more have one in the square of that number: 1.65
+    /// in the mean.
     #[must_use]
     pub fn orders_of(&self, index: u32) -> Vec<SeedOrder> {
         let mut rng = self.rng(streams::ORDERS, index);

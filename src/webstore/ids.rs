@@ -1,5 +1,5 @@
-//! Ids of customers, orders, products, categories and tags: UUIDv7, save an order's that was created with an idempotency key. That
-//! is derived from customer and key, so that a repeat is a conflict.
+//! Ids of customers, orders, products, categories and tags: UUIDv7, save an order's that was created with an
+//! idempotency key. That is derived from customer and key, so that a repeat is a conflict.
 
 use uuid::Uuid;
 
@@ -34,7 +34,8 @@ impl From<CustomerId> for AccountId {
 }
 
 impl SalesOrderId {
-    /// The id of the order that a customer creates with an idempotency key: a UUIDv5 of the key in the namespace of the customer.
+    /// The id of the order that a customer creates with an idempotency key: a UUIDv5 of the key in the
+    /// namespace of the customer.
     #[must_use]
     pub fn derive(customer: CustomerId, key: &str) -> Self {
         Self(Uuid::new_v5(&customer.0, key.as_bytes()))

@@ -1,9 +1,10 @@
-//! The items as they are stored: the article's fields in camelCase, plus `version`, which grows with each change of an item, and
-//! `deleted` with `ttl` (seconds) for soft deletes. A version that a projection wrote has `causedBy`, which commands neither read nor keep
-//! (`onehop_change_feed::Cause`). Money is stored in minor units with a currency code.
+//! The items as they are stored: the article's fields in camelCase, plus `version`, which grows with each
+//! change of an item, and `deleted` with `ttl` (seconds) for soft deletes. A version that a projection wrote
+//! has `causedBy`, which commands neither read nor keep (`onehop_change_feed::Cause`). Money is stored in
+//! minor units with a currency code.
 //!
-//! `sortKey` is the text by which queries order items of `customer` and `ranking`: the date of an order, and the number of orders of
-//! a customer, in ten digits.
+//! `sortKey` is the text by which queries order items of `customer` and `ranking`: the date of an order, and
+//! the number of orders of a customer, in ten digits.
 //!
 //! Source: "Data modeling and partitioning for relational workloads", its final design.
 
@@ -26,7 +27,8 @@ pub mod types {
     pub const SKU: &str = "sku";
 }
 
-/// How long a soft-deleted item stays, in seconds: 30 days, within which every projection has to have seen it.
+/// Time to live of a soft-deleted item, in seconds: 30 days, within which every projection has to have seen
+/// it.
 pub const TOMBSTONE_TTL_S: u32 = 30 * 24 * 60 * 60;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
@@ -102,7 +104,8 @@ pub struct CustomerItem {
     /// RFC 3339 in UTC with milliseconds.
     pub creation_date: String,
     pub addresses: Vec<AddressItem>,
-    /// A password that an earlier version stored here. Today's are in `accounts`, and this one is moved there.
+    /// A password that an earlier version stored here. Today's are in `accounts`, and this one is moved
+    /// there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<PasswordItem>,
     pub sales_order_count: u32,
@@ -124,7 +127,7 @@ pub struct AddressItem {
     pub zip_code: String,
 }
 
-/// How a customer signed in with an earlier version. The salt is part of the hash.
+/// The password with which a customer signed in under an earlier version. The salt is part of the hash.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PasswordItem {
     /// A PHC string.
@@ -137,7 +140,8 @@ impl std::fmt::Debug for PasswordItem {
     }
 }
 
-/// A sales order with its lines, in `customer` under its customer. Names and prices are those of the moment of the order.
+/// A sales order with its lines, in `customer` under its customer. Names and prices were copied at the moment
+/// of the order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SalesOrderItem {
@@ -209,7 +213,8 @@ pub struct SkuReservationItem {
     pub product_id: ProductId,
 }
 
-/// Blocks the id of a product whose creation was given up, in `product` under that id. No product ever follows it.
+/// Blocks the id of a product whose creation was given up, in `product` under that id. No product ever
+/// follows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AbandonedProductItem {

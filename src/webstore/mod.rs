@@ -1,4 +1,5 @@
-//! The web store domain: commands and reads over the store port. It knows no GraphQL, no HTTP and no other domain.
+//! The web store domain: commands and reads over the store port. It knows no GraphQL, no HTTP and no other
+//! domain.
 
 pub mod commands;
 pub mod containers;
@@ -23,14 +24,14 @@ use staff::Staff;
 #[derive(Debug, Clone)]
 pub struct Webstore {
     pub reads: WebstoreReads,
-    /// Reads that see what other processes have committed.
+    /// Reads that see commits of other processes.
     pub live_reads: WebstoreReads,
     pub commands: WebstoreCommands,
     pub staff: Arc<Staff>,
 }
 
 impl Webstore {
-    /// The same, whose reads see what other processes have committed.
+    /// The same, whose reads see commits of other processes.
     #[must_use]
     pub fn live(&self) -> Self {
         Self { reads: self.live_reads.clone(), ..self.clone() }

@@ -1,12 +1,13 @@
-//! Money: an exact amount in the minor units of a currency. It is written as a decimal text outside and never passes through a
-//! floating-point number.
+//! Money: an exact amount in the minor units of a currency. It is written as a decimal text outside and never
+//! passes through a floating-point number.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The largest amount that a client may give, in minor units. The total of the largest order stays far within 64 bits.
+/// The largest amount that a client may give, in minor units. The total of the largest order stays far within
+/// 64 bits.
 pub const AMOUNT_MAX: i64 = 999_999_999_999;
 /// The most characters of an amount that are looked at.
 const AMOUNT_CHARS_MAX: usize = 40;
@@ -20,12 +21,12 @@ const CURRENCIES: &str = "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BI
     MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD \
     SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND \
     VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWG";
-/// Those without decimals, by ISO 4217.
+/// Currencies without decimals, by ISO 4217.
 const WITHOUT_DECIMALS: &str = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF";
-/// Those with three decimals, by ISO 4217.
+/// Currencies with three decimals, by ISO 4217.
 const THREE_DECIMALS: &str = "BHD IQD JOD KWD LYD OMR TND";
 
-/// An amount that is no amount of money. The text says what it must be.
+/// An amount that is no amount of money. The text states the rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum MoneyError {
     #[error("must have a currency code of ISO 4217, such as EUR")]
@@ -58,7 +59,7 @@ impl CurrencyCode {
         &self.0
     }
 
-    /// How many decimals an amount has.
+    /// The number of decimals of an amount.
     #[must_use]
     pub fn decimals(&self) -> u32 {
         decimals_of(&self.0)

@@ -1,5 +1,5 @@
-//! The web store's read models, as the article draws its final design. Projections, verification, repair and the diagram in
-//! docs/read-models.md follow from these rules.
+//! The web store's read models, as the article draws its final design. Projections, verification, repair and
+//! the diagram in docs/read-models.md follow from these rules.
 //!
 //! Source: "Data modeling and partitioning for relational workloads", its final design.
 
@@ -58,10 +58,10 @@ const CATEGORY_NAME: &[CopyTarget] = &[CopyTarget::new(&PRODUCT, "categoryName")
 const TAG_NAME: &[CopyTarget] = &[CopyTarget::new(&PRODUCT, "tags[].name")];
 const LINE_NAME: &[CopyTarget] = &[CopyTarget::new(&SALES_ORDER, "details[].name")];
 const LINE_PRICE: &[CopyTarget] = &[CopyTarget::new(&SALES_ORDER, "details[].price")];
-/// What a short copy of a product has.
+/// The fields of a short copy of a product.
 const SHORT_PRODUCT: &[&str] =
     &["categoryId", "categoryName", "sku", "name", "price", "currencyCode", "tags"];
-/// What a short copy of a customer has.
+/// The fields of a short copy of a customer.
 const RANKED: &[&str] =
     &["firstName", "lastName", "emailAddress", "creationDate", "salesOrderCount", "sortKey"];
 

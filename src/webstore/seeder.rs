@@ -1,6 +1,7 @@
-//! Seeder: writes a data set of the web store through the store port. Each customer and the customer's orders are one transactional
-//! batch, so counts are exact at any time. What is there already is passed over, so an interrupted seeding is resumed by running it
-//! again with the same parameters. Its customers have no password and cannot sign in.
+//! Seeder: writes a data set of the web store through the store port. Each customer and the customer's orders
+//! are one transactional batch, so counts are exact at any time. Existing items are passed over, so an
+//! interrupted seeding is resumed by running it again with the same parameters. Its customers have no
+//! password and cannot sign in.
 
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ impl WebstoreSeeder {
     /// A seeder of this data set.
     ///
     /// # Errors
-    /// The currency is none.
+    /// The currency does not exist.
     pub fn new(store: Arc<dyn Store>, dataset: WebstoreDataset) -> Result<Self, WebstoreSeedError> {
         let currency = CurrencyCode::parse(CURRENCY).map_err(|_| WebstoreSeedError::Invalid("currency"))?;
         let products = (0..dataset.products()).map(|index| dataset.product(index)).collect();
@@ -60,7 +61,7 @@ impl WebstoreSeeder {
     /// Writes the whole data set, reports after each batch how many items are done, and returns their number.
     ///
     /// # Errors
-    /// See [`WebstoreSeedError`]; what was written before stays.
+    /// See [`WebstoreSeedError`]; items written before stay.
     pub async fn run(&self, mut progress: impl FnMut(u64)) -> Result<u64, WebstoreSeedError> {
         let mut done = 0;
         for (item_type, count) in
@@ -200,7 +201,7 @@ impl WebstoreSeeder {
         }
     }
 
-    /// One batch of new items; what is there already is passed over.
+    /// One batch of new items; existing ones are passed over.
     async fn write(
         &self,
         container: ContainerName,

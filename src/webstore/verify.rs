@@ -1,5 +1,5 @@
-//! Verification of the web store: its read models, and that each e-mail address is reserved for its one customer, and each SKU for
-//! its one product.
+//! Verification of the web store: its read models, and that each e-mail address is reserved for its one
+//! customer, and each SKU for its one product.
 
 mod skus;
 
@@ -36,7 +36,8 @@ pub fn verifier(store: Arc<dyn Store>, settle: Arc<dyn Settle>) -> Verifier {
     Verifier::new(read_models(), store, settle, invariants)
 }
 
-/// No customer holds a password: earlier versions stored it there, from where it travels through the change feed.
+/// No customer holds a password: earlier versions stored it there, from where it travels through the change
+/// feed.
 struct MovedPasswords(Customers);
 
 #[async_trait]

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::sources::{CrateSources, ModulePath, workspace};
 
-/// Cycles that are there: the crate, the module above all modules of the cycle, and its size. An entry only gets smaller.
+/// Cycles that are there: the crate, the module above all modules of the cycle, and its size. An entry only
+/// gets smaller.
 const ALLOWED: &[(&str, &str, usize)] = &[
     // GraphQL types refer to each other as the schema does.
     ("onehop", "graphql", 10),

@@ -1,6 +1,9 @@
-//! Architecture tests: rules on names and imports that Cargo cannot enforce. They read the sources of all crates.
+//! Architecture tests: rules on names, imports and language that Cargo cannot enforce. They read the sources
+//! of all crates.
 
 mod imports;
 mod rules;
+mod sentences;
 mod sources;
+mod texts;
 mod type_names;

@@ -2,7 +2,7 @@
 
 use crate::sources::{CrateSources, workspace};
 
-/// Modules below the first path must not name what is below the second one.
+/// Modules below the first path must not name modules below the second one.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("blog::reads::v1", "crate::blog::reads::v2"),
     ("blog::reads::v1", "crate::blog::reads::v3"),
@@ -25,7 +25,8 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("telemetry", "crate::graphql"),
 ];
 
-/// The modules that may name a store adapter: the composition root, its settings, and the commands that open a store.
+/// The modules that may name a store adapter: the composition root, its settings, and the commands that open
+/// a store.
 const ADAPTER_USERS: &[&str] = &[
     "app",
     "cli",
@@ -37,7 +38,7 @@ const ADAPTER_USERS: &[&str] = &[
     "operations::outcomes",
 ];
 
-/// What GraphQL may know of the store: values, such as stored items and request charges.
+/// The store's names that GraphQL may know: values, such as stored items and request charges.
 const STORE_VALUES: &[&str] = &[
     "ContainerName",
     "Fault",

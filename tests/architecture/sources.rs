@@ -1,4 +1,5 @@
-//! Sources: the files of each crate without comments and test modules, and the paths that their `use` items import.
+//! Sources: the files of each crate without comments and test modules, and the paths that their `use` items
+//! import.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +29,7 @@ pub fn workspace() -> Vec<CrateSources> {
 
 fn crate_at(name: &str, source: &Path) -> CrateSources {
     let mut modules = BTreeMap::new();
-    for file in files_below(source) {
+    for file in files_below(source, &["rs"]) {
         let relative = file.strip_prefix(source).expect("a file of the crate").with_extension("");
         let mut path: ModulePath =
             relative.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
@@ -41,20 +42,23 @@ fn crate_at(name: &str, source: &Path) -> CrateSources {
     CrateSources { name: name.to_owned(), modules }
 }
 
-fn files_below(directory: &Path) -> Vec<PathBuf> {
+/// The files with one of these extensions, at any depth.
+pub fn files_below(directory: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let mut files = Vec::new();
     for path in entries.map(|entry| entry.expect("an entry").path()) {
         if path.is_dir() {
-            files.extend(files_below(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.extend(files_below(&path, extensions));
+        } else if path.extension().is_some_and(|extension| extensions.iter().any(|known| extension == *known))
+        {
             files.push(path);
         }
     }
     files
 }
 
-/// The text without line comments and without what follows `#[cfg(test)]` before a module with a body. Test modules end their files.
+/// The text without line comments and without the test module after `#[cfg(test)]`. Test modules end their
+/// files.
 fn production_code(text: &str) -> String {
     let mut lines = text.lines().peekable();
     let mut code = String::new();

@@ -1,7 +1,9 @@
-//! The calibration `article-2019` of the request charge model against the article's table and Microsoft's figures of that time.
+//! The calibration `article-2019` of the request charge model against the article's table and Microsoft's
+//! figures of that time.
 //!
-//! The constants of the model were fitted to [`CALIBRATED`] and the published figures; the other half of the table
-//! was held back. Rows are whole in either half, because the article repeats figures from one data model to the next.
+//! The constants of the model were fitted to [`CALIBRATED`] and the published figures; the other half of the
+//! table was held back. Rows are whole in either half, because the article repeats figures from one data
+//! model to the next.
 
 use std::fmt::Write as _;
 
@@ -15,8 +17,9 @@ const CALIBRATED: [ArticleRequest; 5] =
 
 const DEVIATION_MAX: f64 = 0.10;
 
-/// Cells in which the article repeats the figure of an earlier data model, although the item has more properties,
-/// all of them indexed: two more in C1 (`type`, `userId`), three in C2 (`userUsername` and the two counts).
+/// Cells in which the article repeats the figure of an earlier data model, although the item has more
+/// properties, all of them indexed: two more in C1 (`type`, `userId`), three in C2 (`userUsername` and the
+/// two counts).
 const REPEATED: [(ArticleRequest, DataModel); 3] = [
     (ArticleRequest::C1, DataModel::V3),
     (ArticleRequest::C2, DataModel::V2),
@@ -115,7 +118,7 @@ fn the_deviation_of_each_cell() {
 #[test]
 fn the_articles_own_differences_are_met() {
     let difference = |request| estimate(request, DataModel::V1).0 - estimate(request, DataModel::V2).0;
-    // So many usernames, each 1 RU; what is over is that items of V2 carry the name.
+    // So many usernames, each 1 RU; the rest is the name in the items of V2.
     assert!((difference(ArticleRequest::Q4) - 20.0).abs() < 0.5);
     assert!((difference(ArticleRequest::Q5) - 50.0).abs() < 0.5);
 }
@@ -142,8 +145,8 @@ fn the_published_figures_of_2019_are_met() {
     assert_near(query(70), 70.0 * query(1), 1e-9);
 }
 
-/// The sum is not monotonic in the number of partitions, as clients round the share of each up: for a page of 20,
-/// 19 partitions return 190 items and 20 return 100.
+/// The sum is not monotonic in the number of partitions, as clients round the share of each up: for a page of
+/// 20, 19 partitions return 190 items and 20 return 100.
 #[test]
 fn no_partition_returns_more_than_an_ordered_page() {
     for page_items in [0, 1, 20, 100, 1_000] {

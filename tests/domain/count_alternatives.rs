@@ -1,4 +1,5 @@
-//! The request charges of the ways to show counts in lists, as docs/adr/0124-counts-written-behind.md has them.
+//! The request charges of the ways to show counts in lists, as docs/adr/0124-counts-written-behind.md has
+//! them.
 
 use std::fmt::Write as _;
 
@@ -59,8 +60,8 @@ impl Charges {
         }
     }
 
-    /// RU/s of these reads of the feed and likes on this many posts, a second: counts in entries, written behind, outside the entries, and
-    /// the feed as two page items.
+    /// RU/s of these reads of the feed and likes on this many posts, a second: counts in entries, written
+    /// behind, outside the entries, and the feed as two page items.
     fn sums(&self, reads: f64, likes: f64, posts: f64) -> [f64; 4] {
         let commands = likes * self.command;
         let pages = likes.min(PAGES_MAX) * self.page;

@@ -1,4 +1,5 @@
-//! The domain without HTTP: commands, projections, reads of all data models, and what processes leave behind that die.
+//! The domain without HTTP: commands, projections, reads of all data models, and the state after the death of
+//! processes.
 
 mod charges;
 mod commands;

@@ -1,4 +1,4 @@
-//! What each of Q1 to Q6 does to the store under each data model.
+//! The store operations of each of Q1 to Q6 under each data model.
 
 use crate::support::blog;
 

@@ -3,7 +3,7 @@
 use onehop::domain::page::{Page, PageRequest};
 use onehop_store::{Fault, Keyset};
 
-/// Every page of this size until there is none, or enough. A page is full unless it is the last.
+/// Every page of this size until the end of the list, or enough. A page is full unless it is the last.
 pub async fn pages<T, F: Future<Output = Result<Page<T>, Fault>>>(
     first: i64,
     ask: impl Fn(PageRequest) -> F,

@@ -31,6 +31,7 @@ impl TestProcess {
     pub fn other_webstore_commands(&self, store: Arc<dyn Store>) -> WebstoreCommands {
         let passwords = PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default());
         WebstoreCommands::new(WebstoreParts {
+            sign_in_store: Arc::clone(&store),
             store,
             clock: Arc::clone(&self.app.clock),
             ids: Arc::new(RandomIds),

@@ -1,4 +1,5 @@
-//! GraphQL over HTTP: the whole application, the request pipeline, the schema, and several processes on one account.
+//! GraphQL over HTTP: the whole application, the request pipeline, the schema, and several processes on one
+//! account.
 
 mod account;
 mod api;

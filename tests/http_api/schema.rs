@@ -1,5 +1,5 @@
-//! The public schema and the schema of the operations API: the committed files are what the program exports, and they keep
-//! every name that clients rely on.
+//! The public schema and the schema of the operations API: the committed files equal the program's export,
+//! and they keep every name that clients rely on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -78,7 +78,7 @@ fn every_type_field_argument_and_value_is_described() {
     }
 }
 
-/// What a schema declares, flat: `User.posts(first:)` to `Int! = 20`.
+/// The declarations of a schema, flat: `User.posts(first:)` to `Int! = 20`.
 fn declarations(sdl: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for definition in parse_schema(sdl).expect("a schema").definitions {

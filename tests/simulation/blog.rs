@@ -1,4 +1,4 @@
-//! Acts of clients in the blog: mutations and queries, and what their answers say about registers.
+//! Acts of clients in the blog: mutations and queries, and the statements of their answers about registers.
 
 use serde_json::{Value, json};
 
@@ -9,20 +9,25 @@ use crate::world::KnownPost;
 /// Few names, so that clients compete for them.
 const NAMES: [&str; 7] = ["ada", "Ada", "brontë", "capek", "dante", "eliot", "ＤＡＮＴＥ"];
 pub const PASSWORD: &str = "correct horse battery";
-/// How often a client sends a command that got no answer.
+/// The number of times that a client sends a command without an answer.
 const TRIES: usize = 4;
 
-const SESSION: &str = "user { id username } accessToken refreshToken";
+pub const SESSION: &str = "user { id username } accessToken refreshToken";
 
 impl Client {
     /// One act, as the dice say.
     pub async fn act_in_blog(&mut self) {
         if self.session.is_none() {
-            return if self.world.dice.percent(70) { self.sign_up().await } else { self.sign_in().await };
+            return match self.world.dice.below(100) {
+                0..55 => self.sign_up().await,
+                55..80 => self.sign_in().await,
+                _ => self.sign_in_after_change().await,
+            };
         }
         match self.world.dice.below(100) {
             0..14 => self.create_post().await,
-            14..24 => self.update_post().await,
+            14..22 => self.update_post().await,
+            22..24 => self.subscribe(),
             24..28 => self.delete_post().await,
             28..40 => self.like(true).await,
             40..46 => self.like(false).await,
@@ -31,15 +36,18 @@ impl Client {
             60..66 => self.rename().await,
             66..68 => self.sign_out().await,
             68..70 => self.renew().await,
-            70..76 => self.use_cache().await,
-            76..80 => self.read_post().await,
-            80..88 => self.read_own().await,
-            88..95 => self.read_comments().await,
+            70..73 => self.change_password().await,
+            73..78 => self.use_cache().await,
+            78..81 => self.read_post().await,
+            81..85 => self.read_own().await,
+            85..90 => self.write_twice_and_read().await,
+            90..95 => self.read_comments().await,
             _ => self.read_feed().await,
         }
     }
 
-    /// Sends a command until it is answered, a few times at most. The second part says whether an earlier try may have had an effect.
+    /// Sends a command until it is answered, a few times at most. The second part says whether an earlier try
+    /// may have had an effect.
     pub async fn command(&mut self, query: &str, variables: Value) -> (Answer, bool) {
         let mut is_repeated = false;
         for _ in 0..TRIES {
@@ -51,7 +59,7 @@ impl Client {
         (Answer::Unknown, is_repeated)
     }
 
-    /// Ends a write as its command was answered. Returns the data of one that was carried out.
+    /// Ends a write as its command was answered. Returns the data of a command that was carried out.
     pub fn end(
         &mut self,
         write: &Begun,
@@ -59,6 +67,9 @@ impl Client {
     ) -> Result<Value, Option<String>> {
         match answer {
             Answer::Data { data, .. } => {
+                if is_repeated {
+                    self.world.history.repeated(write);
+                }
                 self.world.history.done(write);
                 Ok(data)
             }
@@ -84,9 +95,12 @@ impl Client {
         Some(self.world.users.lock()[session.number].clone())
     }
 
-    fn start_session(&mut self, payload: &Value) -> Option<String> {
+    pub fn start_session(&mut self, payload: &Value) -> Option<String> {
         let text = |name: &str| payload[name].as_str().map(str::to_owned);
         let (id, token) = (payload["user"]["id"].as_str()?.to_owned(), text("accessToken")?);
+        if let Some(name) = payload["user"]["username"].as_str() {
+            self.learn_name(&id, name);
+        }
         let number = self.world.begin_session(&id);
         self.session =
             Some(Session { token, refresh_token: text("refreshToken").unwrap_or_default(), number });
@@ -130,8 +144,10 @@ impl Client {
         let Some(session) = self.session.clone() else { return };
         let query = format!("mutation($i: RenewSessionInput!) {{ renewSession(input: $i) {{ {SESSION} }} }}");
         let input = json!({ "i": { "refreshToken": session.refresh_token } });
+        let began_ms = self.world.elapsed_ms();
         match self.ask_with(None, &query, input).await {
             Answer::Data { data, .. } => {
+                self.used_session(session.number, began_ms);
                 let text = |name: &str| data["renewSession"][name].as_str().unwrap_or_default().to_owned();
                 self.session = Some(Session {
                     token: text("accessToken"),
@@ -165,15 +181,22 @@ impl Client {
 
     async fn rename(&mut self) {
         let Some(me) = self.me() else { return };
-        let name = *self.world.dice.pick(&NAMES);
-        let history = &self.world.clone().history;
+        let world = self.world.clone();
+        // Most names are free: clients compete for few.
+        let free = world.next("fox").replace(' ', "-");
+        let name = if world.dice.percent(60) { &*free } else { *world.dice.pick(&NAMES) };
+        let history = &world.history;
         let (claim, write) = (
             history.begin(&format!("name of {me}"), &canonical(name), self.number),
             history.begin(&format!("username {me}"), &written(name), self.number),
         );
         let query = "mutation($i: UpdateUserInput!) { updateUser(input: $i) { user { id username } } }";
         let answer = self.command(query, json!({ "i": { "username": name } })).await;
+        let is_repeated = answer.1;
         if self.end(&write, answer).is_ok() {
+            if is_repeated {
+                history.repeated(&claim);
+            }
             history.done(&claim);
         } else if history.is_refused(&write) {
             history.refused(&claim);
@@ -207,7 +230,7 @@ impl Client {
         }
     }
 
-    fn any_post(&self) -> Option<KnownPost> {
+    pub fn any_post(&self) -> Option<KnownPost> {
         let posts = self.world.posts.lock();
         // Most acts meet on few posts.
         let recent = posts.len().saturating_sub(if self.world.dice.percent(70) { 3 } else { 100 });
@@ -231,6 +254,18 @@ impl Client {
         if self.end(&write, answer) == Err(Some("NOT_FOUND".to_owned())) {
             self.saw("command", &format!("post {}", post.id), NOTHING, Recent::All, start);
         }
+    }
+
+    /// Two writes to different logical partitions, and a read that has to show both.
+    async fn write_twice_and_read(&mut self) {
+        self.update_post().await;
+        match self.world.dice.below(3) {
+            0 => self.update_post().await,
+            1 => self.like(true).await,
+            _ => self.create_post().await,
+        }
+        self.read_own().await;
+        self.read_feed().await;
     }
 
     async fn delete_post(&mut self) {
@@ -316,10 +351,12 @@ impl Client {
         let _ = self.end(&write, answer);
     }
 
-    /// Records what an answer shows of a register.
-    pub fn saw(&self, view: &'static str, register: &str, value: &str, recent: Recent, start: u64) {
+    /// Records the value of a register in an answer.
+    pub fn saw(&self, view: &str, register: &str, value: &str, recent: Recent, start: u64) {
         let end = self.world.history.now();
-        self.world.history.read(register, Read { view, value: value.to_owned(), recent, start, end });
+        self.world
+            .history
+            .read(register, Read { view: view.to_owned(), value: value.to_owned(), recent, start, end });
     }
 
     pub async fn read_post(&mut self) {
@@ -383,20 +420,21 @@ impl Client {
         let query = "{ feed(first: 100) { nodes { id title author { username } } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
         let Some(nodes) = data["feed"]["nodes"].as_array() else { return };
-        if nodes.len() >= self.world.feed_length() {
-            return;
-        }
         let recent = self.recent(reached);
+        // A full feed leaves older posts out, and so does one that a deletion has just made shorter.
+        let has_all = self.world.titles.lock().len() < self.world.feed_length();
         for post in known {
             let listed = nodes.iter().find(|node| node["id"] == post.id.as_str());
-            let title = listed.and_then(|node| node["title"].as_str()).unwrap_or(NOTHING);
-            self.saw("feed", &format!("post {}", post.id), title, recent, start);
+            let title = listed.and_then(|node| node["title"].as_str());
+            if let Some(title) = title.or(has_all.then_some(NOTHING)) {
+                self.saw("feed", &format!("post {}", post.id), title, recent, start);
+            }
         }
     }
 }
 
 /// Names that are one for the server: by case and width.
-fn canonical(name: &str) -> String {
+pub fn canonical(name: &str) -> String {
     written(name).to_lowercase()
 }
 

@@ -18,7 +18,7 @@ pub struct CachedAnswer {
 }
 
 impl Client {
-    /// Keeps an answer, or asks whether one that it keeps is still the same.
+    /// Keeps an answer, or asks whether a kept answer is still the same.
     pub async fn use_cache(&mut self) {
         let world = self.world.clone();
         if self.cached.is_empty() || world.dice.percent(40) {
@@ -38,7 +38,7 @@ impl Client {
                 "not modified, says process {}: {} is {now} and was {}",
                 cached.process, cached.query, cached.data
             );
-            world.history.error(what);
+            world.history.broken("an answer that changed is sent again", what);
         }
         world.count(if asked.status == 304 { "answer not modified" } else { "cached answer changed" });
     }

@@ -1,4 +1,5 @@
-//! Clients: browsers with a session, which send requests to any process, hang up, and try again where they got no answer.
+//! Clients: browsers with a session, which send requests to any process, hang up, and try again where they
+//! got no answer.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use crate::process::{ClientRequest, send};
 use crate::trace;
 use crate::world::World;
 
-/// How a request of a client ended.
+/// The end of a client's request.
 pub enum Answer {
     Data {
         data: Value,
@@ -54,9 +55,10 @@ struct ClientPosition {
     text: String,
     process: u32,
     at_ms: i64,
+    user: Option<String>,
 }
 
-/// How long a client counts on a process to remember its writes.
+/// The time for which a client counts on a process to remember its writes.
 const REMEMBERED_MS: i64 = 30_000;
 
 impl Client {
@@ -64,15 +66,23 @@ impl Client {
         Self { world, number, session: None, position: None, cached: Vec::new(), process: None }
     }
 
-    /// What a read of this client that reached its position has to show.
+    /// The writes that a read of this client must show when it reached its position.
     pub fn recent(&self, reached: bool) -> Recent {
-        if reached { Recent::Own(self.number) } else { Recent::Any }
+        // A change that could not be read is parked, and no position waits for it.
+        if reached && !self.world.store.was_damaged() { Recent::Own(self.number) } else { Recent::Any }
     }
 
     /// Sends a request as the client is signed in.
     pub async fn ask(&mut self, query: &str, variables: Value) -> Answer {
-        let token = self.session.as_ref().map(|session| session.token.clone());
-        self.ask_with(token, query, variables).await
+        let Some(session) = self.session.clone() else { return self.ask_with(None, query, variables).await };
+        let began_ms = self.world.elapsed_ms();
+        let answer = self.ask_with(Some(session.token), query, variables).await;
+        if let Answer::Data { data, .. } = &answer
+            && (query.starts_with("mutation") || data["viewer"]["id"].is_string())
+        {
+            self.used_session(session.number, began_ms);
+        }
+        answer
     }
 
     pub async fn ask_with(&mut self, token: Option<String>, query: &str, variables: Value) -> Answer {
@@ -89,8 +99,9 @@ impl Client {
         let mut body = json!({ "query": query, "variables": variables.clone() });
         if let Some(position) = &self.position {
             // The answer to a mutation covers the writes that its process remembers, named or not.
-            let is_remembered =
-                position.process == group.0 && world.elapsed_ms() - position.at_ms < REMEMBERED_MS;
+            let is_remembered = position.process == group.0
+                && world.elapsed_ms() - position.at_ms < REMEMBERED_MS
+                && position.user == self.me();
             let is_left_out = query.starts_with("mutation") && is_remembered && dice.percent(60);
             if !is_left_out {
                 body["extensions"] = json!({ "position": position.text });
@@ -100,6 +111,7 @@ impl Client {
             format!("client {}", self.number),
             format!("to process {}: {query} {variables}", group.0),
         );
+        let faults_before = world.store.faults();
         let names_position = body.get("extensions").is_some();
         let last = u8::try_from(self.number + 1).expect("few clients");
         let address = IpAddr::V4(Ipv4Addr::new(10, last, 0, 1));
@@ -112,7 +124,7 @@ impl Client {
                 let _ = sender.send(answer);
             }
         });
-        // A browser that is closed hangs up; one that waits for long hangs up as well.
+        // A browser that is closed hangs up; a browser that waits for long hangs up as well.
         let patience = if dice.percent(10) { dice.between(1, 300) } else { 40_000 };
         let answer = tokio::time::timeout(Duration::from_millis(patience), receiver).await;
         hang_up.cancel();
@@ -120,16 +132,23 @@ impl Client {
             world.count(if patience < 40_000 { "client hung up" } else { "client got no answer" });
             trace::line(format!("client {}", self.number), "has no answer");
             self.process = None;
+            world.may_be_half_done(query);
             return Answer::Unknown;
         };
         trace::line(format!("client {}", self.number), format!("answered {answer}"));
-        self.read_answer(answer, names_position, group.0)
+        let answer = self.read_answer(answer, names_position, group.0);
+        // A command whose last write fails is answered as done where that write tidies up.
+        if matches!(answer, Answer::Unknown) || world.store.faults() > faults_before {
+            world.may_be_half_done(query);
+        }
+        answer
     }
 
     fn read_answer(&mut self, mut answer: Value, names_position: bool, process: u32) -> Answer {
         if let Some(position) = answer["extensions"]["position"].as_str() {
             let at_ms = self.world.elapsed_ms();
-            self.position = Some(ClientPosition { text: position.to_owned(), process, at_ms });
+            self.position =
+                Some(ClientPosition { text: position.to_owned(), process, at_ms, user: self.me() });
         }
         let first = answer["errors"].as_array_mut().and_then(|errors| errors.first_mut()).map(Value::take);
         let Some(error) = first else {
@@ -139,6 +158,8 @@ impl Client {
         let code = error["extensions"]["code"].as_str().unwrap_or("none").to_owned();
         self.world.history.answered(&code);
         match code.as_str() {
+            // A damaged item is served to no client.
+            "INTERNAL" if self.world.store.was_damaged() => Answer::Unknown,
             "INTERNAL" | "INTERNAL_SERVER_ERROR" | "none" => {
                 self.world.history.error(format!("client {}: {error}", self.number));
                 Answer::Unknown

@@ -1,7 +1,8 @@
-//! Executor of a simulation: one thread, and a seeded choice of the next task among those that are ready.
+//! Executor of a simulation: one thread, and a seeded choice of the next task among the ready ones.
 //!
-//! It runs as the one future of a tokio runtime with paused time, which advances when no task is ready. Tasks belong to groups: a group
-//! is a simulated process, whose tasks can be dropped at any await point or not be polled for a while.
+//! It runs as the one future of a tokio runtime with paused time, which advances when no task is ready. Tasks
+//! belong to groups: a group is a simulated process, whose tasks can be dropped at any await point or not be
+//! polled for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
@@ -15,9 +16,12 @@ use onehop_runtime::tasks::Spawner;
 use parking_lot::Mutex;
 
 use crate::dice::Dice;
+use crate::trace;
 
 /// Polls of a run after which it is taken to go in circles.
-const POLLS_MAX: u64 = 10_000_000;
+const POLLS_MAX: u64 = 5_000_000;
+/// The last lines of the trace that its report shows.
+const TRACE_LINES: usize = 40;
 
 /// A group of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,7 +96,8 @@ impl Executor {
         Spawner::new(move |task| executor.spawn(group, task))
     }
 
-    /// Drops all tasks of a group where they wait. A task of the group that is running is dropped at its next await point.
+    /// Drops all tasks of a group where they wait. A task of the group that is running is dropped at its next
+    /// await point.
     pub fn kill(&self, group: Group) {
         let mut state = self.0.state.lock();
         state.paused.remove(&group);
@@ -102,7 +107,7 @@ impl Executor {
         let dropped: Vec<_> = killed.iter().filter_map(|number| state.tasks.remove(number)).collect();
         state.ready.retain(|number| !killed.contains(number));
         drop(state);
-        // What a task holds may wake others.
+        // Dropping a task may wake others.
         drop(dropped);
     }
 
@@ -117,7 +122,7 @@ impl Executor {
         self.0.root.wake();
     }
 
-    /// How many tasks of a group there are.
+    /// The number of tasks of a group.
     pub fn tasks_of(&self, group: Group) -> usize {
         self.0.state.lock().tasks.values().filter(|task| task.group == group).count()
     }
@@ -177,7 +182,11 @@ impl Executor {
             (false, _, length) => places[self.0.dice.place(length)],
         };
         *polls += 1;
-        assert!(*polls < POLLS_MAX, "the tasks go in circles: {POLLS_MAX} polls");
+        if *polls == POLLS_MAX {
+            let trace = trace::take();
+            let end = trace[trace.len().saturating_sub(TRACE_LINES)..].join("\n");
+            panic!("the tasks go in circles: {POLLS_MAX} polls, after\n{end}");
+        }
         let number = ready.swap_remove(place);
         let task = tasks.get_mut(&number).expect("a ready task is there");
         task.is_ready = false;

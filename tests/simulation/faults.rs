@@ -15,6 +15,12 @@ use crate::trace;
 pub const KINDS: [&str; 8] =
     ["429", "408", "449", "503", "410", "lost answer", "sent again", "not connected"];
 
+/// How long a write takes that hangs: longer than a lease lives.
+const HANG_MIN: Duration = Duration::from_secs(60);
+pub const HANG_MAX: Duration = Duration::from_secs(120);
+/// The latency of a request is below this, in milliseconds, unless its process is slow.
+const LATENCY_MS: u64 = 12;
+
 /// The faults of a run.
 pub struct Faults {
     dice: Dice,
@@ -24,10 +30,14 @@ pub struct Faults {
 struct State {
     /// By process, how many requests in a hundred fail.
     storms: BTreeMap<u64, u64>,
+    /// By process, the longest latency of most of its requests, in milliseconds.
+    latencies_ms: BTreeMap<u64, u64>,
+    /// By process, how many of its next writes take longer than a lease lives.
+    hanging: BTreeMap<u64, u64>,
     kinds: Vec<&'static str>,
     /// The same where there is no storm.
     failing: u64,
-    /// How many reads in a hundred a lagging replica answers.
+    /// The percentage of reads that a lagging replica answers.
     lagging: u64,
     is_over: bool,
 }
@@ -36,13 +46,31 @@ impl Faults {
     pub fn new(dice: Dice, kinds: Vec<&'static str>, (failing, lagging): (u64, u64)) -> Self {
         Self {
             dice,
-            state: Mutex::new(State { storms: BTreeMap::new(), kinds, failing, lagging, is_over: false }),
+            state: Mutex::new(State {
+                storms: BTreeMap::new(),
+                latencies_ms: BTreeMap::new(),
+                hanging: BTreeMap::new(),
+                kinds,
+                failing,
+                lagging,
+                is_over: false,
+            }),
         }
     }
 
     /// Has this share of a process's requests fail, in percent.
     pub fn storm(&self, process: u64, percent: u64) {
         self.state.lock().storms.insert(process, percent);
+    }
+
+    /// Has most requests of a process take up to this long.
+    pub fn slow(&self, process: u64, latency_ms: u64) {
+        self.state.lock().latencies_ms.insert(process, latency_ms);
+    }
+
+    /// Has the next writes of a process take longer than a lease lives.
+    pub fn hang(&self, process: u64, writes: u64) {
+        self.state.lock().hanging.insert(process, writes);
     }
 
     /// Ends faults and latency for good.
@@ -73,15 +101,25 @@ impl Faults {
 
 impl AccountFaults for Faults {
     fn next(&self, point: &FaultPoint<'_>) -> Outcome {
-        let state = self.state.lock();
+        let mut state = self.state.lock();
         if state.is_over {
             return Outcome::default();
         }
+        let hangs = match state.hanging.get_mut(&point.process).filter(|left| **left > 0) {
+            Some(left) if point.request.writes() && self.dice.percent(30) => {
+                *left -= 1;
+                HANG_MIN
+                    + (HANG_MAX - HANG_MIN) / 100 * u32::try_from(self.dice.below(101)).expect("a percentage")
+            }
+            _ => Duration::ZERO,
+        };
         let storm = state.storms.get(&point.process).copied().unwrap_or(state.failing);
+        let latency_ms = state.latencies_ms.get(&point.process).copied().unwrap_or(LATENCY_MS);
         let lagging = if point.consistency == ModelConsistency::Latest { 0 } else { state.lagging };
         let kind = (!state.kinds.is_empty()).then(|| *self.dice.pick(&state.kinds));
         drop(state);
-        let outcome = self.outcome(storm, lagging, kind, point.request);
+        let mut outcome = self.outcome((storm, lagging, latency_ms), kind, point.request);
+        outcome.before += hangs;
         let fault = outcome.fault.map_or("", InjectedFault::name);
         let place = point.partition_key.unwrap_or_default();
         trace::line(
@@ -93,10 +131,15 @@ impl AccountFaults for Faults {
 }
 
 impl Faults {
-    fn outcome(&self, storm: u64, lagging: u64, kind: Option<&str>, request: AccountRequest) -> Outcome {
-        let slow = if self.dice.percent(3) { 400 } else { 12 };
+    fn outcome(
+        &self,
+        (storm, lagging, latency_ms): (u64, u64, u64),
+        kind: Option<&str>,
+        request: AccountRequest,
+    ) -> Outcome {
+        let latency_ms = if self.dice.percent(3) { latency_ms.max(400) } else { latency_ms };
         Outcome {
-            before: Duration::from_millis(self.dice.below(slow)),
+            before: Duration::from_millis(self.dice.below(latency_ms)),
             after: Duration::from_millis(self.dice.below(8)),
             fault: kind.filter(|_| self.dice.percent(storm)).map(|kind| self.fault(kind, request)),
             lag: Duration::from_millis(if self.dice.percent(40) { self.dice.below(3_000) } else { 0 }),

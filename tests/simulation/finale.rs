@@ -1,26 +1,34 @@
 //! The end of a run: all faults are over, read models have caught up, and everything is read once more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use onehop::app::work::ProgressSink;
-use onehop_read_models::verify::Drift;
+use onehop_read_models::verify::{Drift, VerificationReport};
+use onehop_runtime::planted;
 use serde_json::{Value, json};
 
-use crate::blog::PASSWORD;
+use crate::blog::{PASSWORD, canonical};
 use crate::executor::Group;
 use crate::history::{NOTHING, Read, Recent};
 use crate::process::{ClientRequest, STAFF_NAME, send};
 use crate::shop::count_of_orders;
 use crate::world::World;
 
+/// The number of free names that are tried.
+const NAMES_TRIED_MAX: usize = 6;
 const MODELS: [&str; 3] = ["V1", "V2", "V3"];
 const POST: &str = "id title version likeCount commentCount author { id username } \
     comments(first: 100) { nodes { id content author { username } } } likes(first: 100) { nodes { user { id } } }";
-/// A reservation that a command left which died or failed half-way is no defect: `verify` reports it, and the next claim takes it over.
-const LEFT_OVER: [&str; 3] =
-    ["there is no ", "the product does not have the reserved SKU", "the customer has another e-mail address"];
+/// Problems that `verify` reports of a reservation without its holder. A command that dies between two writes
+/// leaves such a reservation.
+const LEFT_OVER: [&str; 4] = [
+    "there is no customer with the reserved e-mail address",
+    "the customer has another e-mail address",
+    "there is no product with the reserved SKU",
+    "the product does not have the reserved SKU",
+];
 const LISTED: &str = "id title version likeCount commentCount author { id username }";
 
 /// Waits for quiet, verifies, and reads everything. Errors go to the history.
@@ -37,8 +45,10 @@ pub async fn conclude(world: &Arc<World>) {
     for post in &posts {
         read_post(world, number, &post.id).await;
     }
+    names_are_free_or_held(world, number, &users).await;
+    let length = world.feed_length();
     let answers = across_models(world, number, &|model| {
-        format!("{{ feed(first: 100, model: {model}) {{ nodes {{ {LISTED} }} }} }}")
+        format!("{{ feed(first: {length}, model: {model}) {{ nodes {{ {LISTED} }} }} }}")
     })
     .await;
     agree(world, "the feed", &answers);
@@ -46,48 +56,79 @@ pub async fn conclude(world: &Arc<World>) {
     world.end(number).await;
 }
 
+/// Verifies, repairs the reservations that dead commands have left, and verifies once more.
 async fn verify(world: &Arc<World>, number: u32) {
-    let Some(app) = world.app_of(number) else { return };
+    let Some(report) = verification(world, number, false).await else { return };
+    let (left_over, drifts): (Vec<&Drift>, Vec<&Drift>) =
+        report.drifts.iter().partition(|drift| left_over_of(drift).is_some());
+    complain_of(world, "verify finds", &drifts);
+    for reservations in ["skuReservation", "emailReservation"] {
+        let left: Vec<_> =
+            left_over.iter().filter(|drift| left_over_of(drift) == Some(reservations)).collect();
+        let possible = world.half_done(reservations);
+        if left.len() as u64 > possible {
+            let detail = format!(
+                "{possible} commands may be half done, and {} reservations are left: {left:?}",
+                left.len()
+            );
+            world.history.broken("verify finds no drift", detail);
+        }
+    }
+    if !left_over.is_empty() {
+        world.count("reservations left over");
+        verification(world, number, true).await;
+        let Some(report) = verification(world, number, false).await else { return };
+        complain_of(world, "verify finds after a repair", &report.drifts.iter().collect::<Vec<_>>());
+    }
+}
+
+/// The type of a reservation without its holder.
+fn left_over_of(drift: &Drift) -> Option<&str> {
+    match drift {
+        Drift::Invariant { invariant, problem, .. } if LEFT_OVER.contains(&&**problem) => Some(invariant),
+        _ => None,
+    }
+}
+
+fn complain_of(world: &World, what: &str, drifts: &[&Drift]) {
+    if !drifts.is_empty() {
+        let some: Vec<String> = drifts.iter().take(3).map(|drift| format!("{drift:?}")).collect();
+        let detail = format!("{what} {} drifts: {}", drifts.len(), some.join("; "));
+        world.history.broken("verify finds no drift", detail);
+    }
+}
+
+async fn verification(world: &Arc<World>, number: u32, repairs: bool) -> Option<VerificationReport> {
+    let app = world.app_of(number)?;
     let (sender, receiver) = tokio::sync::oneshot::channel();
     world.executor.spawn(Group(number), async move {
-        let report = app.verify(false, &ProgressSink::none()).await;
+        let report = app.verify(repairs, &ProgressSink::none()).await;
         let status = app.processor.status().await;
         let _ = sender.send((report, status));
     });
     let Ok((report, status)) = receiver.await else {
-        return world.history.error("the verification ended early".to_owned());
+        world.history.error("the verification ended early".to_owned());
+        return None;
     };
-    match report {
-        Ok(report) if report.is_clean() => {}
-        Ok(report) => {
-            let is_left_over = |drift: &Drift| {
-                world.has_unanswered_requests()
-                    && LEFT_OVER.iter().any(|left_over| format!("{drift:?}").contains(left_over))
-            };
-            let drifts: Vec<String> = report
-                .drifts
-                .iter()
-                .filter(|drift| !is_left_over(drift))
-                .map(|drift| format!("{drift:?}"))
-                .collect();
-            if !drifts.is_empty() {
-                let some = drifts[..drifts.len().min(3)].join("; ");
-                world.history.error(format!("verify finds {} drifts: {some}", drifts.len()));
-            }
-            if !report.unreadable.is_empty() {
-                world.history.error(format!("verify cannot read {:?}", report.unreadable));
-            }
-        }
-        Err(error) => world.history.error(format!("verify fails: {error:#}")),
-    }
     match status {
         Ok(status) => {
             let parked: u64 = status.iter().map(|status| status.dead_letters).sum();
             if parked > 0 {
-                world.history.error(format!("{parked} changes are parked"));
+                world.history.broken("no change is parked", format!("{parked} changes"));
             }
         }
         Err(fault) => world.history.error(format!("the status of projections fails: {fault}")),
+    }
+    match report {
+        Ok(report) if report.unreadable.is_empty() => Some(report),
+        Ok(report) => {
+            world.history.error(format!("verify cannot read {:?}", report.unreadable));
+            None
+        }
+        Err(error) => {
+            world.history.error(format!("verify fails: {error:#}"));
+            None
+        }
     }
 }
 
@@ -125,6 +166,45 @@ async fn ask_as(
     answer["data"].clone()
 }
 
+/// A name that no user has can be taken: none is lost to a command that died.
+async fn names_are_free_or_held(world: &Arc<World>, number: u32, users: &BTreeSet<String>) {
+    let mut held = BTreeSet::new();
+    for user in users {
+        let query = format!("{{ user(id: {user:?}) {{ username }} }}");
+        let found = ask(world, number, query, json!({})).await;
+        held.extend(found["user"]["username"].as_str().map(canonical));
+    }
+    let tried = users.iter().flat_map(|user| world.history.values_of(&format!("name of {user}")));
+    let tried: BTreeSet<String> = tried.collect();
+    for name in tried.difference(&held).take(NAMES_TRIED_MAX) {
+        // A user whom no client knows may have it: the sign-up got no answer, and the password was never
+        // changed.
+        let input = json!({ "i": { "username": name, "password": PASSWORD } });
+        let sign_in = "mutation($i: SignInInput!) { signIn(input: $i) { accessToken } }";
+        let sign_up = "mutation($i: CreateUserInput!) { createUser(input: $i) { accessToken } }";
+        let is_there = try_ask(world, number, sign_in, input.clone()).await["data"]["signIn"].is_object();
+        if !is_there {
+            let answer = try_ask(world, number, sign_up, input).await;
+            if !answer["data"]["createUser"].is_object() {
+                let detail = format!("{name:?}: {answer}");
+                world.history.broken("a name that no user has can be taken", detail);
+            }
+        }
+    }
+}
+
+async fn try_ask(world: &Arc<World>, number: u32, query: &str, variables: Value) -> Value {
+    let Some((group, router)) = world.router_of(number) else { return Value::Null };
+    let body = json!({ "query": query, "variables": variables });
+    let request = send(router, ClientRequest { address: [10, 255, 0, 2].into(), token: None, body });
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    world.executor.spawn(group, async move {
+        let _ = sender.send(request.await);
+    });
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    receiver.await.ok().flatten().unwrap_or_default()
+}
+
 async fn across_models(
     world: &Arc<World>,
     number: u32,
@@ -140,7 +220,8 @@ async fn across_models(
 fn agree(world: &World, what: &str, answers: &[Value]) {
     for (model, answer) in MODELS.iter().zip(answers).skip(1) {
         if *answer != answers[0] {
-            world.history.error(format!("{what} differs under {model}: {answer} and {}", answers[0]));
+            let detail = format!("{what} under {model}: {answer} and {}", answers[0]);
+            world.history.broken("the data models agree", detail);
         }
     }
 }
@@ -162,13 +243,14 @@ async fn read_shop(world: &Arc<World>, number: u32) {
         }
     }
     let Some(token) = staff_token(world, number).await else { return };
+    let ranked_max = planted::size(20, 3);
     let fields = "id salesOrderCount salesOrders(first: 100) { nodes { id } }";
     let start = world.history.now();
     let ranked = ask_as(
         world,
         number,
         Some(&token),
-        format!("{{ topCustomers(first: 20) {{ nodes {{ {fields} }} }} }}"),
+        format!("{{ topCustomers(first: {ranked_max}) {{ nodes {{ {fields} }} }} }}"),
         json!({}),
     )
     .await;
@@ -176,7 +258,7 @@ async fn read_shop(world: &Arc<World>, number: u32) {
         world,
         number,
         Some(&token),
-        "{ topCustomersAcrossPartitions(first: 20) { id salesOrderCount } }".to_owned(),
+        format!("{{ topCustomersAcrossPartitions(first: {ranked_max}) {{ id salesOrderCount }} }}"),
         json!({}),
     )
     .await;
@@ -187,7 +269,7 @@ async fn read_shop(world: &Arc<World>, number: u32) {
     let place = |customer: &Value| (customer["id"].clone(), customer["salesOrderCount"].clone());
     let [one, other] = [ranked, across].map(|customers| customers.iter().map(place).collect::<Vec<_>>());
     if one != other {
-        world.history.error(format!("the ranking is that of all customers: {one:?} and {other:?}"));
+        world.history.broken("the ranking has all customers", format!("{one:?} and {other:?}"));
     }
     for customer in ranked {
         let (Some(id), Some(count)) = (customer["id"].as_str(), customer["salesOrderCount"].as_u64()) else {
@@ -195,7 +277,7 @@ async fn read_shop(world: &Arc<World>, number: u32) {
         };
         let orders = customer["salesOrders"]["nodes"].as_array().unwrap_or(&empty);
         if orders.len() as u64 != count {
-            world.history.error(format!("counts are exact: {customer}"));
+            world.history.broken("counts are exact", customer.to_string());
         }
         // Orders whose creation got no answer are unknown.
         let known = world.history.registers_with(&format!("order of {id}: "));
@@ -240,13 +322,13 @@ async fn read_user(world: &Arc<World>, number: u32, user: &str) {
         let titles = world.titles.lock();
         let is_pending = titles.get(title).is_some_and(|title| title.author == user && !title.is_answered);
         if !is_known && !is_pending {
-            world.history.error(format!(
-                "a repeated command is carried out once: {user} has a post {title:?} too many"
-            ));
+            let detail = format!("{user} has a post {title:?} too many");
+            world.history.broken("a repeated command is carried out once", detail);
         }
     }
     for (title, times) in times.into_iter().filter(|(_, times)| *times > 1) {
-        world.history.error(format!("a repeated command is carried out once: {times} posts {title:?}"));
+        let detail = format!("{times} posts {title:?}");
+        world.history.broken("a repeated command is carried out once", detail);
     }
     for post in known.iter().filter(|post| post.author == user) {
         let listed = found["posts"]["nodes"]
@@ -273,7 +355,7 @@ async fn read_post(world: &Arc<World>, number: u32, post: &str) {
     let likes = found["likes"]["nodes"].as_array().unwrap_or(&empty);
     let comments = found["comments"]["nodes"].as_array().unwrap_or(&empty);
     if found["likeCount"] != likes.len() || found["commentCount"] != comments.len() {
-        world.history.error(format!("counts are exact: {found}"));
+        world.history.broken("counts are exact", found.to_string());
     }
     let prefix = format!("like of {post} by ");
     for register in world.history.registers_with(&prefix) {
@@ -292,7 +374,8 @@ async fn read_post(world: &Arc<World>, number: u32, post: &str) {
 
 fn saw(world: &World, register: &str, value: &str, start: u64) {
     let end = world.history.now();
-    world
-        .history
-        .read(register, Read { view: "end", value: value.to_owned(), recent: Recent::All, start, end });
+    world.history.read(
+        register,
+        Read { view: "end".to_owned(), value: value.to_owned(), recent: Recent::All, start, end },
+    );
 }

@@ -1,7 +1,8 @@
-//! History: what clients asked for and what they were answered, in the order in which it happened.
+//! History: the requests and answers of clients, in the order in which they happened.
 //!
-//! Everything that a client can change is a register: the title of a post, whether a user likes it, a username. A write of a register
-//! lasts from its request to its answer; one without an answer may take effect at any later time, or never. A read names what was seen.
+//! Everything that a client can change is a register: the title of a post, whether a user likes it, a
+//! username. A write of a register lasts from its request to its answer; one without an answer may take
+//! effect at any later time, or never. A read names the values that it saw.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,14 +24,14 @@ pub struct Write {
     pub end: Option<Moment>,
 }
 
-/// What a read has to show.
+/// The writes that a read has to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recent {
     /// Nothing in particular: a read without a position.
     Any,
     /// All writes of this client that were answered before.
     Own(usize),
-    /// All writes that were answered before: what a command decides by.
+    /// All writes that were answered before, as commands need for their decisions.
     All,
 }
 
@@ -38,14 +39,14 @@ pub enum Recent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
     /// The copy that was read. Copies are as recent as each other only when all is quiet.
-    pub view: &'static str,
+    pub view: String,
     pub value: String,
     pub recent: Recent,
     pub start: Moment,
     pub end: Moment,
 }
 
-/// A register, with a first value that nobody wrote.
+/// A register, with a first value that was there before all writes.
 #[derive(Debug, Clone, Default)]
 pub struct Register {
     pub first: Option<String>,
@@ -83,12 +84,14 @@ pub struct Recorded {
     moments: Moment,
     pub registers: BTreeMap<String, Register>,
     pub counts: Vec<Count>,
+    /// Whether also reads without a position never go back: those of a store without replicas.
+    pub has_one_replica: bool,
     /// The ids that a creation with an idempotency key was answered.
     pub ids_of_keys: BTreeMap<String, BTreeSet<String>>,
     pub late_uses: Vec<LateUse>,
-    /// What is wrong by itself.
-    pub errors: Vec<String>,
-    /// How often each kind of answer was given.
+    /// Broken promises that need no other record.
+    pub broken: Vec<(&'static str, String)>,
+    /// The number of answers of each kind.
     pub answers: BTreeMap<String, u64>,
 }
 
@@ -97,6 +100,11 @@ pub struct Recorded {
 pub struct History(Mutex<Recorded>);
 
 impl History {
+    /// The store has no replicas.
+    pub fn has_one_replica(&self) {
+        self.0.lock().has_one_replica = true;
+    }
+
     /// The next moment.
     pub fn now(&self) -> Moment {
         let mut recorded = self.0.lock();
@@ -119,7 +127,16 @@ impl History {
             Some(end);
     }
 
-    /// The write was refused: it has no effect. It stays in the list with an impossible value, so that places stay.
+    /// The request was sent before, without an answer: that one may take effect at any later time.
+    pub fn repeated(&self, write: &Begun) {
+        let mut recorded = self.0.lock();
+        let writes = &mut recorded.registers.get_mut(&write.register).expect("a register").writes;
+        let unanswered = Write { end: None, ..writes[write.place].clone() };
+        writes.push(unanswered);
+    }
+
+    /// The write was refused: it has no effect. It stays in the list with an impossible value, so that places
+    /// stay.
     pub fn refused(&self, write: &Begun) {
         let mut recorded = self.0.lock();
         let refused =
@@ -127,12 +144,12 @@ impl History {
         (refused.value, refused.start) = (String::new(), Moment::MAX);
     }
 
-    /// A value that is there from a moment on, written by a request that began before its register was known.
     /// Whether a write was refused.
     pub fn is_refused(&self, write: &Begun) -> bool {
         self.0.lock().registers[&write.register].writes[write.place].start == Moment::MAX
     }
 
+    /// A value that is there from a moment on, written by a request that began before its register was known.
     pub fn written(&self, register: &str, write: Write) {
         self.0.lock().registers.entry(register.to_owned()).or_default().writes.push(write);
     }
@@ -141,7 +158,7 @@ impl History {
         self.0.lock().registers.entry(register.to_owned()).or_default().first = Some(value.to_owned());
     }
 
-    /// The same for a register that nobody has written, as a command showed it whose own write got no answer.
+    /// The same for a register without a write, as shown by a command whose own write got no answer.
     pub fn set_first_unless_written(&self, register: &str, value: &str) {
         let mut recorded = self.0.lock();
         let register = recorded.registers.entry(register.to_owned()).or_default();
@@ -167,7 +184,21 @@ impl History {
     }
 
     pub fn error(&self, error: String) {
-        self.0.lock().errors.push(error);
+        self.broken("no internal error", error);
+    }
+
+    /// Records a broken promise.
+    pub fn broken(&self, invariant: &'static str, detail: String) {
+        self.0.lock().broken.push((invariant, detail));
+    }
+
+    /// The begin of the request that wrote a register, if no other one did.
+    pub fn only_write_of(&self, register: &str) -> Option<Moment> {
+        let recorded = self.0.lock();
+        match &recorded.registers.get(register)?.writes[..] {
+            [write] => Some(write.start),
+            _ => None,
+        }
     }
 
     pub fn answered(&self, kind: &str) {
@@ -177,6 +208,13 @@ impl History {
     /// The names of registers that begin like this.
     pub fn registers_with(&self, prefix: &str) -> Vec<String> {
         self.0.lock().registers.keys().filter(|name| name.starts_with(prefix)).cloned().collect()
+    }
+
+    /// The values that were written to a register, or may have been.
+    pub fn values_of(&self, register: &str) -> Vec<String> {
+        let recorded = self.0.lock();
+        let writes = recorded.registers.get(register).map_or(&[][..], |register| &register.writes);
+        writes.iter().filter(|write| write.start != Moment::MAX).map(|write| write.value.clone()).collect()
     }
 
     pub fn take(&self) -> Recorded {

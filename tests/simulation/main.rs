@@ -1,10 +1,12 @@
 //! Simulation: whole runs of the system on one thread and in virtual time, each a function of one seed.
 //!
-//! A run has clients, processes with clocks of their own, and a model of an account with faults. Clients send operations through the
-//! routes that `onehop serve` has; processes are started, stopped, killed and paused; physical partitions split and merge. Afterwards
-//! everything is verified, and a checker looks for an order of events that explains every answer.
+//! A run has clients, processes with clocks of their own, and a model of an account with faults. Clients send
+//! operations through the routes that `onehop serve` has; processes are started, stopped, killed and paused;
+//! physical partitions split and merge. Afterwards everything is verified, and a checker looks for an order
+//! of events that explains every answer.
 //!
-//! Each run has a process of the operating system for itself, so that nothing that lasts as long as a process differs between runs.
+//! Each run has a process of the operating system for itself, so that nothing that lasts as long as a process
+//! differs between runs.
 
 mod blog;
 mod cached;
@@ -16,8 +18,11 @@ mod executor;
 mod faults;
 mod finale;
 mod history;
+mod live;
+mod passwords;
 mod plan;
 mod process;
+mod quiet;
 mod randomness;
 mod runner;
 mod shop;

@@ -1,11 +1,25 @@
-//! Plan of a run: how many clients and processes, which faults, how long. The seed decides, and a run that is shrunk leaves parts out.
+//! Plan of a run: how many clients and processes, which faults, how long. The seed decides, and a run that is
+//! shrunk leaves parts out.
 
 use crate::dice::Dice;
 use crate::faults::KINDS;
 
-/// What disturbs a run beside the faults of its store.
-pub const DISTURBANCES: [&str; 9] =
-    ["kill", "start", "stop", "pause", "split", "merge", "storm", "clock step", "maintenance"];
+/// Disturbances of a run beside the faults of its store.
+pub const DISTURBANCES: [&str; 13] = [
+    "kill",
+    "kill of a writer",
+    "start",
+    "stop",
+    "pause",
+    "split",
+    "merge",
+    "storm",
+    "slow",
+    "hang",
+    "clock step",
+    "maintenance",
+    "bit flip",
+];
 
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -19,11 +33,15 @@ pub struct Plan {
     pub processes_max: usize,
     pub faults: Vec<&'static str>,
     pub disturbances: Vec<&'static str>,
-    /// How many requests in a hundred fail where there is no storm.
+    /// The percentage of requests that fail where there is no storm.
     pub failing: u64,
-    /// How many reads in a hundred a lagging replica answers.
+    /// The percentage of reads that a lagging replica answers.
     pub lagging: u64,
-    /// How far apart acts are, in milliseconds.
+    /// Whether a month passes after the first acts, and others follow.
+    pub has_second_month: bool,
+    /// Whether lists, pages, batches and other limits are small.
+    pub has_small_sizes: bool,
+    /// The mean distance between two acts, in milliseconds.
     pub pace_ms: u64,
 }
 
@@ -33,20 +51,29 @@ impl Plan {
         let some = |all: &[&'static str], percent| -> Vec<&'static str> {
             all.iter().copied().filter(|_| dice.percent(percent)).collect()
         };
-        let is_embedded = dice.percent(35);
+        let is_embedded = dice.percent(45);
+        // A change of a damaged item is parked, and a month is too long for parked changes.
+        let has_second_month = is_embedded && dice.percent(60);
+        let of_store = |name: &&str| match is_embedded {
+            true if has_second_month && *name == "bit flip" => false,
+            true => !["start", "split", "merge", "hang"].contains(name),
+            false => !["kill of a writer", "bit flip"].contains(name),
+        };
         let processes_max = usize::try_from(dice.between(1, 4)).expect("few processes");
         Self {
             seed,
             is_embedded,
             domain: *dice.pick::<&str>(&["blog", "blog", "both", "shop"]),
             clients: usize::try_from(dice.between(2, 16)).expect("few clients"),
-            acts: usize::try_from(dice.between(30, 160)).expect("few acts"),
+            acts: usize::try_from(dice.between(120, 800)).expect("few acts"),
             processes_max: if is_embedded { 1 } else { processes_max },
-            faults: some(&KINDS, 70),
-            disturbances: some(&DISTURBANCES, 75),
-            failing: *dice.pick(&[0, 2, 5, 10]),
+            faults: some(&KINDS, 85),
+            disturbances: some(&DISTURBANCES, 75).into_iter().filter(of_store).collect(),
+            failing: *dice.pick(&[0, 2, 5, 10, 15]),
             lagging: *dice.pick(&[0, 20, 40, 80]),
             pace_ms: *dice.pick(&[5, 50, 500, 3_000]),
+            has_small_sizes: dice.percent(90),
+            has_second_month,
         }
     }
 

@@ -1,4 +1,4 @@
-//! A simulated process: what `onehop serve` puts together, over the shared account, with a clock of its own.
+//! A simulated process: the parts of `onehop serve`, over the shared account, with a clock of its own.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -143,5 +143,5 @@ pub fn get(
     })
 }
 
-/// How long a process that is told to stop may take.
+/// Timeout of the stop of a process.
 pub const STOP_MAX: Duration = Duration::from_secs(60);

@@ -1,7 +1,7 @@
-//! Randomness of the operating system, replaced by that of the seed in the threads of a simulation.
+//! Randomness of the operating system, replaced by the seed's in the threads of a simulation.
 //!
-//! Everything random in the program comes from `getrandom`: secrets, ids, and the seeds of hash maps in all libraries. The linker takes
-//! the function of this file before that of the C library.
+//! Everything random in the program comes from `getrandom`: secrets, ids, and the seeds of hash maps in all
+//! libraries. The linker takes the function of this file before the C library's.
 
 #![expect(unsafe_code, reason = "a function of the C library is replaced")]
 
@@ -16,7 +16,8 @@ thread_local! {
     static SOURCE: RefCell<Option<ChaCha8Rng>> = const { RefCell::new(None) };
 }
 
-/// Has all randomness of this thread come from the seed from now on. To be called before the thread makes a hash map.
+/// Has all randomness of this thread come from the seed from now on. To be called before the thread makes a
+/// hash map.
 pub fn seed_thread(seed: u64) {
     SOURCE.set(Some(ChaCha8Rng::seed_from_u64(seed)));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::fmt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,10 +18,12 @@ use crate::plan::Plan;
 use crate::world::World;
 use crate::{finale, randomness, trace};
 
+/// The level of the log that a run writes: `warn`, for example.
+const LOG: &str = "SIMULATION_LOG";
 const SEED: &str = "SIMULATION_SEED";
 const ACTS: &str = "SIMULATION_ACTS";
 const WITHOUT: &str = "SIMULATION_WITHOUT";
-/// What stands before the outcome of a run among its output.
+/// The text before the outcome of a run in its output.
 const OUTCOME: &str = "OUTCOME ";
 /// Characters of a violation in a report.
 const DETAIL_CHARS_MAX: usize = 2_000;
@@ -34,7 +37,8 @@ struct RunOutcome {
     counts: BTreeMap<String, u64>,
     answers: BTreeMap<String, u64>,
     virtual_ms: i64,
-    /// How often the planted bug was reached.
+    is_embedded: bool,
+    /// The number of times that the planted bug was reached.
     reached: u64,
     trace: Vec<String>,
 }
@@ -54,6 +58,7 @@ fn play(plan: Plan) -> RunOutcome {
         randomness::seed_thread(plan.seed);
         blocking::run_inline();
         planted::select(env::var(planted::VARIABLE).ok().as_deref());
+        planted::make_sizes_small(plan.has_small_sizes);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(async move {
             trace::begin(Instant::now());
@@ -74,6 +79,7 @@ fn play(plan: Plan) -> RunOutcome {
                 counts: world.counts().into_iter().map(|(name, times)| (name.to_owned(), times)).collect(),
                 answers: recorded.answers,
                 virtual_ms: world.elapsed_ms(),
+                is_embedded: world.plan.is_embedded,
                 reached: planted::reached(),
                 trace: trace::take(),
             }
@@ -110,6 +116,7 @@ fn outcome_of(wanted: &Wanted) -> RunOutcome {
         counts: BTreeMap::new(),
         answers: BTreeMap::new(),
         virtual_ms: 0,
+        is_embedded: false,
         reached: 0,
         trace: Vec::new(),
     })
@@ -143,6 +150,10 @@ fn number(name: &str) -> Option<u64> {
 #[test]
 #[ignore = "one run of its parent process"]
 fn one_run() {
+    if let Ok(level) = env::var(LOG) {
+        let level = level.parse::<tracing::Level>().expect("a level");
+        tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).without_time().init();
+    }
     let seed = number(SEED).unwrap_or(1);
     let left_out = env::var(WITHOUT).unwrap_or_default();
     let left_out: Vec<String> =
@@ -179,19 +190,40 @@ fn short_runs_keep_all_promises() {
 
 #[test]
 fn a_seed_plays_the_same_run_again() {
-    let wanted = Wanted { seed: 7, acts: Some(40), ..Wanted::default() };
-    let [one, other] = [outcome_of(&wanted), outcome_of(&wanted)];
-    assert!(one.trace.len() > 100, "{}", report(&wanted, &one));
-    if let Some(place) = one.trace.iter().zip(&other.trace).position(|(one, other)| one != other) {
-        let before = &one.trace[place.saturating_sub(5)..place];
-        panic!("after {before:#?}:\n{}\n{}", one.trace[place], other.trace[place]);
-    }
-    assert_eq!(one.trace.len(), other.trace.len());
+    // Both stores are among them.
+    assert_repeatable((7..10).map(|seed| Wanted { seed, acts: Some(40), ..Wanted::default() }));
 }
 
-/// Runs seeds until this many have ended, and prints what they activated. With `SIMULATION_SEED`, one run with its trace.
+/// Plays fifty seeds twice.
 #[test]
-#[ignore = "it takes as long as it is told: make simulate"]
+#[ignore = "it plays many runs: make simulate"]
+fn fifty_seeds_play_the_same_runs_again() {
+    assert_repeatable((1..=50).map(|seed| Wanted { seed, ..Wanted::default() }));
+}
+
+/// Plays each run twice, and compares the traces line by line.
+fn assert_repeatable(wanted: impl Iterator<Item = Wanted>) {
+    let differences = Mutex::new(Vec::new());
+    run_all(&wanted.collect::<Vec<_>>(), |wanted, one| {
+        let other = outcome_of(wanted);
+        assert!(one.trace.len() > 100, "{}", report(wanted, &one));
+        let differs = one.trace.iter().zip(&other.trace).position(|(one, other)| one != other);
+        if let Some(place) = differs {
+            let before = one.trace[place.saturating_sub(5)..place].join("\n");
+            let lines = format!("{}\n{}", one.trace[place], other.trace[place]);
+            differences.lock().push(format!("seed {} after\n{before}:\n{lines}", wanted.seed));
+        } else if one.trace.len() != other.trace.len() || one.counts != other.counts {
+            differences.lock().push(format!("seed {} ends differently", wanted.seed));
+        }
+        true
+    });
+    assert!(differences.lock().is_empty(), "{}", differences.lock().join("\n"));
+}
+
+/// Plays many seeds, and prints the share of runs with each fault and limit. With `SIMULATION_SEED`, it plays
+/// one run and prints its trace.
+#[test]
+#[ignore = "it plays many runs: make simulate"]
 fn simulate() {
     if let Some(seed) = number(SEED) {
         return repeat(&Wanted { seed, planted: env::var(planted::VARIABLE).ok(), ..Wanted::default() });
@@ -199,31 +231,68 @@ fn simulate() {
     let runs = number("SIMULATION_SEEDS").unwrap_or(100);
     let first = number("SIMULATION_FIRST").unwrap_or(1);
     let failed = Mutex::new(Vec::new());
-    let active: Mutex<BTreeMap<String, u64>> = Mutex::default();
+    let activation = Mutex::new(Activation::default());
     let virtual_ms = AtomicU64::new(0);
     let wanted: Vec<Wanted> =
         (first..first + runs).map(|seed| Wanted { seed, ..Wanted::default() }).collect();
     let start = Instant::now();
     run_all(&wanted, |wanted, outcome| {
         virtual_ms.fetch_add(outcome.virtual_ms.unsigned_abs(), Ordering::Relaxed);
-        for name in outcome.counts.keys().chain(outcome.answers.keys()) {
-            *active.lock().entry(name.clone()).or_default() += 1;
-        }
+        activation.lock().add(&outcome);
         if !outcome.violations.is_empty() {
             println!("{}", report(wanted, &outcome));
             failed.lock().push(wanted.seed);
         }
         true
     });
-    for (name, active) in &*active.lock() {
-        println!("{:>5.1} %  {name}", *active as f64 * 100.0 / runs as f64);
-    }
+    println!("{}", activation.lock());
     let (seconds, simulated) = (start.elapsed().as_secs_f64(), virtual_ms.into_inner() as f64 / 1000.0);
     println!("{runs} runs in {seconds:.0} s, {:.0} times as fast as time", simulated / seconds);
     let mut failed = failed.into_inner();
     failed.sort_unstable();
     println!("violations in {} runs: {failed:?}", failed.len());
     assert!(failed.is_empty());
+}
+
+/// In how many runs over each store each event occurred: over an account, and over a disk.
+#[derive(Default)]
+struct Activation {
+    runs: [u64; 2],
+    events: BTreeMap<String, [u64; 2]>,
+}
+
+impl Activation {
+    fn add(&mut self, outcome: &RunOutcome) {
+        let store = usize::from(outcome.is_embedded);
+        self.runs[store] += 1;
+        for name in outcome.counts.keys().chain(outcome.answers.keys()) {
+            self.events.entry(name.clone()).or_default()[store] += 1;
+        }
+    }
+}
+
+impl fmt::Display for Activation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            formatter,
+            "share of {} runs over an account and {} over a disk",
+            self.runs[0], self.runs[1]
+        )?;
+        let share = |active: u64, store: usize| active as f64 * 100.0 / self.runs[store] as f64;
+        let is_rare = |active: &[u64; 2]| {
+            [0, 1].into_iter().all(|store| active[store] == 0 || share(active[store], store) < 30.0)
+        };
+        let rare = self.events.iter().filter(|(_, active)| is_rare(active)).map(|(name, _)| name.as_str());
+        writeln!(formatter, "in less than 30 %: {}", rare.collect::<Vec<_>>().join(", "))?;
+        for (name, active) in &self.events {
+            let [account, disk] = [0, 1].map(|store| match active[store] {
+                0 => "-".to_owned(),
+                active => format!("{:.1} %", share(active, store)),
+            });
+            writeln!(formatter, "{account:>9} {disk:>9}  {name}")?;
+        }
+        Ok(())
+    }
 }
 
 /// Repeats a run, prints its trace, and looks for a smaller run that fails in the same way.
@@ -304,8 +373,8 @@ fn planted_bugs_are_found() {
     assert!(missed.is_empty(), "not found: {missed:?}");
 }
 
-/// All planted bugs, whether runs find them or not.
-const PLANTED: [&str; 20] = [
+/// All planted bugs, found by runs or not.
+const PLANTED: [&str; 23] = [
     "batch-in-parts",
     "cache-entry-without-mark",
     "checkpoint-before-writes",
@@ -319,11 +388,14 @@ const PLANTED: [&str; 20] = [
     "parking-on-throttling",
     "post-without-if-match",
     "purge-takes-a-rewrite",
+    "ranking-without-another-look",
     "reached-too-early",
+    "rename-left-half-done",
     "reservation-released-too-early",
     "sign-out-unseen",
     "signal-before-commit",
     "skipped-if-match",
     "split-skips-changes",
+    "tag-without-a-dependency",
     "torn-batch",
 ];

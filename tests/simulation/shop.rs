@@ -8,26 +8,32 @@ use crate::history::{Begun, Count, NOTHING, Recent, Write};
 use crate::process::STAFF_NAME;
 
 /// Few addresses and stock keeping units, so that clients compete for them.
-const ADDRESSES: [&str; 6] = [
+const ADDRESSES: [&str; 12] = [
     "eva@example.com",
     "EVA@example.com",
     "finn@example.com",
     "gina@example.com",
     "hugo@example.com",
     "ida@example.com",
+    "jan@example.com",
+    "kim@example.com",
+    "lea@example.com",
+    "max@example.com",
+    "nina@example.com",
+    "otto@example.com",
 ];
 const SKUS: [&str; 5] = ["SKU-1", "SKU-2", "sku-2", "SKU-3", "SKU-4"];
 const CATEGORIES_MAX: usize = 2;
 const TAGS_MAX: usize = 3;
 
-/// What a client does in the web store.
+/// The role of a client in the web store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Staff,
     Customer,
 }
 
-/// What clients know of the catalogue.
+/// The clients' knowledge of the catalogue.
 #[derive(Default)]
 pub struct Catalogue {
     pub categories: Vec<String>,
@@ -59,8 +65,8 @@ impl Client {
                 _ => self.read_product().await,
             },
             Role::Customer => match act {
-                0..45 => self.order().await,
-                45..60 => self.delete_order().await,
+                0..38 => self.order().await,
+                38..60 => self.delete_order().await,
                 60..70 => self.change_address().await,
                 70..85 => self.read_orders().await,
                 _ => self.read_product().await,
@@ -223,7 +229,8 @@ impl Client {
         self.end_both(&write, &released, answer);
     }
 
-    /// Ends the write of a register, and that of a name which goes with it. A name that is given up is no name that is taken.
+    /// Ends the write of a register, and the write of a name which goes with it. A name that is given up is
+    /// no name that is taken.
     fn end_both(&mut self, write: &Begun, name: &Begun, answer: (Answer, bool)) {
         let is_done = self.end(write, answer).is_ok();
         if !is_done && self.world.history.is_refused(write) {
@@ -314,7 +321,7 @@ impl Client {
     async fn read_product(&mut self) {
         let Some(id) = self.any_product() else { return };
         let start = self.world.history.now();
-        let query = "query($id: ID!) { product(id: $id) { name category { id name } tags { id name } } }";
+        let query = "query($id: ID!) { product(id: $id) { id name category { id name } tags { id name } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({ "id": id })).await else { return };
         let recent = self.recent(reached);
         let product = &data["product"];
@@ -329,13 +336,14 @@ impl Client {
         let tags = product["tags"].as_array().into_iter().flatten().map(|tag| (tag, "productTag"));
         for (kind, name) in category.chain(tags) {
             if let (Some(id), Some(value)) = (kind["id"].as_str(), kind["name"].as_str()) {
-                self.saw("name in a product", &format!("{name} {id}"), value, Recent::Any, start);
+                let view = format!("name in product {}", product["id"]);
+                self.saw(&view, &format!("{name} {id}"), value, Recent::Any, start);
             }
         }
     }
 }
 
-/// Counts what an answer says of all orders of a customer.
+/// The count of all orders of a customer in an answer.
 pub fn count_of_orders(customer: &str, count: u64, (start, end): (u64, u64)) -> Count {
     Count { prefix: format!("order of {customer}: "), value: "1", count, start, end }
 }

@@ -1,7 +1,8 @@
 //! The store of a run: a model of an account, or a simulated disk under the embedded store.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use onehop::app::OpenStore;
@@ -19,9 +20,20 @@ use crate::faults::Faults;
 use crate::plan::Plan;
 use crate::trace;
 
+/// How the names of events begin that are faults.
+const FAULTS: [&str; 5] = ["fault_", "EIO", "full disk", "read-only disk", "bit flip"];
+
 pub enum RunStore {
-    Account { account: Arc<AccountModel>, faults: Arc<Faults> },
-    Disk { disk: SimulatedDisk, faults: Arc<FailingDisk>, dice: Dice },
+    Account {
+        account: Arc<AccountModel>,
+        faults: Arc<Faults>,
+    },
+    Disk {
+        disk: SimulatedDisk,
+        faults: Arc<FailingDisk>,
+        dice: Dice,
+        open: parking_lot::Mutex<Weak<EmbeddedStore>>,
+    },
 }
 
 impl RunStore {
@@ -30,10 +42,13 @@ impl RunStore {
         if plan.is_embedded {
             let faults = Arc::new(FailingDisk {
                 dice: dice.clone(),
-                percent: parking_lot::Mutex::new(plan.failing / 3),
+                percent: parking_lot::Mutex::new(plan.failing / 2),
+                has_damage: plan.disturbances.contains(&"bit flip"),
+                armed: parking_lot::Mutex::default(),
+                commit_ms: parking_lot::Mutex::new(4),
             });
             let disk = SimulatedDisk::new(Arc::clone(&faults) as _);
-            return Self::Disk { disk, faults, dice };
+            return Self::Disk { disk, faults, dice, open: parking_lot::Mutex::default() };
         }
         let faults = Arc::new(Faults::new(dice, plan.faults.clone(), (plan.failing, plan.lagging)));
         let partitions = u32::try_from(Dice::of(plan.seed, 4).between(1, 4)).expect("few partitions");
@@ -55,16 +70,32 @@ impl RunStore {
                 let recent = Arc::new(store.with_consistency(ModelConsistency::Latest));
                 Ok(OpenStore::Shared { store: Arc::new(store), recent })
             }
-            Self::Disk { disk, .. } => {
+            Self::Disk { disk, open, .. } => {
                 // Caches that evict nothing.
                 let config = EmbeddedConfig { cache_bytes: 256 << 20, ..EmbeddedConfig::new("simulated") };
                 let (executor, spawned) = (executor.clone(), group);
                 let spawn = move |writer: BoxFuture<'static, ()>| executor.spawn(spawned, writer);
                 let store =
                     EmbeddedStore::open_with(&config, specs, clock, &SimulatedParts { disk, spawn: &spawn })?;
-                Ok(OpenStore::Embedded(Arc::new(store)))
+                let store = Arc::new(store);
+                *open.lock() = Arc::downgrade(&store);
+                Ok(OpenStore::Embedded(store))
             }
         }
+    }
+
+    /// Kills the process when its writer has passed an interruption point this many times: `kill` ends its
+    /// tasks.
+    pub fn kill_writer(&self, point: &'static str, after: u64, kill: impl Fn() + Send + 'static) -> bool {
+        let Self::Disk { faults, .. } = self else { return false };
+        *faults.armed.lock() = Some(Armed { point, after, kill: Box::new(kill) });
+        true
+    }
+
+    /// Flips a bit of a stored value, until all faults end. Returns whether the store has a disk with values.
+    pub fn flip_bit(&self) -> bool {
+        let Self::Disk { disk, dice, .. } = self else { return false };
+        disk.damage(|below| dice.below(below))
     }
 
     /// The process that had the store open was killed, or the power failed.
@@ -85,7 +116,52 @@ impl RunStore {
         match self {
             // Processes connect in the order of their numbers.
             Self::Account { faults, .. } => faults.storm(u64::from(process) - 1, percent),
-            Self::Disk { faults, .. } => *faults.percent.lock() = percent / 4,
+            Self::Disk { disk, faults, .. } => {
+                *faults.percent.lock() = percent / 4;
+                disk.set_read_only(false);
+            }
+        }
+    }
+
+    /// Mounts a file system again that has become read-only.
+    pub fn remount(&self) {
+        if let Self::Disk { disk, .. } = self {
+            disk.set_read_only(false);
+        }
+    }
+
+    /// Has the next writes of a process take longer than a lease lives.
+    pub fn hang(&self, process: u32, writes: u64) {
+        if let Self::Account { faults, .. } = self {
+            faults.hang(u64::from(process) - 1, writes);
+        }
+    }
+
+    /// The embedded store that is open.
+    pub fn embedded(&self) -> Option<Arc<EmbeddedStore>> {
+        match self {
+            Self::Account { .. } => None,
+            Self::Disk { open, .. } => open.lock().upgrade(),
+        }
+    }
+
+    /// Makes the store of a process slow, or fast again.
+    pub fn slow(&self, process: u32, dice: &Dice) {
+        match self {
+            Self::Account { faults, .. } => {
+                faults.slow(u64::from(process) - 1, *dice.pick(&[12, 100, 600, 3_000]));
+            }
+            Self::Disk { faults, .. } => *faults.commit_ms.lock() = *dice.pick(&[4, 50, 400]),
+        }
+    }
+
+    /// Ends faults of a disk until the next storm.
+    pub fn calm(&self) {
+        if let Self::Disk { disk, faults, .. } = self {
+            *faults.percent.lock() = 0;
+            *faults.armed.lock() = None;
+            disk.set_read_only(false);
+            disk.mend();
         }
     }
 
@@ -95,10 +171,23 @@ impl RunStore {
             Self::Account { faults, .. } => faults.end(),
             Self::Disk { disk, faults, .. } => {
                 *faults.percent.lock() = 0;
+                *faults.armed.lock() = None;
+                *faults.commit_ms.lock() = 4;
                 disk.set_read_only(false);
                 disk.mend();
             }
         }
+    }
+
+    /// Whether a bit was flipped that a read may have found.
+    pub fn was_damaged(&self) -> bool {
+        self.counts().keys().any(|event| event.starts_with("bit flip"))
+    }
+
+    /// How many faults there were.
+    pub fn faults(&self) -> u64 {
+        let is_fault = |event: &str| FAULTS.iter().any(|prefix| event.starts_with(prefix));
+        self.counts().iter().filter(|(event, _)| is_fault(event)).map(|(_, times)| times).sum()
     }
 
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
@@ -121,26 +210,72 @@ impl RunStore {
     }
 }
 
+impl FailingDisk {
+    fn end_process_at(&self, point: &'static str) {
+        let mut armed = self.armed.lock();
+        let Some(now) = armed.as_mut().filter(|armed| armed.point == point) else { return };
+        if now.after > 0 {
+            now.after -= 1;
+            return;
+        }
+        let reached = armed.take();
+        drop(armed);
+        if let Some(Armed { kill, .. }) = reached {
+            trace::line("disk", format!("the process ends at {point:?}"));
+            kill();
+        }
+    }
+}
+
 /// A disk that fails for a while.
 pub struct FailingDisk {
     dice: Dice,
-    /// How many operations in a hundred fail.
+    /// The percentage of operations that fail.
     percent: parking_lot::Mutex<u64>,
+    /// Whether reads return flipped bits, too.
+    has_damage: bool,
+    armed: parking_lot::Mutex<Option<Armed>>,
+    /// Most commits take less, in milliseconds.
+    commit_ms: parking_lot::Mutex<u64>,
+}
+
+/// The end of a process at an interruption point of its writer.
+struct Armed {
+    point: &'static str,
+    /// The number of times that the writer passes the point before.
+    after: u64,
+    kill: Box<dyn Fn() + Send>,
 }
 
 impl DiskFaults for FailingDisk {
     fn next(&self, point: DiskPoint) -> DiskFault {
         let percent = *self.percent.lock();
+        // The engine comes to these points rarely.
+        let is_rare = matches!(point, DiskPoint::WriteOut | DiskPoint::Mark | DiskPoint::JournalCopy);
+        let percent = if is_rare { (6 * percent).min(60) } else { percent };
         if percent == 0 || !self.dice.percent(percent) {
             return DiskFault::None;
         }
-        let fault = match (point, self.dice.below(4)) {
-            (DiskPoint::Fsync, 0 | 1) => DiskFault::IoThatDropsPages(self.dice.below(1 << 20)),
-            (_, 0 | 1) => DiskFault::Io(self.dice.below(1 << 20)),
+        let fault = match (point, self.dice.below(8)) {
+            (DiskPoint::Fsync, 0..3) => DiskFault::IoThatDropsPages(self.dice.below(1 << 20)),
+            (DiskPoint::Read, 0) if self.has_damage => DiskFault::BitFlip(self.dice.below(1 << 20)),
+            (_, 0..5) => DiskFault::Io(self.dice.below(1 << 20)),
+            (DiskPoint::Write, 5) => DiskFault::ReadOnly,
             (DiskPoint::Write | DiskPoint::WriteOut, _) => DiskFault::Full,
             _ => DiskFault::None,
         };
         trace::line("disk", format!("{point:?}: {fault:?}"));
         fault
+    }
+
+    fn reached(&self, point: &'static str) -> Duration {
+        self.end_process_at(point);
+        match point {
+            "writer: in a commit" if self.dice.percent(10) => {
+                Duration::from_millis(self.dice.between(20, 200))
+            }
+            "writer: in a commit" => Duration::from_millis(self.dice.below(*self.commit_ms.lock())),
+            _ => Duration::ZERO,
+        }
     }
 }

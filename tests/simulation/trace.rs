@@ -13,7 +13,7 @@ pub fn begin(start: Instant) {
     TRACE.set(Some((start, Vec::new())));
 }
 
-/// Adds a line: who, and what.
+/// Adds a line with its source and its text.
 pub fn line(who: impl std::fmt::Display, what: impl std::fmt::Display) {
     TRACE.with_borrow_mut(|trace| {
         if let Some((start, lines)) = trace {

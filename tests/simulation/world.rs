@@ -1,4 +1,4 @@
-//! World: clients, processes and an account, and what disturbs them, as the plan of a seed says.
+//! World: clients, processes, a store and disturbances, by the plan of a seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use onehop::app::container_specs;
 use onehop::app::work::ProgressSink;
+use onehop_runtime::planted;
 use onehop_store::ContainerSpec;
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -15,20 +16,37 @@ use crate::client::Client;
 use crate::clock::ProcessClock;
 use crate::dice::Dice;
 use crate::executor::{Executor, Group};
+use crate::faults::HANG_MAX;
 use crate::history::History;
+use crate::live::Subscriptions;
+use crate::passwords::Passwords;
 use crate::plan::Plan;
 use crate::process::{Process, STOP_MAX};
 use crate::shop::{Catalogue, Role};
 use crate::store::RunStore;
 use crate::trace;
 
-/// The group of clients and of what disturbs processes.
+/// The group of clients and disturbances.
 const OUTSIDE: Group = Group(0);
-/// More than a lease lives.
-const LEASE_EXPIRY: Duration = Duration::from_secs(150);
-/// More than read models need to catch up once all faults have ended.
-const CATCH_UP_MAX: Duration = Duration::from_secs(900);
-const FEED_LENGTH: usize = 100;
+/// Disturbances of a run: more hide each other.
+const DISTURBANCES_MAX: usize = 90;
+/// Processes that a run starts. A start takes as long as hundreds of requests.
+const PROCESSES_STARTED_MAX: u32 = 16;
+/// Interruption points of the embedded store's writer. In the midst of a commit a crash tears it.
+const WRITER_POINTS: [&str; 7] = [
+    "writer: in a commit",
+    "writer: in a commit",
+    "writer: in a commit",
+    "writer: after the commit",
+    "writer: before the caches",
+    "writer: before the signals",
+    "writer: before an answer",
+];
+/// Types of reservations, and the commands that write them.
+const RESERVING: [(&str, [&str; 2]); 2] = [
+    ("skuReservation", ["createProduct(", "deleteProduct("]),
+    ("emailReservation", ["createCustomer(", "changeCustomerEmailAddress("]),
+];
 
 /// A post that a client knows.
 #[derive(Debug, Clone)]
@@ -63,6 +81,8 @@ pub struct World {
     pub users: Mutex<Vec<String>>,
     pub titles: Mutex<BTreeMap<String, Title>>,
     pub catalogue: Mutex<Catalogue>,
+    pub passwords: Mutex<Passwords>,
+    pub subscriptions: Subscriptions,
     /// Customers among those who have sessions, and the member of staff.
     shop_users: Mutex<BTreeSet<String>>,
     specs: &'static [ContainerSpec],
@@ -70,8 +90,11 @@ pub struct World {
     members: Mutex<BTreeMap<u32, Member>>,
     started: Mutex<u32>,
     acts_left: Mutex<usize>,
+    disturbances_left: Mutex<usize>,
     numbers: Mutex<u64>,
     counts: Mutex<BTreeMap<&'static str, u64>>,
+    /// Commands that may have ended between two writes, by the type of the reservations that they write.
+    half_done: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 impl World {
@@ -79,20 +102,28 @@ impl World {
         let start = Instant::now();
         let specs: &'static [_] = Box::leak(container_specs().into_boxed_slice());
         let store = RunStore::of(&plan, specs, start);
+        let history = History::default();
+        if plan.is_embedded {
+            history.has_one_replica();
+        }
         Arc::new(Self {
             dice: Dice::of(plan.seed, 2),
-            history: History::default(),
+            history,
             posts: Mutex::default(),
             comments: Mutex::default(),
             users: Mutex::default(),
             titles: Mutex::default(),
             catalogue: Mutex::default(),
+            passwords: Mutex::default(),
+            subscriptions: Subscriptions::default(),
             shop_users: Mutex::default(),
             members: Mutex::default(),
             started: Mutex::default(),
             acts_left: Mutex::new(plan.acts),
+            disturbances_left: Mutex::new(DISTURBANCES_MAX),
             numbers: Mutex::default(),
             counts: Mutex::default(),
+            half_done: Mutex::default(),
             specs,
             plan,
             executor,
@@ -116,7 +147,7 @@ impl World {
         *self.counts.lock().entry(event).or_default() += 1;
     }
 
-    /// How often each event occurred.
+    /// The number of occurrences of each event.
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
         let mut counts = self.store.counts();
         for (event, times) in &*self.counts.lock() {
@@ -125,16 +156,23 @@ impl World {
         counts
     }
 
-    /// Whether a client got no answer to a request, or a process died with one.
-    pub fn has_unanswered_requests(&self) -> bool {
-        let counts = self.counts.lock();
-        ["client hung up", "client got no answer", "unknown outcome"]
-            .iter()
-            .any(|event| counts.contains_key(event))
+    /// Notes a command that reserves an SKU or an e-mail address, or gives one up, and may have ended between
+    /// two writes.
+    pub fn may_be_half_done(&self, query: &str) {
+        for (reservations, commands) in RESERVING {
+            if commands.iter().any(|command| query.contains(command)) {
+                *self.half_done.lock().entry(reservations).or_default() += 1;
+            }
+        }
+    }
+
+    /// How many commands may each have left a reservation of this type.
+    pub fn half_done(&self, reservations: &str) -> u64 {
+        self.half_done.lock().get(reservations).copied().unwrap_or(0)
     }
 
     pub fn feed_length(&self) -> usize {
-        FEED_LENGTH
+        planted::size(100, 3)
     }
 
     pub fn begin_session(&self, user: &str) -> usize {
@@ -216,13 +254,15 @@ impl World {
                 Err(error) => {
                     trace::line("world", format!("process {number} did not start: {error:#}"));
                     members.remove(&number);
+                    // Its operator mounts the file system again.
+                    world.store.remount();
                 }
             }
         });
         number
     }
 
-    fn kill(&self, number: u32) {
+    pub fn kill(&self, number: u32) {
         trace::line("world", format!("kill process {number}"));
         let Some(member) = self.members.lock().remove(&number) else { return };
         self.executor.kill(member.group);
@@ -236,7 +276,7 @@ impl World {
     }
 
     /// Stops a process as a signal does, and checks that it leaves no task behind.
-    async fn stop(self: &Arc<Self>, number: u32) {
+    pub async fn stop(self: &Arc<Self>, number: u32) {
         let Some(member) = self.members.lock().remove(&number) else { return };
         let Some(process) = member.process else {
             self.executor.kill(member.group);
@@ -250,11 +290,11 @@ impl World {
             let _ = sender.send(());
         });
         let is_stopped = tokio::time::timeout(STOP_MAX, receiver).await.is_ok();
-        // Requests that no client waits for end by themselves.
-        tokio::time::sleep(STOP_MAX).await;
+        // Requests that no client waits for and maintenance end by themselves, also after a write that hangs.
+        tokio::time::sleep(STOP_MAX + HANG_MAX).await;
         let left = self.executor.tasks_of(member.group);
         if is_stopped && left > 0 {
-            self.history.error(format!("process {number} left {left} tasks behind"));
+            self.history.broken("a process leaves no task", format!("{left} tasks of process {number}"));
         }
         self.executor.kill(member.group);
         if !is_stopped {
@@ -264,6 +304,14 @@ impl World {
 
     /// Plays the plan.
     pub async fn play(self: &Arc<Self>) {
+        self.play_acts().await;
+        if self.plan.has_second_month && self.pass_a_month().await {
+            *self.acts_left.lock() = self.plan.acts / 2;
+            self.play_acts().await;
+        }
+    }
+
+    async fn play_acts(self: &Arc<Self>) {
         while self.any_process().is_none() {
             if self.members.lock().is_empty() {
                 self.start_process();
@@ -296,7 +344,7 @@ impl World {
         }
         drop(sender);
         loop {
-            let rest = Duration::from_millis(self.dice.below(12 * self.plan.pace_ms));
+            let rest = Duration::from_millis(self.dice.below(8 * self.plan.pace_ms));
             if tokio::time::timeout(rest, ended.recv()).await.is_ok() {
                 return;
             }
@@ -317,13 +365,35 @@ impl World {
             self.start_process();
             return;
         }
-        if self.plan.disturbances.is_empty() {
+        if self.plan.disturbances.is_empty() || *self.disturbances_left.lock() == 0 {
             return;
         }
+        *self.disturbances_left.lock() -= 1;
         let disturbance = *self.dice.pick(&self.plan.disturbances);
         let Some(number) = self.any_member() else { return };
+        let ends_process = ["kill", "kill of a writer", "stop"].contains(&disturbance);
+        if ends_process && *self.started.lock() >= PROCESSES_STARTED_MAX {
+            return;
+        }
         match disturbance {
             "kill" if self.dice.percent(75) => self.kill(number),
+            "kill of a writer" => {
+                let (point, after) = (*self.dice.pick(&WRITER_POINTS), self.dice.below(6));
+                let world = Arc::clone(self);
+                let kill = move || {
+                    if let Some(number) = world.any_member() {
+                        world.kill(number);
+                    }
+                };
+                if !self.store.kill_writer(point, after, kill) {
+                    return;
+                }
+            }
+            "bit flip" if self.dice.percent(50) => {
+                if !self.store.flip_bit() {
+                    return;
+                }
+            }
             "start" if members < self.plan.processes_max => {
                 self.start_process();
             }
@@ -353,6 +423,8 @@ impl World {
                 trace::line("world", format!("{percent} % of the requests of process {number} fail"));
                 self.store.storm(number, percent);
             }
+            "slow" => self.store.slow(number, &self.dice),
+            "hang" => self.store.hang(number, self.dice.between(1, 8)),
             "clock step" => {
                 let by_ms = i64::try_from(self.dice.below(240_000)).expect("a small step") - 120_000;
                 if let Some(process) =
@@ -374,79 +446,28 @@ impl World {
             Some(process) => Arc::clone(&process.app),
             None => return,
         };
-        let work = self.dice.below(4);
+        let work = self.dice.below(6);
         trace::line("world", format!("maintenance {work} by process {number}"));
         self.executor.spawn(Group(number), async move {
-            // What fails is tried again by its operator.
+            // The operator tries again after a failure.
             let _ = match work {
                 0 => app.verify(false, &ProgressSink::none()).await.map(drop),
                 1 => app.verify(true, &ProgressSink::none()).await.map(drop),
-                2 => app.rebuild(None, &ProgressSink::none()).await.map(drop),
+                2..4 => app.rebuild(None, &ProgressSink::none()).await.map(drop),
                 _ => app.replay(None).await.map(drop),
             };
         });
     }
 
-    /// Ends all faults and processes, starts one process, and waits until read models have caught up. Returns its number.
-    pub async fn settle(self: &Arc<Self>) -> Option<u32> {
-        self.store.mend();
-        let numbers: Vec<u32> = self.members.lock().keys().copied().collect();
-        numbers.iter().for_each(|number| self.executor.resume(Group(*number)));
-        self.expect_caught_up().await;
-        for number in numbers {
-            if self.dice.percent(50) {
-                self.stop(number).await;
-            } else {
-                self.kill(number);
-            }
-        }
-        tokio::time::sleep(LEASE_EXPIRY).await;
-        let number = self.start_process();
-        for _ in 0..600 {
-            if self.router_of(number).is_some() {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
-        let app = self.app_of(number)?;
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        self.executor.spawn(Group(number), async move {
-            tokio::time::sleep(LEASE_EXPIRY).await;
-            let _ = sender.send(app.processor.drain().await.map_err(|error| error.to_string()));
-        });
-        match tokio::time::timeout(Duration::from_secs(3_600), receiver).await {
-            Ok(Ok(Ok(()))) => {}
-            other => self
-                .history
-                .error(format!("the change feed was not drained after all faults ended: {other:?}")),
-        }
-        Some(number)
+    /// The clock of a process that serves.
+    pub fn clock_of(&self, number: u32) -> Option<Arc<ProcessClock>> {
+        let members = self.members.lock();
+        members.get(&number)?.process.as_ref().map(|process| Arc::clone(&process.clock))
     }
 
-    /// Where a process runs, its read models catch up by themselves. Of an account, what waits is an estimate.
-    async fn expect_caught_up(&self) {
-        tokio::time::sleep(CATCH_UP_MAX).await;
-        if !self.plan.is_embedded {
-            return;
-        }
-        let Some(number) = self.any_process() else { return };
-        let Some(app) = self.app_of(number) else { return };
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        self.executor.spawn(Group(number), async move {
-            let _ = sender.send((app.processor.status().await, app.processor.processor_status().await));
-        });
-        let Ok((Ok(status), Ok(leases))) = receiver.await else { return };
-        let waiting: Vec<String> = status
-            .iter()
-            .filter(|status| status.pending_changes > 0)
-            .map(|status| format!("{} changes of {}", status.pending_changes, status.projection))
-            .collect();
-        if !waiting.is_empty() {
-            let waiting = format!("{}; {leases:?}", waiting.join(", "));
-            self.history.error(format!(
-                "read models catch up by themselves: after {CATCH_UP_MAX:?} there wait {waiting}"
-            ));
-        }
+    /// Numbers of all processes.
+    pub fn process_numbers(&self) -> Vec<u32> {
+        self.members.lock().keys().copied().collect()
     }
 
     /// The app of a process that serves.

@@ -1,4 +1,5 @@
-//! A store decorator whose next reads can be told to fail: one of them, as a throttled account or a slow disk has it.
+//! A store decorator whose next reads can be told to fail: one of them, as a throttled account or a slow disk
+//! has it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -1,4 +1,4 @@
-//! What the integration tests of the program share: a store for each test, and a small blog.
+//! Shared parts of the program's integration tests: a store for each test, and a small blog.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 

@@ -1,5 +1,5 @@
-//! The store under a test: the embedded one in a temporary directory, or, where `ONEHOP_TEST_STORE` is `cosmos`, Azure
-//! Cosmos DB as Microsoft's in-memory emulator has it.
+//! The store under a test: the embedded one in a temporary directory, or, where `ONEHOP_TEST_STORE` is
+//! `cosmos`, Azure Cosmos DB as Microsoft's in-memory emulator has it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use onehop_testing::emulator::Emulator;
 /// Physical partitions of each container.
 const PHYSICAL_PARTITIONS: u16 = 4;
 
-/// Whatever has to live as long as the store.
+/// Values that have to live as long as the store.
 pub enum Keeper {
     Directory(TempDir),
     Emulator(Emulator),
 }
 
-/// Whether tests run over Azure Cosmos DB: its time is its own, items never expire in the emulator, and a directory
-/// there is none.
+/// Whether tests run over Azure Cosmos DB: its time is its own, items never expire in the emulator, and there
+/// is no directory.
 pub fn is_cosmos() -> bool {
     match std::env::var("ONEHOP_TEST_STORE").as_deref() {
         Err(_) | Ok("embedded") => false,
@@ -78,7 +78,7 @@ impl Keeper {
     /// The directory that holds the data.
     ///
     /// # Panics
-    /// Where there is none.
+    /// The store has no directory.
     pub fn directory(&self) -> &Path {
         match self {
             Self::Directory(directory) => directory.path(),

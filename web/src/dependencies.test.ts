@@ -1,4 +1,7 @@
-/** Dependencies: what the page imports is installed with it, and development dependencies are not part of it. */
+/**
+ * Dependencies: the imports of the page are installed with it, and development dependencies are not part of
+ * it.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -80,7 +80,7 @@ function readyUrl(server: ChildProcess): Promise<string> {
   });
 }
 
-/** Comes when the read models show all that was written. */
+/** Resolves when the read models show all writes. */
 export async function projectionsDrained(url: string): Promise<void> {
   const deadline = Date.now() + DRAIN_TIMEOUT_MS;
   for (;;) {

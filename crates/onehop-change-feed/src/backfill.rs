@@ -1,8 +1,10 @@
-//! Backfills: projections that have yet to complete something before the checkpoint of a feed range, each from a position of its own.
+//! Backfills: projections that have yet to complete something before the checkpoint of a feed range, each
+//! from a position of its own.
 //!
-//! A lease has one checkpoint for the projections that have completed everything before it. The live reader serves these. A projection that
-//! is behind is served by a backfill, in the order of the feed, from its own position on, until it has come as far as the live reader and joins
-//! it. That is background work: at low priority, within the budget of a rebuild. There are three occasions:
+//! A lease has one checkpoint for the projections that have completed everything before it. The live reader
+//! serves these. A projection that is behind is served by a backfill, in the order of the feed, from its own
+//! position on, until it has come as far as the live reader and joins it. That is background work: at low
+//! priority, within the budget of a rebuild. There are three occasions:
 //!
 //! - a projection was added, and needs the history;
 //! - the lease was held by a process that does not know the projection, as in a rolling deployment;
@@ -85,7 +87,8 @@ impl RangeReader {
         Ok(())
     }
 
-    /// Has a group join the live reader, which stands still meanwhile. What lies between the two is read first, in a few pages at most.
+    /// Has a group join the live reader, which stands still meanwhile. The changes between the two are read
+    /// first, in a few pages at most.
     async fn join(
         &self,
         state: &mut BackfillState,
@@ -124,7 +127,8 @@ impl RangeReader {
         Ok(())
     }
 
-    /// Reads a page and gives it to its projections; `None` where the store refused the place, and the group begins anew.
+    /// Reads a page and gives it to its projections; `None` where the store refused the place, and the group
+    /// begins anew.
     async fn backfill_page(
         &self,
         state: &mut BackfillState,

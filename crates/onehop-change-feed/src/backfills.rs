@@ -1,4 +1,4 @@
-//! The backfills of a lease, and the state of those that this instance works on.
+//! The backfills of a lease, and the state of this instance's own backfills.
 
 use tokio::sync::{Mutex, Notify};
 
@@ -8,8 +8,8 @@ use super::lease_scope::LeaseScope;
 use super::read_progress::ReadProgress;
 use super::source::SourcePage;
 
-/// Projections whose positions a lease keeps beside its checkpoint. Beyond them, the first that the owner does not know are forgotten,
-/// and begin at the beginning should they come back.
+/// Projections whose positions a lease keeps beside its checkpoint. Beyond them, the first that the owner
+/// does not know are forgotten, and begin at the beginning should they come back.
 const BACKFILLS_MAX: usize = 64;
 
 impl LeaseItem {
@@ -65,7 +65,8 @@ impl LeaseItem {
         next
     }
 
-    /// The lease after projections have come as far as the live reader. Where it serves no other, it goes on at their place.
+    /// The lease after projections have come as far as the live reader. Where it serves no other, it goes on
+    /// at their place.
     pub(super) fn joined(&self, projections: &[String], place: &FeedPlace) -> Self {
         let mut next = self.clone();
         if next.projections.is_empty() {
@@ -152,7 +153,7 @@ impl Backfills {
         self.changed.notify_one();
     }
 
-    /// Those that have not joined the live reader.
+    /// The backfills that have not joined the live reader.
     pub(super) fn present(&self) -> Vec<Backfill> {
         self.present.lock().backfills.clone()
     }

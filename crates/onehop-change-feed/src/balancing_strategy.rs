@@ -1,14 +1,15 @@
 //! Load balancing strategy (pure): decides which leases this instance acquires, from a listing of all leases.
 //!
-//! Each instance decides for itself, from a listing that may be out of date when it acts; the ETags of the leases settle which
-//! instance was first. A steal always goes from an instance to one that has at least two leases fewer. So no instance
-//! becomes the one with the most leases by stealing, and stealing comes to an end, also when all instances steal at once.
+//! Each instance decides for itself, from a listing that may be out of date when it acts; the ETags of the
+//! leases settle which instance was first. A steal always goes from an instance with at least two leases
+//! more. So no instance becomes the one with the most leases by stealing, and stealing comes to an end, also
+//! when all instances steal at once.
 
 use std::collections::BTreeMap;
 
 use super::containers::digest;
 
-/// A lease, reduced to what the strategy needs.
+/// A lease, reduced to the strategy's inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LeaseLoad<'a> {
     pub(super) id: &'a str,
@@ -27,7 +28,8 @@ pub(super) struct AcquisitionPlan<'a> {
     pub(super) steal: Option<&'a str>,
 }
 
-/// Takes free leases up to this instance's share of all; where nothing is free, steals one from the instance with the most leases.
+/// Takes free leases up to this instance's share of all; where nothing is free, steals one from the instance
+/// with the most leases.
 pub(super) fn plan<'a>(leases: &[LeaseLoad<'a>], me: &'a str) -> AcquisitionPlan<'a> {
     let mut holdings: BTreeMap<&str, Vec<&'a str>> = BTreeMap::from([(me, Vec::new())]);
     let mut free = Vec::new();
@@ -45,7 +47,8 @@ pub(super) fn plan<'a>(leases: &[LeaseLoad<'a>], me: &'a str) -> AcquisitionPlan
         return AcquisitionPlan::default();
     }
     if !free.is_empty() {
-        // In an order of this instance's own, so that instances that decide at the same time choose different leases.
+        // In an order of this instance's own, so that instances that decide at the same time choose different
+        // leases.
         free.sort_by_cached_key(|id| digest(&[me, id]));
         free.truncate(missing);
         return AcquisitionPlan { take: free, steal: None };

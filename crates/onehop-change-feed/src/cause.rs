@@ -1,8 +1,9 @@
 //! Cause of a change: the command or the projection that wrote this version of an item.
 //!
-//! A projection that writes items which commands own, such as a new name into all items that carry it, makes a change like any other.
-//! So it marks the version that it writes, in the field [`Cause::FIELD`]. The mark names the version, so it ends with the next
-//! write also where that keeps fields which it does not know. A version without its own mark was written by a command.
+//! A projection that writes items which commands own, such as a new name into all items that carry it, makes
+//! a change like any other. So it marks the version that it writes, in the field [`Cause::FIELD`]. The mark
+//! names the version, so it ends with the next write also where that keeps fields which it does not know. A
+//! version without its own mark was written by a command.
 
 use std::fmt;
 
@@ -10,7 +11,7 @@ use onehop_store::{Fault, Item};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The name by which a repair marks what it writes.
+/// The name by which a repair marks its writes.
 const REPAIR: &str = "repair";
 /// Between the name and the version.
 const SEPARATOR: char = '@';
@@ -18,7 +19,7 @@ const SEPARATOR: char = '@';
 /// The cause of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// A command: the item says what somebody did.
+    /// A command: the item records a user's action.
     Command,
     /// The projection with this name: the item follows another one.
     Projection(String),

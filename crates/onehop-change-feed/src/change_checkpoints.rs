@@ -1,5 +1,5 @@
-//! Change checkpoints: where the state of a long change is saved. It is the lease while its reader works; a rebuild, a backfill and a
-//! replay save none and begin again.
+//! Change checkpoints: where the state of a long change is saved. It is the lease while its reader works; a
+//! rebuild, a backfill and a replay save no state and begin again.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ impl ChangeCheckpoints<'_> {
         matches!(self, Self::WhileOwned { .. } | Self::Nowhere)
     }
 
-    /// The state that the projection saved for this version of the item, null if it saved none.
+    /// The state that the projection saved for this version of the item, or null.
     pub(super) async fn get(self, change: &Change) -> Value {
         match self {
             Self::InLease { lease, projection } => {

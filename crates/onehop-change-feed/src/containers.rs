@@ -4,10 +4,11 @@ use sha2::{Digest, Sha256};
 
 use onehop_store::{ContainerName, ContainerSpec, FeedRange};
 
-/// The lease container: one lease for each feed range of a source container, with owner, epoch and checkpoint; and one heartbeat for
-/// each instance.
+/// The lease container: one lease for each feed range of a source container, with owner, epoch and
+/// checkpoint; and one heartbeat for each instance.
 pub const LEASES: ContainerName = ContainerName("leases");
-/// The dead letter container: changes that could not be projected, and later changes of the same logical partitions.
+/// The dead letter container: changes that could not be projected, and later changes of the same logical
+/// partitions.
 pub const DEAD_LETTERS: ContainerName = ContainerName("dead-letters");
 
 /// The values of `type`.
@@ -16,7 +17,7 @@ pub(super) mod types {
     /// A lease of earlier releases: one for each projection and feed range.
     pub(crate) const FORMER_LEASE: &str = "lease";
     pub(crate) const HEARTBEAT: &str = "heartbeat";
-    /// How far a rebuild has come in a feed range.
+    /// The progress of a rebuild in a feed range.
     pub(crate) const REBUILD: &str = "rebuild";
     pub(crate) const DEAD_LETTER: &str = "deadLetter";
     /// The body of an item with a time to live, for a dead letter.
@@ -29,7 +30,8 @@ pub const SPECS: &[ContainerSpec] = &[
         name: LEASES,
         partition_key: "id",
         order_by: None,
-        // Only leases of earlier releases have a `projection`. A store keeps its paths in the order in which they were declared.
+        // Only leases of earlier releases have a `projection`. A store keeps its paths in the order in which
+        // they were declared.
         equality: &["projection", "processor"],
         newest_types: &[],
         soft_deletes: false,

@@ -1,4 +1,5 @@
-//! Processor context: store, clock, settings, cancellation, jitter and liveness, shared by all parts of an instance.
+//! Processor context: store, clock, settings, cancellation, jitter and liveness, shared by all parts of an
+//! instance.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -39,7 +40,8 @@ impl ProcessorContext {
         Self { store, clock, settings, stop, jitter, backfill_permits, alive_until_ms }
     }
 
-    /// Whether the instance may work on its leases: its heartbeat was written within the expiry, or it is alone.
+    /// Whether the instance may work on its leases: its heartbeat was written within the expiry, or it is
+    /// alone.
     pub(super) fn is_alive(&self) -> bool {
         self.clock.monotonic_ms() < self.alive_until_ms.load(Ordering::Relaxed)
     }

@@ -1,4 +1,5 @@
-//! Counters of a projection in this instance, and a cache of the estimator's counts. Both are in memory alone.
+//! Counters of a projection in this instance, and a cache of the estimator's counts. Both are in memory
+//! alone.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +11,8 @@ use parking_lot::Mutex;
 #[derive(Debug, Default)]
 pub(super) struct PendingCache(Mutex<HashMap<String, PendingCount>>);
 
-/// The number of changes after a position, and when the oldest was written (Unix ms); valid until a moment (monotonic ms).
+/// The number of changes after a position, and when the oldest was written (Unix ms); valid until a moment
+/// (monotonic ms).
 #[derive(Debug)]
 pub(super) struct PendingCount {
     pub(super) position: Option<Continuation>,

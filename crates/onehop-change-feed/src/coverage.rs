@@ -1,4 +1,5 @@
-//! Lease coverage (pure): which feed ranges need a lease, and which leases are divided after a partition split.
+//! Lease coverage (pure): which feed ranges need a lease, and which leases are divided after a partition
+//! split.
 
 use onehop_store::FeedRange;
 
@@ -15,8 +16,8 @@ pub(super) struct Coverage<'a> {
 }
 
 impl Coverage<'_> {
-    /// The ranges into which a leased range has to be divided: the present ranges that make it up, or leased ones from a split that
-    /// was interrupted.
+    /// The ranges into which a leased range has to be divided: the present ranges that make it up, or leased
+    /// ones from a split that was interrupted.
     pub(super) fn parts_of(&self, leased: &FeedRange) -> Option<Vec<FeedRange>> {
         self.parts.parts_of(leased, self.present).or_else(|| {
             let others: Vec<_> = self.leased.iter().filter(|other| *other != leased).cloned().collect();
@@ -24,8 +25,8 @@ impl Coverage<'_> {
         })
     }
 
-    /// The present ranges that no lease reads: neither their own, nor that of a range that was split into them, nor
-    /// those of the ranges that were merged into them.
+    /// The present ranges without a reader: neither their own lease, nor a lease of a range that was split
+    /// into them, nor leases of ranges that were merged into them.
     pub(super) fn uncovered(&self) -> Vec<FeedRange> {
         let divided: Vec<_> = self.leased.iter().filter_map(|leased| self.parts_of(leased)).collect();
         let whole: Vec<_> =
@@ -38,8 +39,8 @@ impl Coverage<'_> {
         self.present.iter().filter(|range| !covered(range)).cloned().collect()
     }
 
-    /// The leased ranges that are parts of another leased one. Until that is divided, two would read the same changes,
-    /// and out of order.
+    /// The leased ranges that are parts of another leased one. Until that is divided, two would read the same
+    /// changes, and out of order.
     pub(super) fn waiting(&self) -> Vec<FeedRange> {
         let parts = self.leased.iter().filter_map(|leased| self.parts_of(leased)).flatten();
         parts.filter(|part| self.leased.contains(part)).collect()

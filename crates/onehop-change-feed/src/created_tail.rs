@@ -1,8 +1,9 @@
-//! Tail of created items: a tail that reports each item once, when it was created, and none of its later changes.
+//! Tail of created items: a tail that reports each item once, when it was created, and none of its later
+//! changes.
 //!
-//! A change of an item is no creation, whoever made it: a command, or a projection that carries a new name into the item. An item that was
-//! created and changed before it was read is reported with the version that was read. An item that was deleted before
-//! it was read is not reported.
+//! A change of an item is no creation, whether a command writes it or a projection that carries a new name
+//! into the item. An item that was created and changed before it was read is reported with the version that
+//! was read. An item that was deleted before it was read is not reported.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use super::tail::{Tail, TailSettings, TailSource};
 /// Created items that a tail remembers, unless its settings say otherwise.
 const REMEMBERED_MAX: usize = 10_000;
 
-/// Returns when an item was created (Unix ms), by the clock of its writer; `None` where the item does not say.
+/// Returns when an item was created (Unix ms), by the clock of its writer; `None` where the item does not
+/// say.
 pub type CreationTime = dyn Fn(&Change) -> Option<i64> + Send + Sync;
 
 /// Settings of a tail of created items.
@@ -26,7 +28,8 @@ pub type CreationTime = dyn Fn(&Change) -> Option<i64> + Send + Sync;
 pub struct CreatedTailSettings {
     /// The tail behind it.
     pub tail: TailSettings,
-    /// Created items that are remembered. A change of a forgotten item is no creation, but a repetition of its first version is one.
+    /// Created items that are remembered. A change of a forgotten item is no creation, but a repetition of
+    /// its first version is one.
     pub remembered_max: usize,
     /// When an item was created.
     pub creation_time: Arc<CreationTime>,
@@ -42,7 +45,8 @@ impl CreatedTailSettings {
         })
     }
 
-    /// The same with a function that returns when an item was created (Unix ms), for example from an id that has a time.
+    /// The same with a function that returns when an item was created (Unix ms), for example from an id that
+    /// has a time.
     #[must_use]
     pub fn timed_by(creation_time: impl Fn(&Change) -> Option<i64> + Send + Sync + 'static) -> Self {
         let creation_time = Arc::new(creation_time);
@@ -60,8 +64,8 @@ impl fmt::Debug for CreatedTailSettings {
     }
 }
 
-/// Reads what is created in a container from now on. Items have a `version`, which is 1 when they are created and grows with
-/// each write.
+/// Reads the items created in a container from now on. Items have a `version`, which is 1 when they are
+/// created and grows with each write.
 pub struct CreatedTail {
     tail: Tail,
     creation_time: Arc<CreationTime>,
@@ -95,8 +99,8 @@ impl CreatedTail {
         Ok(Self { tail, creation_time, creations })
     }
 
-    /// The next created items, at least one; waits for them. Faults of the store are tried again without end. A call that is
-    /// dropped loses nothing.
+    /// The next created items, at least one; waits for them. Faults of the store are tried again without end.
+    /// A call that is dropped loses nothing.
     pub async fn next(&mut self) -> Vec<Change> {
         loop {
             let mut changes = self.tail.next().await;

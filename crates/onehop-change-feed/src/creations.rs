@@ -1,9 +1,10 @@
-//! Creations: tells an item that was created from one that was changed, in a feed that has the latest version of each item, at least
-//! once.
+//! Creations: distinguishes created items from changed items, in a feed that has the latest version of each
+//! item, at least once.
 //!
-//! The first version of an item is its creation. The feed may skip it: an item that was created and changed at once comes with a
-//! later version. So an item that was not seen before is a creation, too, if it was created since the feed is followed. That is decided by
-//! the creation date that its writer gave it. Announced items are remembered, so each is announced once.
+//! The first version of an item is its creation. The feed may skip it: an item that was created and changed
+//! at once comes with a later version. So an item that was not seen before is a creation, too, if it was
+//! created since the feed is followed. That is decided by the creation date that its writer gave it.
+//! Announced items are remembered, so each is announced once.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -18,14 +19,14 @@ const VERSION_FIRST: u64 = 1;
 pub struct SeenVersion<'a> {
     /// The version: 1 is the item as it was created, and every writer increases it by one.
     pub version: u64,
-    /// When the item was created (Unix ms), by the clock of its writer. Where that is not known, only the first version is a
-    /// creation.
+    /// When the item was created (Unix ms), by the clock of its writer. Where that is not known, only the
+    /// first version is a creation.
     pub created_ms: Option<i64>,
     /// The ETag, by which an item that was deleted and created again is told from a repetition.
     pub etag: &'a ETag,
 }
 
-/// Which items were announced as created. The memory is bounded.
+/// The items that were announced as created. The memory is bounded.
 #[derive(Debug)]
 pub struct Creations<K> {
     /// Of items created before this (Unix ms) only the first version is a creation.
@@ -37,8 +38,8 @@ pub struct Creations<K> {
 }
 
 impl<K: Clone + Eq + Hash> Creations<K> {
-    /// Follows a feed from this moment on (Unix ms), which was before its first page. It remembers this many items. Of older items
-    /// than the forgotten ones only the first version is a creation.
+    /// Follows a feed from this moment on (Unix ms), which was before its first page. It remembers this many
+    /// items. Of older items than the forgotten ones only the first version is a creation.
     #[must_use]
     pub fn since(since_ms: i64, remembered_max: usize) -> Self {
         Self { since_ms, remembered_max, announced: HashMap::new(), order: VecDeque::new() }

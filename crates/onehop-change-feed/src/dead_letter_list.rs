@@ -20,7 +20,7 @@ pub const DEAD_LETTERS_LISTED_MAX: usize = 1_000;
 pub struct DeadLetterList {
     /// Projection by projection, the oldest first, [`DEAD_LETTERS_LISTED_MAX`] at most.
     pub dead_letters: Vec<DeadLetterSummary>,
-    /// How many there are beyond these.
+    /// The number of further letters.
     pub unlisted: u64,
 }
 
@@ -36,13 +36,14 @@ pub struct DeadLetterSummary {
     pub container: String,
     /// The partition key.
     pub partition_key: PartitionKey,
-    /// Items that wait: the one that failed, and those behind it.
+    /// Waiting items: the failed item, and the items behind it.
     pub items: u64,
-    /// How often the item that failed was tried.
+    /// The attempts at the failed item.
     pub attempts: u32,
     /// Why it failed the last time. `None` in a letter that only continues another.
     pub error: Option<String>,
-    /// Why it cannot be projected. `None` in a letter that only continues another, and in letters of earlier releases.
+    /// Why it cannot be projected. `None` in a letter that only continues another, and in letters of earlier
+    /// releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<DeadLetterCause>,
     /// When the first entry was added, RFC 3339.
@@ -95,7 +96,7 @@ impl Processor {
         Ok(list)
     }
 
-    /// The same for a caller, whose ledger has what was read.
+    /// The same for a caller, whose ledger records the reads.
     ///
     /// # Errors
     /// A fault of the store.
@@ -110,15 +111,15 @@ impl Processor {
     /// One dead letter, with every item in it.
     ///
     /// # Errors
-    /// There is none with this id, or a fault of the store.
+    /// No letter has this id, or a fault of the store.
     pub async fn dead_letter(&self, id: &str) -> Result<DeadLetterItem, ProcessorError> {
         self.dead_letter_for(id, &Ledger::new()).await
     }
 
-    /// The same for a caller, whose ledger has what was read.
+    /// The same for a caller, whose ledger records the reads.
     ///
     /// # Errors
-    /// There is none with this id, or a fault of the store.
+    /// No letter has this id, or a fault of the store.
     pub async fn dead_letter_for(&self, id: &str, ledger: &Ledger) -> Result<DeadLetterItem, ProcessorError> {
         let store = &self.instance.context.store;
         let found = store.read(DEAD_LETTERS, &PartitionKey::from(id), id, ledger).await?;
@@ -126,7 +127,8 @@ impl Processor {
         Ok(found.decode()?)
     }
 
-    /// Tries the changes of a dead letter's logical partition again, from the first entry on: their order is kept.
+    /// Tries the changes of a dead letter's logical partition again, from the first entry on: their order is
+    /// kept.
     ///
     /// # Errors
     /// There is no dead letter with this id, a fault of the store, the stop.

@@ -1,12 +1,14 @@
-//! Dead letters: the poison messages of a logical partition (changes that could not be projected, with their error) and every
-//! later change behind them, in order. They are stored in the dead letter container and outlive the process.
+//! Dead letters: the poison messages of a logical partition (changes that could not be projected, with their
+//! error) and every later change behind them, in order. They are stored in the dead letter container and
+//! outlive the process.
 //!
-//! A dead letter holds ids, not bodies: the change feed promises the latest version of an item and no older one, so a replay
-//! reads the item from its container. The exception is an item with a time to live, such as a tombstone: `expiring_body` keeps its
-//! body. A letter holds up to [`DEAD_LETTER_ENTRIES_MAX`] items; further ones go to a next letter.
+//! A dead letter holds ids, not bodies: the change feed promises the latest version of an item and no older
+//! one, so a replay reads the item from its container. The exception is an item with a time to live, such as
+//! a tombstone: `expiring_body` keeps its body. A letter holds up to [`DEAD_LETTER_ENTRIES_MAX`] items;
+//! further ones go to a next letter.
 //!
-//! Each poison message records its cause. Earlier releases recorded none, and parked changes for faults of the store, too: those letters
-//! are replayed without an operator (see `former_letters`).
+//! Each poison message records its cause. Earlier releases recorded no cause, and parked changes for faults
+//! of the store, too: those letters are replayed without an operator (see `former_letters`).
 
 use parking_lot::RwLock;
 use std::collections::HashMap;
@@ -30,7 +32,7 @@ use onehop_store::{
 pub const DEAD_LETTER_ENTRIES_MAX: usize = 2_000;
 /// Characters of an error that are kept.
 const ERROR_CHARACTERS_MAX: usize = 500;
-/// How often a write of a letter is tried against concurrent writers of other processes.
+/// The attempts of a write of a letter against concurrent writers of other processes.
 const WRITE_ATTEMPTS_MAX: usize = 16;
 
 /// A dead letter, in its stored form.
@@ -48,7 +50,7 @@ pub struct DeadLetterItem {
     pub container: String,
     /// The partition key.
     pub partition_key: PartitionKey,
-    /// The place of this letter among those of the same logical partition.
+    /// The place of this letter among the letters of the same logical partition.
     pub number: u32,
     /// The items.
     pub items: Vec<DeadLetterEntry>,
@@ -68,15 +70,16 @@ pub struct DeadLetterEntry {
     pub id: String,
     /// The sequence number.
     pub sequence: u64,
-    /// How often it was tried; 0 for one that only waits behind another.
+    /// The number of attempts; 0 for a letter that only waits behind another.
     pub attempts: u32,
     /// The error, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Why it cannot be projected. `None` for one that only waits behind another, and in letters of earlier releases.
+    /// Why it cannot be projected. `None` for a letter that only waits behind another, and in letters of
+    /// earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<DeadLetterCause>,
-    /// The latest version of an item with a time to live: what is projected once the item has expired.
+    /// The latest version of an item with a time to live, which is projected after the item has expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiring: Option<Value>,
     /// The id of the item in the dead letter container that has this version, where it is longer.
@@ -151,7 +154,8 @@ impl DeadLetterQueue {
         Ok(letters)
     }
 
-    /// Reads which logical partitions have dead letters, including those that other processes wrote or replayed.
+    /// Reads the logical partitions with dead letters, including letters that other processes wrote or
+    /// replayed.
     pub(super) async fn reload(&self, ledger: &Ledger) -> Result<(), Fault> {
         let _gate = self.gate.lock().await;
         let mut letters_by_partition: HashMap<PartitionKey, LetterRange> = HashMap::new();
@@ -224,7 +228,7 @@ impl DeadLetterQueue {
         self.letters_by_partition.read().get(partition_key).copied()
     }
 
-    /// How many logical partitions wait.
+    /// The number of waiting logical partitions.
     pub(super) fn count(&self) -> u64 {
         self.letters_by_partition.read().len() as u64
     }
@@ -245,7 +249,8 @@ impl DeadLetterQueue {
         all
     }
 
-    /// Adds changes behind the dead letters of their logical partition; `false`, and adds nothing, when these have been replayed.
+    /// Adds changes behind the dead letters of their logical partition; `false`, and adds nothing, when these
+    /// have been replayed.
     pub(super) async fn append_behind(
         &self,
         partition_key: &PartitionKey,
@@ -264,7 +269,7 @@ impl DeadLetterQueue {
         Ok(true)
     }
 
-    /// Adds a change that failed and those that follow it.
+    /// Adds a failed change and the changes that follow it.
     pub(super) async fn add_failed(
         &self,
         partition_key: &PartitionKey,
@@ -288,8 +293,8 @@ impl DeadLetterQueue {
         found.map(|item| Ok((item.decode()?, item.etag))).transpose()
     }
 
-    /// Removes the replayed entries from a letter and records the error of a failed one. `true` when the letter is
-    /// empty and deleted; entries added since the replay read it stay.
+    /// Removes the replayed entries from a letter and records the error of a failed one. `true` when the
+    /// letter is empty and deleted; entries added since the replay read it stay.
     pub(super) async fn record_replay(
         &self,
         partition_key: &PartitionKey,
@@ -444,7 +449,8 @@ impl DeadLetterQueue {
 }
 
 impl DeadLetterItem {
-    /// Adds changes; one whose item waits already keeps its place. Returns the ids of the bodies to which the letter referred before.
+    /// Adds changes; a change whose item waits already keeps its place. Returns the ids of the bodies to
+    /// which the letter referred before.
     fn add(&mut self, changes: &[FailedChange]) -> Vec<String> {
         let mut unused = Vec::new();
         for change in changes {

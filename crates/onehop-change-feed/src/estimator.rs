@@ -1,6 +1,8 @@
-//! Estimator: pending changes and lag of a processor's leases, read from outside, without being an instance of it.
+//! Estimator: pending changes and lag of a processor's leases, read from outside, without being an instance
+//! of it.
 //!
-//! It reads the leases, and looks at the change feed behind each checkpoint, up to a limit. The caller's ledger has all of that.
+//! It reads the leases, and looks at the change feed behind each checkpoint, up to a limit. The caller's
+//! ledger has all of that.
 
 use std::sync::Arc;
 
@@ -39,7 +41,8 @@ impl Estimator {
         Self { context: ProcessorContext::new(store, clock, settings, CancellationToken::new()) }
     }
 
-    /// The estimates of all leases of a source container: changes of these types (`None` for all), up to `at_most` in each range.
+    /// The estimates of all leases of a source container: changes of these types (`None` for all), up to
+    /// `at_most` in each range.
     ///
     /// # Errors
     /// A fault of the store.

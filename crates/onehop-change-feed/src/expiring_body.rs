@@ -1,20 +1,21 @@
-//! Bodies of items with a time to live, kept for dead letters: such an item, for example a tombstone, may be gone by the time of a
-//! replay.
+//! Bodies of items with a time to live, kept for dead letters: such an item, for example a tombstone, may be
+//! gone by the time of a replay.
 //!
-//! A short body is in its dead letter. A longer one is an item of its own in the dead letter container, because a letter is
-//! written anew with each entry. A body that leaves no room for an id in its item is not kept, and the letter says so: its change is never
-//! counted as projected once the item is gone.
+//! A short body is in its dead letter. A longer one is an item of its own in the dead letter container,
+//! because a letter is written anew with each entry. A body that leaves no room for an id in its item is not
+//! kept, and the letter says so: its change is never counted as projected once the item is gone.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::containers::DEAD_LETTERS;
 use super::context::ProcessorContext;
+use onehop_runtime::planted;
 use onehop_store::{Change, Item, Ledger, PartitionKey, WriteError, WriteOp, limits};
 
 /// Bytes of a body in a dead letter. A letter full of them is still an item.
 const INLINE_BYTES_MAX: usize = 640;
-/// Bytes of a body in an item of its own. What remains of the item has its id and type.
+/// Bytes of a body in an item of its own. The rest of the item has its id and type.
 pub(super) const SEPARATE_BYTES_MAX: usize = limits::ITEM_BYTES_MAX - 4096;
 
 /// The body of a changed item, as far as it has to be kept.
@@ -54,7 +55,7 @@ impl ExpiringBody {
         let bytes = item.body.len();
         match serde_json::from_slice(&item.body) {
             Ok(_) if expires && bytes > SEPARATE_BYTES_MAX => Self::TooLong { bytes },
-            Ok(body) if expires && bytes > INLINE_BYTES_MAX => {
+            Ok(body) if expires && bytes > planted::size(INLINE_BYTES_MAX, 64) => {
                 Self::Separate { etag: item.etag.to_string(), body }
             }
             Ok(body) if expires => Self::Inline(body),

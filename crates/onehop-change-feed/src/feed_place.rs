@@ -35,7 +35,7 @@ impl FeedPlace {
 pub struct Backfill {
     /// The name of the projection.
     pub projection: String,
-    /// What it has completed: everything before this place.
+    /// The completed place: everything before it is done.
     #[serde(flatten)]
     pub place: FeedPlace,
 }

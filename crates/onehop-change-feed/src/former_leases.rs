@@ -1,9 +1,10 @@
-//! Former leases: the leases of earlier releases, one for each projection and feed range, and their replacement by leases of source
-//! containers.
+//! Former leases: the leases of earlier releases, one for each projection and feed range, and their
+//! replacement by leases of source containers.
 //!
-//! A lease of a source begins where the former leases of its range stand. Where they differ it begins at the earliest of them, or at
-//! the beginning where the store cannot compare them. A former lease is deleted once its replacement exists and no process of the
-//! earlier release works under it. Until then both releases project the same changes, which does no harm.
+//! A lease of a source begins where the former leases of its range stand. Where they differ it begins at the
+//! earliest of them, or at the beginning where the store cannot compare them. A former lease is deleted once
+//! its replacement exists and no process of the earlier release works under it. Until then both releases
+//! project the same changes, which does no harm.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,8 +50,8 @@ impl FormerLeases {
         self.0.is_empty()
     }
 
-    /// Lists the former leases. The oldest do not name their processor: they are read by their ids, where a feed range has no
-    /// lease yet.
+    /// Lists the former leases. The oldest do not name their processor: they are read by their ids, where a
+    /// feed range has no lease yet.
     pub(super) async fn find(
         context: &ProcessorContext,
         sources: &[Arc<Source>],
@@ -113,7 +114,8 @@ impl FormerLeases {
         Ok(id)
     }
 
-    /// Creates the leases of sources whose feed ranges have a former lease of each projection. Other ranges begin at the beginning.
+    /// Creates the leases of sources whose feed ranges have a former lease of each projection. Other ranges
+    /// begin at the beginning.
     pub(super) async fn convert(
         &self,
         sources: &[Arc<Source>],
@@ -144,7 +146,8 @@ impl FormerLeases {
         ranges
     }
 
-    /// Where the projections of a source stand in a feed range; `None` when one of them has no former lease there.
+    /// Where the projections of a source stand in a feed range; `None` when one of them has no former lease
+    /// there.
     fn positions(&self, source: &Source, range: &FeedRange) -> Option<Vec<Option<Continuation>>> {
         let position = |projection: &str| {
             let former = self.0.get(&former_lease_id(projection, source.container, range))?;
@@ -153,8 +156,8 @@ impl FormerLeases {
         source.runners.iter().map(|runner| position(runner.projection.name())).collect()
     }
 
-    /// Deletes the former leases that no process works under: released ones, those that were not written for the expiry, and all of
-    /// them in a process that is alone.
+    /// Deletes the former leases that no process works under: released leases, leases that were not written
+    /// for the expiry, and all of them in a process that is alone.
     pub(super) async fn delete_abandoned(
         &mut self,
         context: &ProcessorContext,

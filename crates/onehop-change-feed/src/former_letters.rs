@@ -1,8 +1,9 @@
-//! Former dead letters: changes that earlier releases parked for faults of the store and for lost races. They are no poison messages, so
-//! they are replayed without an operator.
+//! Former dead letters: changes that earlier releases parked for faults of the store and for lost races. They
+//! are no poison messages, so they are replayed without an operator.
 //!
-//! Those releases recorded the text of the error and no cause. The beginnings of these texts say which letters are meant. A change that
-//! fails again in the replay is a poison message, and records its cause: nothing is replayed twice.
+//! Those releases recorded the text of the error and no cause. The beginnings of these texts say which
+//! letters are meant. A change that fails again in the replay is a poison message, and records its cause:
+//! nothing is replayed twice.
 
 use futures::FutureExt;
 
@@ -12,7 +13,8 @@ use super::page_error::PageError;
 use super::runner::Runner;
 use onehop_store::Ledger;
 
-/// The errors that earlier releases recorded for faults of the store and for lost races. A dead letter of theirs names no cause.
+/// The errors that earlier releases recorded for faults of the store and for lost races. A dead letter of
+/// theirs names no cause.
 const FORMER_FAULTS: [&str; 12] = [
     "the account has no request units left for now",
     "the physical partition is moving",
@@ -43,8 +45,8 @@ impl DeadLetterItem {
 }
 
 impl Instance {
-    /// Replays the former dead letters, also those that instances of an earlier release still write, until the stop. A failure is tried
-    /// again, without end.
+    /// Replays the former dead letters until the stop, including letters that instances of an earlier release
+    /// still write. A failure is tried again, without end.
     pub(super) async fn keep_replaying(&self) {
         let context = &self.context;
         let mut failures = 0;

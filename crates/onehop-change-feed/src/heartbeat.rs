@@ -1,12 +1,13 @@
 //! Heartbeat: the liveness of an instance, in one item for each instance that shares leases.
 //!
-//! An instance writes its heartbeat every renew interval. Another instance considers it dead when that item has not moved for the
-//! expiry, as measured by the observer's own monotonic clock: clocks of two machines are never compared, and a wall clock that is set
-//! back or forward changes nothing. An instance that could not write its
-//! heartbeat for the expiry stops working on its leases. It counts from the start of its last successful write, so it stops first.
+//! An instance writes its heartbeat every renew interval. Another instance considers it dead when that item
+//! has not moved for the expiry, as measured by the observer's own monotonic clock: clocks of two machines
+//! are never compared, and a wall clock that is set back or forward changes nothing. An instance that could
+//! not write its heartbeat for the expiry stops working on its leases. It counts from the start of its last
+//! successful write, so it stops first.
 //!
-//! Instances at rest do not list leases. One that joins or takes leases *calls* the others: it writes to their heartbeats, so that
-//! their next write fails on its ETag and they look.
+//! Instances at rest do not list leases. An instance that joins or takes leases *calls* the others: it writes
+//! to their heartbeats, so that their next write fails on its ETag and they look.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -21,7 +22,7 @@ use onehop_store::{
     WriteError, WriteOp, limits,
 };
 
-/// How often a heartbeat is written against concurrent calls.
+/// The attempts to write a heartbeat against concurrent calls.
 const WRITE_ATTEMPTS_MAX: usize = 16;
 
 /// A heartbeat, in its stored form.
@@ -211,7 +212,8 @@ pub(super) enum Beat {
     Joined,
     /// Another instance called.
     Called,
-    /// It came too late, or others deleted it, or an instance with the same name has started: the leases may be lost.
+    /// It came too late, or others deleted it, or an instance with the same name has started: the leases may
+    /// be lost.
     Late,
 }
 
@@ -221,7 +223,8 @@ pub(super) struct Heartbeat {
     own: Mutex<Option<StoredHeartbeat>>,
     /// When the next one is due (monotonic ms).
     due_at_ms: AtomicI64,
-    /// The heartbeat that was last tried to be written, and when the first try began (monotonic ms): its response may have been lost.
+    /// The heartbeat that was last tried to be written, and when the first try began (monotonic ms): its
+    /// response may have been lost.
     tried: parking_lot::Mutex<(u64, i64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Idle charge: what following the change feed costs while nothing is written.
+//! Idle charge: the cost of following the change feed while nothing is written.
 
 use onehop_store::RequestCharge;
 use onehop_store::charges::{Calibration, ReadConsistency, Replacement};
@@ -8,12 +8,13 @@ use super::settings::{Settings, Sharing};
 /// The size of a heartbeat item with a name of 32 characters.
 const HEARTBEAT_BYTES: usize = 220;
 
-/// The estimated request charge for each second in which nothing is written: this many processes follow this number of feed ranges,
-/// over all source containers.
+/// The estimated request charge for each second in which nothing is written: this many processes follow this
+/// number of feed ranges, over all source containers.
 ///
-/// Each feed range is polled by one process, at the longest poll interval. Each process replaces its heartbeat at the renew interval, and
-/// reads those of the others at the acquire interval. All reads are of the latest committed version, so two replicas answer. A process
-/// that is alone with its store waits for a signal and costs nothing.
+/// Each feed range is polled by one process, at the longest poll interval. Each process replaces its
+/// heartbeat at the renew interval, and reads the other heartbeats at the acquire interval. All reads are of
+/// the latest committed version, so two replicas answer. A process that is alone with its store waits for a
+/// signal and costs nothing.
 #[must_use]
 pub fn idle_charge(
     settings: &Settings,

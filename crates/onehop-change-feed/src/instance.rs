@@ -1,5 +1,5 @@
-//! Processor instance: its projections, its heartbeat, the readers of its owned leases, and the last known state of all leases and of the
-//! other instances.
+//! Processor instance: its projections, its heartbeat, the readers of its owned leases, and the last known
+//! state of all leases and of the other instances.
 
 use parking_lot::Mutex;
 use std::convert::Infallible;
@@ -57,7 +57,7 @@ struct KnownLeases {
     at_ms: i64,
 }
 
-/// Which instances there are, and who owns which lease.
+/// The known instances, and the owner of each lease.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Membership {
     /// Id, owner and epoch of each lease.
@@ -65,7 +65,7 @@ pub(super) struct Membership {
     pub(super) incarnations: Vec<(String, Option<u64>)>,
 }
 
-/// What balancing rounds leave for the next.
+/// The state that balancing rounds leave for the next round.
 #[derive(Default)]
 pub(super) struct BalancingState {
     /// When the last round that succeeded began (monotonic ms).
@@ -74,7 +74,7 @@ pub(super) struct BalancingState {
     pub(super) former: Option<FormerLeases>,
     /// Leases and instances as the last round left them.
     pub(super) membership: Option<Membership>,
-    /// How many rounds in succession found the same and had nothing to do.
+    /// Successive rounds that found the same and had nothing to do.
     pub(super) quiet_rounds: u32,
     /// The other instances have yet to be called.
     pub(super) calls_others: bool,
@@ -123,7 +123,8 @@ impl Instance {
         })
     }
 
-    /// All leases at the end of the last balancing round; before the first, unowned leases of the feed ranges.
+    /// All leases at the end of the last balancing round; before the first, unowned leases of the feed
+    /// ranges.
     pub(super) fn known(&self) -> Arc<Vec<LeaseSnapshot>> {
         Arc::clone(&self.known.lock().leases)
     }
@@ -133,8 +134,8 @@ impl Instance {
             KnownLeases { leases: Arc::new(known), at_ms: self.context.clock.monotonic_ms() };
     }
 
-    /// Reads again what other instances own, if it is older than an acquire interval: at rest no balancing round does. A failure
-    /// does not make it newer. The ledger has the reads.
+    /// Reads the leases of other instances again if they are older than an acquire interval: at rest no
+    /// balancing round does. A failure does not make it newer. The ledger has the reads.
     pub(super) async fn refresh_known(&self, ledger: &Ledger) {
         let Some(acquire) = self.context.settings.sharing.acquire() else { return };
         let KnownLeases { leases, at_ms } = self.known.lock().clone();
@@ -226,7 +227,7 @@ impl Instance {
         }
     }
 
-    /// Does what a heartbeat calls for; returns whether the leases have to be looked at.
+    /// Reacts to a heartbeat; returns whether the leases have to be looked at.
     pub(super) fn heed(&self, beat: Beat) -> bool {
         match beat {
             Beat::Quiet | Beat::Joined => return false,
@@ -237,7 +238,8 @@ impl Instance {
         true
     }
 
-    /// Drops all readers when the heartbeat was not written within the expiry: other instances may take the leases.
+    /// Drops all readers when the heartbeat was not written within the expiry: other instances may take the
+    /// leases.
     pub(super) fn stop_if_late(&self) {
         if !self.context.is_alive() && !self.owned.all().is_empty() {
             tracing::warn!("no heartbeat was written within the expiry of leases, which are given up");

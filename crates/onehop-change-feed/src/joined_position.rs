@@ -1,11 +1,12 @@
-//! Joined positions: the positions of several writes as one that is reached when all of them are.
+//! Joined positions: the positions of several writes as one, which is reached when all of them are.
 //!
-//! A joined position is bounded. Where it would name too many ends of writes, it concerns whatever was written to the container
-//! before the wait, which is reached later and never earlier.
+//! A joined position is bounded. Where it would name too many ends of writes, it concerns all writes to the
+//! container before the wait, which is reached later and never earlier.
 
 use std::collections::BTreeSet;
 
 use super::position::Position;
+use onehop_runtime::planted;
 use onehop_store::{Continuation, PartitionHash};
 
 /// Ends of writes that a joined position names, in all containers.
@@ -14,7 +15,8 @@ const WRITE_ENDS_MAX: usize = 32;
 const WRITTEN_MAX: usize = 16;
 
 impl Position {
-    /// The position that is reached when both are. `is_past` compares two ends of one container, where the store can.
+    /// The position that is reached when both are. `is_past` compares two ends of one container, where the
+    /// store can.
     pub(super) fn join(&self, other: &Self, is_past: impl Fn(&Continuation, &Continuation) -> bool) -> Self {
         let mut joined = Self {
             written: join_written(self.written.as_deref(), other.written.as_deref()),
@@ -41,7 +43,7 @@ impl Position {
 
     /// Names no more ends than fit: the containers with most ends are waited for as a whole.
     fn bound_writes(&mut self) {
-        while self.writes.values().map(Vec::len).sum::<usize>() > WRITE_ENDS_MAX {
+        while self.writes.values().map(Vec::len).sum::<usize>() > planted::size(WRITE_ENDS_MAX, 4) {
             let largest = self.writes.iter().max_by_key(|(_, ends)| ends.len());
             let Some(container) = largest.map(|(container, _)| container.clone()) else { return };
             self.writes.remove(&container);
@@ -49,14 +51,14 @@ impl Position {
     }
 }
 
-/// What a position says of a container: the end of its change feeds, or the ends of the writes to it.
+/// The part of a position about a container: the end of its change feeds, or the ends of the writes to it.
 struct ContainerEnds<'a> {
     feeds: Option<&'a Continuation>,
     writes: &'a [Continuation],
 }
 
-/// The end of a container's change feeds and the ends of the writes to it, of two positions. Where one of them does not know its ends,
-/// neither does the joined one.
+/// The end of a container's change feeds and the ends of the writes to it, of two positions. Where one of
+/// them does not know its ends, neither does the joined one.
 fn join_ends(
     one: Option<ContainerEnds<'_>>,
     other: Option<ContainerEnds<'_>>,
@@ -88,7 +90,7 @@ fn join_written(
             written.push(*hash);
         }
     }
-    (written.len() <= WRITTEN_MAX).then_some(written)
+    (written.len() <= planted::size(WRITTEN_MAX, 3)).then_some(written)
 }
 
 /// The ends of both, without an end behind which another one of the same logical partition is.
@@ -116,7 +118,7 @@ mod tests {
     use crate::position::PositionTarget;
     use onehop_store::{ContainerName, PartitionKey};
 
-    /// An end `partition:number`: that of a partition is past its smaller ones.
+    /// An end `partition:number`: a larger number is past the smaller numbers of its partition.
     fn is_past(at: &Continuation, end: &Continuation) -> bool {
         let parts = |end: &Continuation| {
             let (partition, number) = end.0.split_once(':').expect("an end");

@@ -1,8 +1,10 @@
-//! Leases: the right of an instance to read a feed range of a source container for its projections, with the checkpoint.
+//! Leases: the right of an instance to read a feed range of a source container for its projections, with the
+//! checkpoint.
 //!
-//! Every write of a lease carries the ETag of the one before (optimistic concurrency), so an owner that lost its lease writes no
-//! checkpoint: the epoch is the fencing token. A lease is written when it changes hands, makes progress or is released, and not to show
-//! that its owner lives: that is the owner's heartbeat. A write whose outcome is unknown is recognised when the lease is read again.
+//! Every write of a lease carries the ETag of the one before (optimistic concurrency), so an owner that lost
+//! its lease writes no checkpoint: the epoch is the fencing token. A lease is written when it changes hands,
+//! makes progress or is released, and not to show that its owner lives: that is the owner's heartbeat. A
+//! write whose outcome is unknown is recognised when the lease is read again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -73,8 +75,9 @@ impl LeaseItem {
         }
     }
 
-    /// The lease after this instance has acquired it. A projection that the checkpoint does not hold for has not seen what lies
-    /// before it: a backfill brings it that. A projection that this instance does not know keeps its position for another one.
+    /// The lease after this instance has acquired it. A projection that the checkpoint does not hold for has
+    /// not seen the changes before it: a backfill brings them. A projection that this instance does not know
+    /// keeps its position for another one.
     pub(super) fn acquired_for(self, scope: &LeaseScope) -> Self {
         let backfills = self.backfills_for(scope);
         let mut projections = scope.projections.clone();
@@ -174,8 +177,8 @@ impl StoredLease {
         }
     }
 
-    /// Writes a lease for the first time: the start checkpoint, without which a reader that dies in its first page
-    /// would be a reader that never was. `None` when there is one already.
+    /// Writes a lease for the first time: the start checkpoint, without which a reader that dies in its first
+    /// page would be a reader that never was. `None` when there is one already.
     pub(super) async fn create(
         context: &ProcessorContext,
         item: LeaseItem,
@@ -327,9 +330,9 @@ impl OwnedLease {
         self.write(context, next, ledger).await
     }
 
-    /// Divides the lease: creates those of the parts, then deletes this one. A part that has a lease already, from a
-    /// split that was interrupted, keeps it: it stands nowhere behind which anything was not projected. Returns the
-    /// leases created.
+    /// Divides the lease: creates the leases of the parts, then deletes this one. A part that has a lease
+    /// already, from a split that was interrupted, keeps it: it stands nowhere behind which anything was not
+    /// projected. Returns the leases created.
     pub(super) async fn split(
         &mut self,
         scope: &LeaseScope,
@@ -410,7 +413,7 @@ impl OwnedLease {
         }
     }
 
-    /// A write whose response was lost may have succeeded: then the lease equals what was to be written.
+    /// A write whose response was lost may have succeeded: then the lease equals the intended write.
     fn recognise(&mut self, found: Option<Item>, next: &LeaseItem) -> Result<(), LeaseError> {
         let Some(found) = found else { return Err(LeaseError::Lost) };
         let stored = StoredLease::decode(found)?;

@@ -1,5 +1,6 @@
-//! Lease handle: shares an owned lease between its reader, the changes of a page and the load balancer. When one of them finds the
-//! lease lost, all of them see it as lost; and so they do when the instance could not write its heartbeat in time.
+//! Lease handle: shares an owned lease between its reader, the changes of a page and the load balancer. When
+//! one of them finds the lease lost, all of them see it as lost; and so they do when the instance could not
+//! write its heartbeat in time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Lease scope: what the leases of one source container are for.
+//! Lease scope: the purpose of the leases of one source container.
 
 use std::sync::Arc;
 
@@ -11,6 +11,6 @@ pub(super) struct LeaseScope {
     pub(super) container: ContainerName,
     /// The names of the projections that follow it.
     pub(super) projections: Vec<String>,
-    /// Those of them that need not see what lies before a checkpoint.
+    /// The projections that need not see the changes before a checkpoint.
     pub(super) without_history: Vec<String>,
 }

@@ -2,14 +2,19 @@
 //!
 //! # Modules
 //!
-//! `projection` and `request` define a projection; `page` and `runner` process changes with it; `page_cache` and `read_cache`
-//! save reads, `recent_changes` leaves out changes that touch nothing of what a projection reacts to. `source` gives a page to all projections of a container. `reader` reads one feed range under a `lease`, which
-//! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance, `observations` that of the others;
-//! `membership` brings both together. `backfill` serves projections that are behind the checkpoint of a lease, from positions of their own.
-//! `load_balancer` acquires leases: `coverage` decides which leases there are and `balancing_strategy` who owns them, both pure;
-//! `former_leases` replaces those of earlier releases. `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position` with `position_wait` and `joined_position`, `rebuild` and `dead_letter_list` are the
-//! public interface. `tail` is independent of all that: a reader without leases. `created_tail` reports what is created, by the memory of
-//! `creations`; `cause` says who wrote a version.
+//! `projection` and `request` define a projection; `page` and `runner` process changes with it; `page_cache`
+//! and `read_cache` save reads, `recent_changes` leaves out changes without effect on a projection. `source`
+//! gives a page to all projections of a container. `reader` reads one feed range under a `lease`, which
+//! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance,
+//! `observations` the liveness of the others; `membership` brings both together. `backfill` serves
+//! projections that are behind the checkpoint of a lease, from positions of their own. `load_balancer`
+//! acquires leases: `coverage` decides which leases exist and `balancing_strategy` who owns them, both pure;
+//! `former_leases` replaces the leases of earlier releases. `supervisor` runs the background tasks, and
+//! `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`,
+//! `status` (the estimator), `position` with `position_wait` and `joined_position`, `rebuild` and
+//! `dead_letter_list` are the public interface. `tail` is independent of the processor: a reader without
+//! leases. `created_tail` reports created items, by the memory of `creations`; `cause` names the writer of a
+//! version.
 
 #![warn(missing_docs)]
 

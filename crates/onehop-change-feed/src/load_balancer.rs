@@ -1,8 +1,10 @@
-//! Load balancer: one round lists the leases and the heartbeats, creates the leases that feed ranges lack, and acquires this
-//! instance's share. What to acquire is decided by the balancing strategy; what to create and divide, by the lease coverage.
+//! Load balancer: one round lists the leases and the heartbeats, creates the leases that feed ranges lack,
+//! and acquires this instance's share. The balancing strategy decides which leases to acquire; the lease
+//! coverage, which leases to create and divide.
 //!
-//! After two rounds that found the same and had nothing to do the instance is at rest: regular rounds then read the heartbeats of the
-//! other instances only, and nothing where it is alone. A call, a death, a split or a lost lease ends the rest.
+//! After two rounds that found the same and had nothing to do the instance is at rest: regular rounds then
+//! read the heartbeats of the other instances only, and nothing where it is alone. A call, a death, a split
+//! or a lost lease ends the rest.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,8 +29,8 @@ fn unusable(source: &Source, range: &FeedRange, reason: &str) -> Fault {
     Fault::new(FaultKind::Internal, message)
 }
 
-/// Rounds that find the same and have nothing to do before an instance is at rest: a lease that was being taken during the first
-/// is seen by the second.
+/// Rounds that find the same and have nothing to do before an instance is at rest: a lease that was being
+/// taken during the first is seen by the second.
 const QUIET_ROUNDS_BEFORE_REST: u32 = 2;
 
 /// A lease in a balancing round.
@@ -38,7 +40,7 @@ struct LeaseCandidate {
     /// It was created a moment ago as this instance's.
     fresh: bool,
     waits: bool,
-    /// What its range was split into.
+    /// The parts into which its range was split.
     parts: Option<Vec<FeedRange>>,
 }
 
@@ -130,7 +132,8 @@ impl Instance {
         }
     }
 
-    /// A listing that shows a later epoch shows another owner. An earlier one says nothing: a listing may be old.
+    /// A listing that shows a later epoch shows another owner. An earlier one says nothing: a listing may be
+    /// old.
     fn drop_lost_leases(&self, owned: &[Arc<RangeReader>], listed: &[StoredLease]) {
         for reader in owned {
             let taken = |stored: &StoredLease| {
@@ -142,7 +145,8 @@ impl Instance {
         }
     }
 
-    /// The leases of a source, with new ones where a feed range has none. Notifies readers whose range was split.
+    /// The leases of a source, with a new lease for each feed range that lacks one. Notifies readers whose
+    /// range was split.
     async fn reconcile(
         &self,
         source: &Arc<Source>,
@@ -171,7 +175,7 @@ impl Instance {
                 reader.set_parts(lease.parts.clone());
             }
         }
-        // A range that lost its lease later on is read from the beginning: what it has missed is not known.
+        // A range that lost its lease later on is read from the beginning: the missed changes are not known.
         let start = if leased.is_empty() { self.context.settings.start } else { StartFrom::Beginning };
         for covered in join_all(uncovered.iter().map(|range| self.cover(source, range, start))).await {
             leases.extend(covered?);
@@ -179,8 +183,8 @@ impl Instance {
         Ok(leases)
     }
 
-    /// Gives a range a lease, or finds the one that the listing did not have. Shared leases are created without an owner:
-    /// otherwise the first instance would own all of them.
+    /// Gives a range a lease, or finds a lease that the listing did not have. Shared leases are created
+    /// without an owner: otherwise the first instance would own all of them.
     async fn cover(
         &self,
         source: &Arc<Source>,
@@ -271,7 +275,8 @@ impl Instance {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Why an instance that is alone does not read a feed range that it should: no later round would acquire it.
+    /// Why an instance that is alone does not read a feed range that it should: no later round would acquire
+    /// it.
     fn not_taken_alone(&self, known: &[LeaseSnapshot], expected: &[String]) -> Option<Fault> {
         if self.context.settings.sharing != Sharing::Alone {
             return None;
@@ -337,7 +342,8 @@ impl Instance {
         mine.chain(plan.take.into_iter().chain(steal).map(str::to_owned)).collect()
     }
 
-    /// Reloads dead letters: other processes may have written some for a range before it was acquired, or replayed known ones.
+    /// Reloads dead letters: other processes may have written some for a range before it was acquired, or
+    /// replayed known ones.
     async fn reload_dead_letters(&self, taken: &[(Arc<Source>, OwnedLease)]) -> Result<(), Fault> {
         if self.context.settings.sharing == Sharing::Alone {
             return Ok(());

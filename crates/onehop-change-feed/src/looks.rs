@@ -1,4 +1,5 @@
-//! Looks of a reader: its numbered reads of the change feed, what they have seen of this process's own writes, and who bears their charge.
+//! Looks of a reader: its numbered reads of the change feed, the writes of this process that they have seen,
+//! and the callers who bear their charge.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -35,7 +36,7 @@ impl Looks {
         self.drained.store(look.number, Ordering::SeqCst);
     }
 
-    /// The number of looks begun, and that of the last which found the range drained.
+    /// The number of looks begun, and the number of the last look that found the range drained.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.begun.load(Ordering::SeqCst), self.drained.load(Ordering::SeqCst))
     }

@@ -1,4 +1,4 @@
-//! Notifications: what a processor instance reports when it acquires or releases a lease, or fails.
+//! Notifications: a processor instance reports leases that it acquires or releases, and failures.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ pub struct Notification<'a> {
     pub container: ContainerName,
     /// The feed range.
     pub range: &'a FeedRange,
-    /// What happened.
+    /// The event.
     pub event: LeaseEvent<'a>,
 }
 
-/// What happened to a lease.
+/// An event of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseEvent<'a> {
     /// This instance reads the range from now on.

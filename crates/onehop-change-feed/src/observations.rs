@@ -1,4 +1,5 @@
-//! Observations of other instances: when each heartbeat was last seen to move, by the monotonic clock of this instance.
+//! Observations of other instances: when each heartbeat was last seen to move, by the monotonic clock of this
+//! instance.
 
 use std::collections::BTreeMap;
 
@@ -102,7 +103,7 @@ impl Observations {
         self.0.lock().remove(owner);
     }
 
-    /// What does not change while the same instances live.
+    /// The incarnations, which do not change while the same instances live.
     pub(super) fn incarnations(&self) -> Vec<(String, Option<u64>)> {
         let known = self.0.lock();
         let incarnation = |observation: &Observation| observation.pulse().map(|pulse| pulse.incarnation);

@@ -1,4 +1,5 @@
-//! Owned leases: the readers of the leases that this instance owns, and the signal to its supervisor that they changed.
+//! Owned leases: the readers of the leases that this instance owns, and the signal to its supervisor that
+//! they changed.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
-//! Page processing: the changes of one logical partition run in order, those of different ones concurrently.
+//! Page processing: the changes of one logical partition run in order, the changes of different ones
+//! concurrently.
 //!
-//! Changes that need no I/O (the projection is done at once, or after cached reads) never leave the first, synchronous pass.
-//! That pass also collects the reads that the page shares.
+//! Changes that need no I/O (the projection is done at once, or after cached reads) never leave the first,
+//! synchronous pass. That pass also collects the reads that the page shares.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,8 +21,8 @@ use super::settings::Sharing;
 use super::turn::Turn;
 use onehop_store::{Change, Ledger, PartitionKey};
 
-/// How far a projection has come in a page: the logical partitions whose changes it has completed. A page that failed is tried again
-/// without them.
+/// The progress of a projection in a page: the logical partitions whose changes it has completed. A page that
+/// failed is tried again without them.
 #[derive(Default)]
 pub(super) struct PageProgress {
     pub(super) is_complete: bool,
@@ -51,7 +52,8 @@ enum FirstStep {
 }
 
 impl Runner {
-    /// Projects a page, or what an earlier try left of it. Afterwards every change of it is projected or a dead letter.
+    /// Projects a page, or the rest of it after an earlier try. Afterwards every change of it is projected or
+    /// a dead letter.
     pub(super) async fn run_page(
         &self,
         mut changes: Vec<Change>,
@@ -77,7 +79,8 @@ impl Runner {
             .for_each_concurrent(bound.max(1), |(partition_key, group)| {
                 let failed = &failed;
                 async move {
-                    // What is under way is brought to its end, so that a page that fails makes progress. Nothing more is begun.
+                    // Work under way is completed, so that a page that fails makes progress. Nothing more is
+                    // begun.
                     if failed.lock().is_some() {
                         return;
                     }
@@ -106,7 +109,7 @@ impl Runner {
         let mut shared = PageCache::default();
         let mut prepared = Vec::with_capacity(changes.len());
         for change in changes {
-            // A rebuild looks at every item, whatever was projected before.
+            // A rebuild looks at every item, even if it was projected before.
             let waking = if checkpoints.is_rebuild() { None } else { self.projection.waking_fields(&change) };
             let first = if self.dead_letters.contains(&change.partition_key)
                 || !checkpoints.get(&change).await.is_null()
@@ -169,7 +172,8 @@ impl Runner {
         FirstStep::Failed(Poison::too_many_steps(STEPS_MAX))
     }
 
-    /// The changes of one logical partition, in order. After a poison message the rest goes to the dead letters behind it.
+    /// The changes of one logical partition, in order. After a poison message the rest goes to the dead
+    /// letters behind it.
     async fn run_group(
         &self,
         partition_key: &PartitionKey,
@@ -223,8 +227,8 @@ impl Runner {
     }
 }
 
-/// The changes by logical partition, each in order, in the order in which the partitions appear. Partitions without
-/// anything to do are left out.
+/// The changes by logical partition, each in order, in the order in which the partitions appear. Partitions
+/// without anything to do are left out.
 fn group(prepared: Vec<PreparedChange>) -> Vec<(PartitionKey, Vec<PreparedChange>)> {
     let mut places: HashMap<PartitionKey, usize> = HashMap::new();
     let mut groups: Vec<(PartitionKey, Vec<PreparedChange>)> = Vec::new();

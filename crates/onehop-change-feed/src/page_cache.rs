@@ -1,4 +1,5 @@
-//! Page cache: items that several changes of one page read. Each is read once, after the page itself was read.
+//! Page cache: items that several changes of one page read. Each is read once, after the page itself was
+//! read.
 
 use std::collections::HashMap;
 use std::sync::Arc;

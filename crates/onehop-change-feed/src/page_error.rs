@@ -1,4 +1,5 @@
-//! Page errors: why a page of the change feed ended early. It is read again from the last checkpoint, or goes on where it failed.
+//! Page errors: why a page of the change feed ended early. It is read again from the last checkpoint, or goes
+//! on where it failed.
 
 use onehop_store::{Fault, FaultKind, Rejection};
 use serde::{Serialize, Serializer};
@@ -12,7 +13,7 @@ pub enum PageError {
     /// The stop came in the middle of a long change, or while a retry waited.
     #[error("the processor is stopping")]
     Stopping,
-    /// A change lost all its races: what it read kept changing before it could write.
+    /// A change lost all its races: its reads kept changing before it could write.
     #[error("what was read kept changing: {0}")]
     Contended(Rejection),
     /// The store failed.

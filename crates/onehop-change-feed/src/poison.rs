@@ -1,5 +1,5 @@
-//! Poison messages: why a change cannot be projected, whatever the store does. Such a change becomes a dead letter with its cause.
-//! A fault of the store is no poison message: it fails the page.
+//! Poison messages: why a change cannot be projected in any state of the store. Such a change becomes a dead
+//! letter with its cause. A fault of the store is no poison message: it fails the page.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +14,8 @@ pub enum DeadLetterCause {
     Projection,
     /// The projection took more steps than it may.
     StepLimit,
-    /// The store refused a write for what it contains (an item or a batch that is too large, an invalid id), or again and again while
-    /// nothing changed that the projection reads.
+    /// The store refused a write for its content (an item or a batch that is too large, an invalid id), or
+    /// again and again while no item changed that the projection reads.
     WriteRefused,
     /// A logical partition that the change writes to holds as much as it can.
     PartitionFull,
@@ -53,7 +53,7 @@ impl Poison {
         Self::new(DeadLetterCause::WriteRefused, format!("an intended write was refused: {reason}"))
     }
 
-    /// A write that contradicts what the projection reads: no other writer was first.
+    /// A write that contradicts the projection's reads: no other writer was first.
     pub(super) fn refused_without_race(reason: &Rejection) -> Self {
         let error = format!("a write is refused although nothing that was read changes: {reason}");
         Self::new(DeadLetterCause::WriteRefused, error)

@@ -1,7 +1,8 @@
 //! Poll schedule (pure): when a reader that has nothing left to read looks again.
 //!
-//! A write of this process wakes the reader of its range, so a look that finds it is followed by rest. What a poll finds was written by
-//! another process, which may write more: then the reader polls sooner for a while.
+//! A write of this process wakes the reader of its range, so a look that finds it is followed by rest. A
+//! change found by a poll was written by another process, which may write more: then the reader polls sooner
+//! for a while.
 
 use std::time::Duration;
 

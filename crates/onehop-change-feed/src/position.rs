@@ -1,15 +1,17 @@
-//! Positions (read-your-writes): a writer receives the end of the change feeds after its write, and a reader waits until the read
-//! models have processed the feeds up to there.
+//! Positions (read-your-writes): a writer receives the end of the change feeds after its write, and a reader
+//! waits until the read models have processed the feeds up to there.
 //!
-//! Where the store knows the end of its change feeds by itself, a position contains it, and each reader that passes that end has
-//! reached the position. Elsewhere it contains the ends of the writes, and concerns the feed ranges that hold them. Where even these
-//! are not known, it is reached by a reader that at some moment after the call has nothing left to read.
+//! Where the store knows the end of its change feeds by itself, a position contains it, and each reader that
+//! passes that end has reached the position. Elsewhere it contains the ends of the writes, and concerns the
+//! feed ranges that hold them. Where even these are not known, it is reached by a reader that at some moment
+//! after the call has nothing left to read.
 //!
-//! Readers of this process are waited for in memory. One that has not passed a write shortly after the call looks for changes, on the
-//! caller's account: the write was made by another process. Readers of other processes are waited for on their leases.
+//! Readers of this process are waited for in memory. A reader that has not passed a write shortly after the
+//! call looks for changes, on the caller's account: the write was made by another process. Readers of other
+//! processes are waited for on their leases.
 //!
-//! A position also contains the logical partitions that were written to. A change that cannot be projected becomes a dead
-//! letter; then the position is not reached.
+//! A position also contains the logical partitions that were written to. A change that cannot be projected
+//! becomes a dead letter; then the position is not reached.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +23,8 @@ use super::processor::Processor;
 use super::read_progress::ReadProgress;
 use onehop_store::{ContainerName, Continuation, Fault, FeedRange, Ledger, PartitionHash, Store};
 
-/// A position: the ends of the change feeds of some containers, and the logical partitions written before them.
+/// A position: the ends of the change feeds of some containers, and the logical partitions written before
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Position {
     #[serde(rename = "e")]
@@ -50,7 +53,7 @@ pub struct WriteScope {
 }
 
 impl WriteScope {
-    /// What a ledger says was written since a moment (Unix ms).
+    /// The writes in a ledger since a moment (Unix ms).
     #[must_use]
     pub fn of(ledger: &Ledger, since_ms: i64) -> Self {
         let containers = ledger.written();
@@ -63,7 +66,7 @@ impl WriteScope {
 /// The outcome of waiting for a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PositionOutcome {
-    /// The read models hold what was written.
+    /// The read models hold the writes.
     Reached,
     /// The timeout passed first.
     TimedOut,
@@ -88,21 +91,22 @@ pub enum PositionError {
 }
 
 impl Position {
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Reads the result of [`encode`](Self::encode).
     ///
     /// # Errors
-    /// It is something else.
+    /// The bytes are no position.
     pub fn parse(bytes: &[u8]) -> Result<Self, InvalidPosition> {
         serde_json::from_slice(bytes).map_err(|_| InvalidPosition)
     }
 
-    /// The position as bytes. They reveal how much was written, so they are encrypted before a client gets them.
+    /// The position as bytes. They reveal how much was written, so they are encrypted before a client gets
+    /// them.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a map with string keys serialises")
     }
 
-    /// What readers of a container have to pass; `None` where it is not concerned.
+    /// The target of the readers of a container; `None` where the position does not concern it.
     pub(super) fn target(&self, container: ContainerName) -> Option<PositionTarget<'_>> {
         let end = self.end(container)?;
         let writes = self.writes.get(container.as_str()).filter(|writes| !writes.is_empty());
@@ -118,28 +122,23 @@ impl Position {
     }
 }
 
-/// What readers of a container have to pass.
+/// The target that readers of a container have to pass.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PositionTarget<'a> {
     /// The end of its change feeds.
     End(&'a Continuation),
     /// The ends of these writes.
     Writes(&'a [Continuation]),
-    /// Whatever was written before the call.
+    /// All writes before the call.
     Unknown,
 }
 
 impl PositionTarget<'_> {
-    /// Whether a reader that stands here has passed what concerns its range, as far as the store can compare that.
-    pub(super) fn is_passed(
-        self,
-        store: &dyn Store,
-        range: &FeedRange,
-        continuation: Option<&Continuation>,
-        progress: &ReadProgress,
-    ) -> bool {
+    /// Whether a reader at this place has passed its range's part of the target, as far as the store can
+    /// compare them.
+    pub(super) fn is_passed(self, store: &dyn Store, range: &FeedRange, progress: &ReadProgress) -> bool {
         match self {
-            Self::End(end) => continuation.is_some_and(|at| store.is_past(at, end)),
+            Self::End(end) => progress.passed.as_ref().is_some_and(|at| store.is_past(at, end)),
             Self::Writes(writes) => progress.passed.as_ref().is_some_and(|at| {
                 writes.iter().filter(|end| store.holds(range, end)).all(|end| store.is_past(at, end))
             }),
@@ -149,7 +148,8 @@ impl PositionTarget<'_> {
 }
 
 impl Processor {
-    /// Where the change feeds of those of the written containers end that a projection follows; `None` when none does.
+    /// The end of the change feeds of the written containers that a projection follows; `None` when no
+    /// projection follows them.
     ///
     /// # Errors
     /// A fault of the store.
@@ -165,8 +165,8 @@ impl Processor {
         Ok((!position.ends.is_empty()).then_some(position))
     }
 
-    /// A position that is reached when both of these are. It is bounded: a position of many writes may be reached later than the
-    /// writes are.
+    /// A position that is reached when both of these are. It is bounded: a position of many writes may be
+    /// reached later than the writes are.
     ///
     /// # Errors
     /// One of them is not one of this store's, or lies beyond its last write; or a fault of the store.
@@ -176,8 +176,8 @@ impl Processor {
         Ok(one.join(other, |at, end| self.instance.context.store.is_past(at, end)))
     }
 
-    /// Waits until the projections have passed a position, and those that follow them have passed what they wrote for it. The
-    /// ledger records the reads.
+    /// Waits until the projections have passed a position, and their followers have passed the resulting
+    /// writes. The ledger records the reads.
     ///
     /// # Errors
     /// The position is not one of this store's, or lies beyond its last write; or a fault of the store.

@@ -19,7 +19,7 @@ use onehop_store::{Continuation, Fault, FeedRange, Ledger};
 /// Projections behind projections that a position is followed through.
 const STAGES_MAX: usize = 4;
 
-/// The state of a wait: what the last check of each lease found.
+/// The state of a wait: the result of the last check of each lease.
 #[derive(Default)]
 struct PositionChecks {
     leases: HashMap<String, PositionCheck>,
@@ -62,7 +62,7 @@ impl PositionChecks {
         }
     }
 
-    /// Charges the caller what its readers did since.
+    /// Charges the caller for the work of its readers since.
     fn settle_bills(&self, ledger: &Ledger) {
         self.looking.iter().flat_map(|reader| reader.take_bill()).for_each(|record| ledger.record(record));
     }
@@ -94,8 +94,9 @@ impl Instance {
         Ok(PositionOutcome::Reached)
     }
 
-    /// Checks again when a reader of this process has made progress, and after a while where others read. `is_own` says that what is
-    /// waited for was written by this process alone. Returns whether readers of other processes were waited for.
+    /// Checks again when a reader of this process has made progress, and after a while where others read.
+    /// `is_own` says that this process alone made the awaited writes. Returns whether readers of other
+    /// processes were waited for.
     async fn pass_stage(&self, position: &Position, is_own: bool, ledger: &Ledger) -> Result<bool, Fault> {
         let (clock, settings) = (&self.context.clock, &self.context.settings);
         let mut progress = self.progress.subscribe();
@@ -185,7 +186,7 @@ impl Instance {
         }
     }
 
-    /// Whether the backfills of projections that this instance knows have passed what concerns a range.
+    /// Whether the backfills of projections that this instance knows have passed the target in a range.
     fn are_backfilled(
         &self,
         target: PositionTarget<'_>,
@@ -194,9 +195,9 @@ impl Instance {
         of: &[Backfill],
     ) -> bool {
         let is_known = |backfill: &&Backfill| source.scope.projections.contains(&backfill.projection);
-        of.iter().filter(is_known).all(|Backfill { place, .. }| {
-            target.is_passed(&*self.context.store, range, place.continuation.as_ref(), &place.progress)
-        })
+        of.iter()
+            .filter(is_known)
+            .all(|Backfill { place, .. }| target.is_passed(&*self.context.store, range, &place.progress))
     }
 
     async fn has_passed_here(
@@ -214,7 +215,7 @@ impl Instance {
             return Ok(false);
         }
         let at = reader.position();
-        if target.is_passed(&*self.context.store, &item.range, at.continuation.as_ref(), &at.progress) {
+        if target.is_passed(&*self.context.store, &item.range, &at.progress) {
             return Ok(true);
         }
         let now = ReaderProgress::InThisInstance { pages, looks_before };
@@ -239,7 +240,8 @@ impl Instance {
         Ok(false)
     }
 
-    /// The look at what is left costs a request, once for each checkpoint: only a change that a projection needs moves it.
+    /// A look at the remaining changes costs a request, once for each checkpoint: only a change that a
+    /// projection needs moves it.
     async fn has_passed_elsewhere(
         &self,
         target: PositionTarget<'_>,
@@ -250,7 +252,7 @@ impl Instance {
     ) -> Result<bool, Fault> {
         let are_backfilled = self.are_backfilled(target, source, &item.range, &lease.backfills);
         let at = lease.continuation.as_ref();
-        if are_backfilled && target.is_passed(&*self.context.store, &item.range, at, &lease.progress) {
+        if are_backfilled && target.is_passed(&*self.context.store, &item.range, &lease.progress) {
             return Ok(true);
         }
         let now = ReaderProgress::InAnotherInstance(lease.continuation.clone());
@@ -284,7 +286,8 @@ impl Instance {
         self.context.settings.sharing != Sharing::Alone && leases.iter().any(is_elsewhere)
     }
 
-    /// Whether the write is among the dead letters. Where its logical partitions are unknown, each dead letter since then counts.
+    /// Whether the write is among the dead letters. Where its logical partitions are unknown, each dead
+    /// letter since then counts.
     async fn is_dead_lettered(&self, position: &Position, ledger: &Ledger) -> Result<bool, Fault> {
         let known = self.known();
         for runner in &self.runners {

@@ -18,11 +18,12 @@ use super::status::{LeaseStatus, ProcessorStatus, ProjectionHealth, ProjectionSt
 use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FaultKind, Ledger, Store};
 
-/// Rounds over all readers in one [`Processor::drain`]; more are needed only where projections feed each other in
-/// a circle, or where others write without end.
+/// Rounds over all readers in one [`Processor::drain`]; more are needed only where projections feed each
+/// other in a circle, or where others write without end.
 const DRAIN_ROUNDS_MAX: usize = 100_000;
 
-/// A change feed processor instance: runs projections over the change feeds of their containers, alone or with other instances.
+/// A change feed processor instance: runs projections over the change feeds of their containers, alone or
+/// with other instances.
 #[derive(Clone)]
 pub struct Processor {
     pub(super) instance: Arc<Instance>,
@@ -48,7 +49,8 @@ pub enum ProcessorError {
 }
 
 impl ProcessorError {
-    /// Whether something could not be read because it is damaged: trying again does not help, and the rest may be whole.
+    /// Whether something could not be read because it is damaged: trying again does not help, and the rest
+    /// may be whole.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Page(PageError::Fault(fault)) if fault.kind == FaultKind::Corrupt)
@@ -62,9 +64,9 @@ impl From<Fault> for ProcessorError {
 }
 
 impl Processor {
-    /// Looks up the feed ranges and the dead letters. No lease is taken and nothing is read of the change feed yet: that
-    /// is for [`run`](Self::run), or step by step for [`balance_leases`](Self::balance_leases) and [`run_once`](Self::run_once). Cancelling
-    /// `stop` ends what runs.
+    /// Looks up the feed ranges and the dead letters. No lease is taken and nothing is read of the change
+    /// feed yet: that is for [`run`](Self::run), or step by step for [`balance_leases`](Self::balance_leases)
+    /// and [`run_once`](Self::run_once). Cancelling `stop` ends the tasks.
     ///
     /// # Errors
     /// A fault of the store.
@@ -79,18 +81,19 @@ impl Processor {
         Ok(Self { instance: Arc::new(Instance::open(context, projections).await?) })
     }
 
-    /// Takes leases, writes heartbeats, and has the feed range of each followed in a task of its own, until the stop. `spawn`
-    /// starts such a task, which has the name of its source container; it ends by itself when its lease goes to another
-    /// instance, and after the stop, when it has finished its page and released its lease. To be run once.
+    /// Takes leases, writes heartbeats, and has the feed range of each followed in a task of its own, until
+    /// the stop. `spawn` starts such a task, which has the name of its source container; it ends by itself
+    /// when its lease goes to another instance, and after the stop, when it has finished its page and
+    /// released its lease. To be run once.
     pub async fn run(&self, spawn: impl Fn(&'static str, BoxFuture<'static, ()>) + Send + Sync) {
         self.instance.supervise(spawn).await;
     }
 
-    /// Runs a lease balancing round: creates missing leases, acquires free leases up to this instance's share,
-    /// steals one from the instance with the most if the share is not reached, and detects splits.
+    /// Runs a lease balancing round: creates missing leases, acquires free leases up to this instance's
+    /// share, steals one from the instance with the most if the share is not reached, and detects splits.
     ///
     /// # Errors
-    /// A fault of the store. What was done until then stays done, and the next round goes on.
+    /// A fault of the store. Completed steps stay done, and the next round goes on.
     pub async fn balance_leases(&self) -> Result<(), Fault> {
         self.instance.balance_leases(Steal::One).await
     }
@@ -100,7 +103,8 @@ impl Processor {
         self.instance.renew().await;
     }
 
-    /// Balances leases if that is due, processes one page of every owned lease and one of its backfills, and returns the number of changes.
+    /// Balances leases if that is due, processes one page of every owned lease and one of its backfills, and
+    /// returns the number of changes.
     ///
     /// # Errors
     /// The balancing round or the first page that failed; all pages were worked on.
@@ -124,9 +128,9 @@ impl Processor {
         Ok(total)
     }
 
-    /// Works until no reader finds anything any more, also what projections wrote for each other. The tasks may run
-    /// meanwhile. Feed ranges whose lease another instance holds are waited for, until nothing waits after their
-    /// checkpoints. No lease is stolen for a drain.
+    /// Works until no reader finds a change, including writes of projections for each other. The tasks may
+    /// run meanwhile. Feed ranges whose lease another instance holds are waited for, until nothing waits
+    /// after their checkpoints. No lease is stolen for a drain.
     ///
     /// # Errors
     /// The first page that failed, and [`ProcessorError::NotDrained`].
@@ -165,14 +169,14 @@ impl Processor {
         Err(ProcessorError::NotDrained)
     }
 
-    /// Changes projected so far by all readers of this instance: a page that ended while others were drained may have
-    /// written changes for them.
+    /// Changes projected so far by all readers of this instance: a page that ended while others were drained
+    /// may have written changes for them.
     fn changes(&self) -> u64 {
         self.instance.runners.iter().map(|runner| runner.counters.changes()).sum()
     }
 
-    /// The status of each projection. What concerns other instances is as old as the last balancing round; the lease container
-    /// is not read.
+    /// The status of each projection. Figures of other instances are as old as the last balancing round; the
+    /// lease container is not read.
     ///
     /// # Errors
     /// The store could not count.
@@ -180,7 +184,7 @@ impl Processor {
         Ok(self.processor_status().await?.projections)
     }
 
-    /// The status of each lease, as old as that of [`status`](Self::status).
+    /// The status of each lease, as old as the result of [`status`](Self::status).
     ///
     /// # Errors
     /// The store could not count.
@@ -202,7 +206,7 @@ impl Processor {
         status
     }
 
-    /// The same for a caller, whose ledger has what was read.
+    /// The same for a caller, whose ledger records the reads.
     ///
     /// # Errors
     /// The store could not count.
@@ -221,8 +225,8 @@ impl Processor {
         self.instance.release().await;
     }
 
-    /// Drops what projections keep of earlier reads. To be called where something other than a projection of this process wrote read
-    /// models, such as a repair.
+    /// Drops the projections' cached reads. To be called after a writer other than a projection of this
+    /// process, such as a repair, has changed read models.
     pub fn invalidate_cached_reads(&self) {
         self.instance.runners.iter().for_each(|runner| runner.read_cache.invalidate());
     }

@@ -1,5 +1,5 @@
-//! Projection: a pure function from a change, and the results of the reads it requested, to intended writes. It does no I/O
-//! and keeps no state; the processor reads, writes, retries and stores dead letters for it.
+//! Projection: a pure function from a change, and the results of the reads it requested, to intended writes.
+//! It does no I/O and keeps no state; the processor reads, writes, retries and stores dead letters for it.
 
 use std::error::Error;
 use std::fmt;
@@ -16,10 +16,10 @@ use onehop_store::{
 
 /// A projection: keeps one read model current.
 ///
-/// The same change may arrive more than once, late, and at the same time as a newer one (a rebuild runs beside the
-/// live readers), so a projection compares versions and writes with If-Match. A write that is refused because of
-/// what the projection read (a failed precondition, a conflict, an item that is gone) makes the processor read
-/// the change again from its container and run it anew from its last checkpointed state.
+/// The same change may arrive more than once, late, and at the same time as a newer one (a rebuild runs
+/// beside the live readers), so a projection compares versions and writes with If-Match. A write that is
+/// refused because of stale reads (a failed precondition, a conflict, an item that is gone) makes the
+/// processor read the change again from its container and run it anew from its last checkpointed state.
 pub trait Projection: Send + Sync + 'static {
     /// The name under which leases and dead letters are kept; it never changes.
     fn name(&self) -> &'static str;
@@ -32,39 +32,42 @@ pub trait Projection: Send + Sync + 'static {
         None
     }
 
-    /// Whether it has to see what was written before it was added to the projections of its source container. If it has, a backfill
-    /// brings it that, in the order of the feed and as background work; the other projections go on meanwhile. Otherwise it begins at the
-    /// checkpoint. While the container has no lease, [`Settings::start`](crate::Settings::start) decides.
+    /// Whether it has to see the changes written before it was added to the projections of its source
+    /// container. If it has, a backfill brings it that, in the order of the feed and as background work; the
+    /// other projections go on meanwhile. Otherwise it begins at the checkpoint. While the container has no
+    /// lease, [`Settings::start`](crate::Settings::start) decides.
     fn needs_history(&self) -> bool {
         true
     }
 
-    /// The containers to which it writes what other projections follow: a wait for the read models includes
-    /// those, too. None of them may lead back to its source.
+    /// The containers to which it writes and which other projections follow: a wait for the read models
+    /// includes those projections, too. None of them may lead back to its source.
     fn feeds(&self) -> &[ContainerName] {
         &[]
     }
 
-    /// How many logical partitions may be worked on at the same time by all readers of this process together, where
-    /// that is fewer than the processor's own bound: 1 for a projection whose changes all write to one logical partition.
+    /// Concurrency limit of logical partitions for all readers of this process together, where it is less
+    /// than the processor's own: 1 for a projection whose changes all write to one logical partition.
     fn concurrent_partitions_max(&self) -> usize {
         usize::MAX
     }
 
-    /// The fields of a changed item to which this projection reacts. A change that directly follows one which was projected, and in
-    /// which they are the same, is not projected: it costs no operation. `None` where every change is projected.
+    /// The fields of a changed item to which this projection reacts. A change that directly follows a
+    /// projected change, and in which they are the same, is not projected: it costs no operation. `None`
+    /// where every change is projected.
     ///
-    /// Only a projection may have them whose writes are all compared again by another one, and whose source increases its version by
-    /// one with each change of an item.
+    /// Only a projection may have them whose writes are all compared again by another one, and whose source
+    /// increases its version by one with each change of an item.
     fn waking_fields(&self, _change: &Change) -> Option<WakingFields> {
         None
     }
 
-    /// Puts a page into the order in which it is best worked on. Changes of one logical partition have to keep
-    /// their order among themselves.
+    /// Puts a page into the order in which it is best worked on. Changes of one logical partition have to
+    /// keep their order among themselves.
     fn arrange(&self, _changes: &mut Vec<Change>) {}
 
-    /// The next step for a change. The first input has no results and an empty state, or the state last checkpointed.
+    /// The next step for a change. The first input has no results and an empty state, or the state last
+    /// checkpointed.
     ///
     /// # Errors
     /// A change that cannot be projected (a poison message); it becomes a dead letter with the error.
@@ -87,8 +90,8 @@ pub struct StepInput<'a> {
     pub state: &'a Value,
     /// The results to the reads of the step before, in their order.
     pub results: &'a [ReadResult],
-    /// Whether the change may have been projected before, as far as this process knows: it is run again, or by a rebuild. The feed
-    /// may repeat any other change, too, but seldom does.
+    /// Whether the change may have been projected before, as far as this process knows: it is run again, or
+    /// by a rebuild. The feed may repeat any other change, too, but seldom does.
     pub may_be_projected: bool,
 }
 
@@ -105,7 +108,7 @@ impl<'a> StepInput<'a> {
         self.state.is_null() && self.results.is_empty()
     }
 
-    /// The state as `T`; `None` when there is none.
+    /// The state as `T`; `None` without a state.
     ///
     /// # Errors
     /// The state is not a `T`.
@@ -175,8 +178,8 @@ impl Step {
         Self { then: NextAction::Ask { reads, state: Value::Null, checkpointed: false }, ..Self::default() }
     }
 
-    /// Adds writes that happen before anything else of this step; those of different logical partitions happen at
-    /// the same time and in any order.
+    /// Adds writes that happen before anything else of this step; writes to different logical partitions
+    /// happen at the same time and in any order.
     pub fn after_writing(mut self, writes: Vec<IntendedWrite>) -> Self {
         self.writes = writes;
         self
@@ -194,7 +197,8 @@ impl Step {
         Ok(self)
     }
 
-    /// The same for a state that has JSON by its type, as a struct of texts, numbers and lists has: a convenience.
+    /// The same for a state that has JSON by its type, as a struct of texts, numbers and lists has: a
+    /// convenience.
     ///
     /// # Panics
     /// Where [`try_with_state`](Self::try_with_state) returns an error.
@@ -202,8 +206,8 @@ impl Step {
         self.try_with_state(value).expect("a state is a plain struct with string keys")
     }
 
-    /// Saves the state in the lease once the writes are done, so that a long change resumes here after a crash. A later run
-    /// of this change begins with the state and without read results.
+    /// Saves the state in the lease once the writes are done, so that a long change resumes here after a
+    /// crash. A later run of this change begins with the state and without read results.
     pub fn checkpoint(mut self) -> Self {
         if let NextAction::Ask { checkpointed, .. } = &mut self.then {
             *checkpointed = true;
@@ -217,23 +221,23 @@ impl Step {
         self
     }
 
-    /// Takes the next step only in the turn of this change, after those before it in the page have written: it writes by cached reads
-    /// which their writes may change.
+    /// Takes the next step only in the turn of this change, after the earlier changes of the page have
+    /// written: it writes by cached reads which their writes may change.
     pub fn in_turn(mut self) -> Self {
         self.is_in_turn = true;
         self
     }
 
-    /// Caches the result that a read has after the writes of this step, in place of all cached reads of this projection. Only a step
-    /// with one batch or one write does so, and only if it is not refused.
+    /// Caches the result that a read has after the writes of this step, in place of all cached reads of this
+    /// projection. Only a step with one batch or one write does so, and only if it is not refused.
     pub fn update_cache(mut self, update: CacheUpdate) -> Self {
         self.cache_update = Some(update);
         self.invalidate_cache()
     }
 
-    /// Lets the writes of this step lose for good. Each of them is conditional, and the winner has made a change that a
-    /// projection follows which compares the same again, so a write that keeps losing is left to that change. Batches of
-    /// several operations do not yield.
+    /// Lets the writes of this step lose for good. Each of them is conditional, and the winner has made a
+    /// change that a projection follows which compares the same again, so a write that keeps losing is left
+    /// to that change. Batches of several operations do not yield.
     pub fn yield_to_newer_changes(mut self) -> Self {
         self.yields = true;
         self
@@ -270,15 +274,15 @@ impl Step {
     }
 }
 
-/// The result of a cached query after a batch, computed from the `ETag`s of what the batch wrote (`None` for a delete). `None` leaves
-/// the query uncached.
+/// The result of a cached query after a batch, computed from the `ETag`s of the writes of the batch (`None`
+/// for a delete). `None` leaves the query uncached.
 pub struct CacheUpdate {
     pub(super) name: &'static str,
     pub(super) of: ReadRequest,
     pub(super) page: Box<PageAfter>,
 }
 
-/// The page after a batch, from the `ETag`s of what was written.
+/// The page after a batch, from the `ETag`s of its writes.
 type PageAfter = dyn FnOnce(&[Option<ETag>]) -> Option<QueryPage> + Send + Sync;
 
 impl CacheUpdate {
@@ -303,8 +307,8 @@ impl fmt::Debug for CacheUpdate {
     }
 }
 
-/// Writes in one logical partition that happen together or not at all: one operation is a write, several are a
-/// transactional batch (at most [`onehop_store::limits::BATCH_OPERATIONS_MAX`]).
+/// Writes in one logical partition that happen together or not at all: one operation is a write, several are
+/// a transactional batch (at most [`onehop_store::limits::BATCH_OPERATIONS_MAX`]).
 #[derive(Debug, Clone)]
 pub struct IntendedWrite {
     /// The container.

@@ -18,13 +18,13 @@ pub(super) struct RangeFeed {
 }
 
 impl RangeFeed {
-    /// What all projections of a source need.
+    /// The needs of all projections of a source.
     pub(super) fn of_source(source: &Source, range: FeedRange) -> Self {
         let context = Arc::clone(&source.context);
         Self { context, container: source.container, types: source.types.clone(), range }
     }
 
-    /// What one projection needs.
+    /// The needs of one projection.
     pub(super) fn of_projection(runner: &Runner, range: FeedRange) -> Self {
         let (context, projection) = (Arc::clone(&runner.context), &runner.projection);
         Self { context, container: projection.source(), types: projection.types().map(Arc::from), range }
@@ -39,7 +39,8 @@ impl RangeFeed {
         self.context.store.read_change_feed(&self.request(position), ledger).await
     }
 
-    /// How many changes wait after a position, up to `at_most`, and when the oldest was written (Unix ms).
+    /// The number of changes that wait after a position, up to `at_most`, and when the oldest was written
+    /// (Unix ms).
     pub(super) async fn pending(
         &self,
         position: Option<&Continuation>,
@@ -56,7 +57,7 @@ impl RangeFeed {
         self.context.store.change_signal(&scope)
     }
 
-    /// What the range was split into by now, if it was.
+    /// The parts into which the range was split by now, if it was.
     pub(super) async fn parts(&self) -> Result<Option<Vec<FeedRange>>, Fault> {
         let store = &self.context.store;
         let present = store.feed_ranges(self.container).await?;

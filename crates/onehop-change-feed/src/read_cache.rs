@@ -1,9 +1,11 @@
-//! Read cache of a projection: results that are reused without a read, until the projection writes what changes them.
+//! Read cache of a projection: results that are reused without a read, until a write of the projection
+//! changes them.
 //!
-//! A read during which a write happened is not cached: a cached result was read completely after the last write that
-//! invalidated the cache. A write may also say what the cached result is after it (see [`crate::CacheUpdate`]): that is cached if no
-//! other write of the projection happened meanwhile. Writes by other processes are not seen. Where there are any, the cache is
-//! invalidated before each page, so that no result is older than the page.
+//! A read during which a write happened is not cached: a cached result was read completely after the last
+//! write that invalidated the cache. A write may also state the cached result after it (see
+//! [`crate::CacheUpdate`]): that is cached if no other write of the projection happened meanwhile. Writes by
+//! other processes are not seen. Where there are any, the cache is invalidated before each page, so that no
+//! result is older than the page.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -49,7 +51,8 @@ impl ReadCache {
         self.lock().invalidate();
     }
 
-    /// Begins a write: invalidates the cache now and when the guard is dropped, whatever the outcome of the write.
+    /// Begins a write: invalidates the cache now and when the guard is dropped, for every outcome of the
+    /// write.
     pub(super) fn begin_write(&self) -> CacheWrite<'_> {
         let mut cached = self.lock();
         cached.invalidate();
@@ -75,7 +78,8 @@ pub(super) struct CacheWrite<'a> {
 }
 
 impl CacheWrite<'_> {
-    /// Ends a write that succeeded. Caches the result that it leaves, unless another write of the projection happened meanwhile.
+    /// Ends a write that succeeded. Caches the result that it leaves, unless another write of the projection
+    /// happened meanwhile.
     pub(super) fn end(self, name: &'static str, read: ReadRequest, result: ReadResult) {
         let mut cached = self.cache.lock();
         let is_only_write = cached.generation == self.begun;

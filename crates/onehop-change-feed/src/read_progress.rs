@@ -1,14 +1,15 @@
-//! Read progress: how far a reader has come, beside the continuation. Estimates and positions are made of it without a request.
+//! Read progress: how far a reader has come, beside the continuation. Estimates and positions are made of it
+//! without a request.
 
 use serde::{Deserialize, Serialize};
 
 use onehop_store::{Continuation, FeedPage};
 
-/// How far the reader of a feed range has come.
+/// The progress of the reader of a feed range.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ReadProgress {
-    /// What it has passed, in the form of the store; `None` where the store does not say it.
+    /// Its progress, in the form of the store; `None` where the store does not state it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed: Option<Continuation>,
     /// Changes that were left to read, of all types, as far as the store could estimate it.
@@ -24,7 +25,7 @@ impl ReadProgress {
     pub(super) fn after(self, page: &FeedPage) -> Self {
         let latest_ms = page.changes.iter().map(|change| change.item.timestamp_ms).max();
         Self {
-            // What was passed once stays passed.
+            // Progress is never taken back.
             passed: page.passed.clone().or(self.passed),
             behind: if page.drained { Some(0) } else { page.behind },
             last_change_ms: latest_ms.max(self.last_change_ms),
@@ -36,11 +37,16 @@ impl ReadProgress {
         self.behind.unwrap_or(0)
     }
 
-    /// The age of the last completed change where others wait, in milliseconds; 0 where none does.
+    /// Whether changes may wait. A reader that has completed none reports none.
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind.map_or(self.last_change_ms.is_some(), |behind| behind > 0)
+    }
+
+    /// The age of the last completed change where others wait, in milliseconds; otherwise 0.
     pub(super) fn lag_ms(&self, now_ms: i64) -> u64 {
-        match (self.behind, self.last_change_ms) {
-            (Some(0), _) | (_, None) => 0,
-            (_, Some(last_change_ms)) => u64::try_from(now_ms.saturating_sub(last_change_ms)).unwrap_or(0),
+        match self.last_change_ms.filter(|_| self.is_behind()) {
+            None => 0,
+            Some(last_change_ms) => u64::try_from(now_ms.saturating_sub(last_change_ms)).unwrap_or(0),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Range reader: reads one feed range for the projections of its source under its lease (pages, checkpoint, and the end of a range
-//! that was split).
+//! Range reader: reads one feed range for the projections of its source under its lease (pages, checkpoint,
+//! and the end of a range that was split).
 
 use parking_lot::Mutex as SyncMutex;
 use std::sync::Arc;
@@ -80,6 +80,8 @@ pub(super) struct LiveReader {
     unsaved_since_ms: Option<i64>,
     /// Whether a page after the checkpoint held anything, be it of other types.
     has_moved: bool,
+    /// Whether the checkpoint reports waiting changes: other instances show its figures.
+    checkpoint_is_behind: bool,
     /// The page after the position, if it was read while the one before was worked on.
     ahead: Option<FeedPage>,
     /// The page after the position, if some projections have completed it and others failed.
@@ -92,7 +94,8 @@ impl LiveReader {
         FeedPlace { continuation: self.position.clone(), progress: self.progress.clone() }
     }
 
-    /// Serves further projections, which have completed everything before its place. Where it serves no other, it goes on at theirs.
+    /// Serves further projections, which have completed everything before its place. Where it serves no
+    /// other, it goes on at theirs.
     pub(super) fn serve(&mut self, projections: &[String], place: &FeedPlace, source: &Source) {
         if self.served.is_empty() {
             self.position.clone_from(&place.continuation);
@@ -153,6 +156,7 @@ impl RangeReader {
             checkpoint_at_ms: source.context.clock.monotonic_ms(),
             unsaved_since_ms: None,
             has_moved: false,
+            checkpoint_is_behind: position.progress.is_behind(),
             ahead: None,
             unfinished: None,
         };
@@ -173,7 +177,7 @@ impl RangeReader {
         })
     }
 
-    /// Reports what happened to its lease.
+    /// Reports an event of its lease.
     pub(super) fn notify(&self, event: LeaseEvent<'_>) {
         let notifications = &self.source.context.settings.notifications;
         notifications.send(self.source.container, &self.feed.range, event);
@@ -189,7 +193,8 @@ impl RangeReader {
         self.signal.clone()
     }
 
-    /// How often the reader has looked for changes, and which of its looks found the range drained last.
+    /// The number of the reader's looks for changes, and the number of the last look that found the range
+    /// drained.
     pub(super) fn looks(&self) -> (u64, u64) {
         self.looks.counts()
     }
@@ -205,7 +210,7 @@ impl RangeReader {
         self.wake.notify_one();
     }
 
-    /// What looks for callers did to the store, not yet charged to any.
+    /// The store operations of looks for callers, not yet charged to any caller.
     pub(super) fn take_bill(&self) -> Vec<OperationRecord> {
         self.looks.take_bill()
     }
@@ -340,7 +345,7 @@ impl RangeReader {
             return Ok(Page { drained: false, ..page });
         }
         let page = match state.ahead.take() {
-            // What is there by now, a page that was read before cannot say.
+            // A page that was read before cannot show the present end.
             Some(page) => FeedPage { drained: false, ..page },
             None => self.feed.page(state.position.as_ref(), ledger).await?,
         };
@@ -355,7 +360,8 @@ impl RangeReader {
         self.feed.parts().await.ok().flatten()
     }
 
-    /// Has all projections begin at the beginning where the store refused the position: backfills serve them until then.
+    /// Has all projections begin at the beginning where the store refused the position: backfills serve them
+    /// until then.
     async fn restart_after(
         &self,
         state: &mut LiveReader,
@@ -378,7 +384,7 @@ impl RangeReader {
         Ok(PageOutcome::Page { changes: 0, drained: true })
     }
 
-    /// Writes a checkpoint, and divides the lease. A crash in between leaves this lease beside some of those of
+    /// Writes a checkpoint, and divides the lease. A crash in between leaves this lease beside some leases of
     /// its parts: the next owner divides it again.
     async fn split(
         &self,
@@ -394,7 +400,8 @@ impl RangeReader {
         Ok(PageOutcome::Split(children))
     }
 
-    /// Writes the checkpoint when the interval since the last one has passed: after the last page, or within a long series of pages.
+    /// Writes the checkpoint when the interval since the last one has passed: after the last page, or within
+    /// a long series of pages.
     async fn checkpoint_if_due(
         &self,
         state: &mut LiveReader,
@@ -409,6 +416,7 @@ impl RangeReader {
                 has_passed(since_ms, interval_ms)
                     || drained && has_passed(state.checkpoint_at_ms, interval_ms)
             }
+            None if drained && state.checkpoint_is_behind => has_passed(state.checkpoint_at_ms, interval_ms),
             None => {
                 let after_ms = milliseconds(settings.empty_checkpoint_after);
                 state.has_moved && has_passed(state.checkpoint_at_ms, after_ms)
@@ -429,10 +437,12 @@ impl RangeReader {
 
     async fn checkpoint_position(&self, state: &mut LiveReader, ledger: &Ledger) -> Result<(), PageError> {
         let context = &self.source.context;
-        if self.lease.continuation().await != state.position {
+        let is_behind = state.progress.is_behind();
+        if self.lease.continuation().await != state.position || state.checkpoint_is_behind != is_behind {
             let place = (state.position.clone(), state.progress.clone());
             self.lease.checkpoint(context, place, ledger).await?;
         }
+        state.checkpoint_is_behind = is_behind;
         state.checkpoint_at_ms = context.clock.monotonic_ms();
         state.unsaved_since_ms = None;
         state.has_moved = false;

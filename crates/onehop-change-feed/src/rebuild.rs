@@ -1,4 +1,5 @@
-//! Rebuild and replay: a second pass over a change feed from the beginning (backfill), and another run of dead letters.
+//! Rebuild and replay: a second pass over a change feed from the beginning (backfill), and another run of
+//! dead letters.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,8 +30,8 @@ const TOTAL_COUNT_MAX: u64 = 1_000_000;
 pub struct RebuildProgress {
     /// Changes projected so far.
     pub done: u64,
-    /// Changes there were at the beginning, a million of each feed range at most; writes meanwhile add to `done` and not
-    /// to this. `None` where only another pass over the change feed could count them.
+    /// Changes there were at the beginning, a million of each feed range at most; writes meanwhile add to
+    /// `done` and not to this. `None` where only another pass over the change feed could count them.
     pub total: Option<u64>,
 }
 
@@ -57,10 +58,10 @@ pub struct ReplayReport {
 }
 
 impl Processor {
-    /// Fills a read model again from the beginning of the change feed, beside the live readers: what is there stays
-    /// readable, and the versions of items keep an old change from overwriting a new copy. At the end the dead
-    /// letters of the projection are replayed. An interrupted rebuild goes on where it stopped, within a day. It is background work:
-    /// a few feed ranges at a time, at low priority.
+    /// Fills a read model again from the beginning of the change feed, beside the live readers. The existing
+    /// items stay readable, and the versions of items keep an old change from overwriting a new copy. At the
+    /// end the dead letters of the projection are replayed. An interrupted rebuild goes on where it stopped,
+    /// within a day. It is background work: a few feed ranges at a time, at low priority.
     ///
     /// # Errors
     /// An unknown projection, a fault of the store, the stop.
@@ -124,11 +125,12 @@ impl Processor {
 /// A feed range that a rebuild has passed.
 struct PassedRange {
     position: RebuildPosition,
-    /// What could not be read.
+    /// The unreadable items.
     unreadable: Vec<String>,
 }
 
-/// One pass over a feed range, from the beginning or where an earlier rebuild stopped, to where it was drained.
+/// One pass over a feed range, from the beginning or where an earlier rebuild stopped, to where it was
+/// drained.
 async fn pass(
     runner: &Runner,
     feed: &RangeFeed,
@@ -183,7 +185,8 @@ async fn pass(
 }
 
 impl Runner {
-    /// Projects a page. Faults of the store are waited out, without end, except for a full disk: that is the caller's to know.
+    /// Projects a page. Faults of the store are waited out, without end, except for a full disk: that is the
+    /// caller's to know.
     async fn rebuild_page(&self, changes: Vec<Change>, ledger: Ledger) -> Result<(), PageError> {
         let (mut progress, mut failures) = (PageProgress::default(), 0);
         let mut ledger = Some(ledger);
@@ -260,7 +263,8 @@ impl Runner {
         Ok(replayed)
     }
 
-    /// Replays a letter, also what live readers add to it meanwhile, until it is empty or a change fails again.
+    /// Replays a letter, including changes that live readers add meanwhile, until it is empty or a change
+    /// fails again.
     async fn replay_letter(
         &self,
         partition_key: &PartitionKey,
@@ -315,7 +319,7 @@ impl Runner {
             .await
             .map_err(|error| match error {
                 PageError::Fault(fault) => match Poison::of_fault(fault) {
-                    // It stays a dead letter, and those of other logical partitions are tried.
+                    // It stays a dead letter, and the letters of other logical partitions are tried.
                     Ok(poison) => ChangeError::Poison { attempts: 1, poison },
                     Err(fault) => ChangeError::Page(fault.into()),
                 },

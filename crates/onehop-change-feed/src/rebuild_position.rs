@@ -1,6 +1,7 @@
 //! Rebuild position: how far a rebuild has come in a feed range, so that an interrupted one goes on there.
 //!
-//! It is an item beside the leases, which expires: a rebuild that is begun again later begins at the beginning.
+//! It is an item beside the leases, which expires: a rebuild that is begun again later begins at the
+//! beginning.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::containers::{LEASES, rebuild_id, types};
 use super::context::ProcessorContext;
 use onehop_store::{Continuation, Fault, FeedRange, Ledger, NewItem, PartitionKey, WriteError, WriteOp};
 
-/// How long an interrupted rebuild can be resumed.
+/// The time within which an interrupted rebuild can be resumed.
 const RESUMED_WITHIN: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ impl RebuildPosition {
     ) -> Result<Self, Fault> {
         let id = rebuild_id(&context.settings.processor, projection, range);
         let found = context.store.read(LEASES, &PartitionKey::from(id.as_str()), &id, ledger).await?;
-        // One of another form is as good as none.
+        // A position of another form is ignored.
         let found = found.and_then(|item| item.decode::<Self>().ok());
         Ok(found.unwrap_or_else(|| Self {
             id,

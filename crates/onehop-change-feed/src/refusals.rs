@@ -1,7 +1,8 @@
-//! Refused writes of a change, in succession: a lost race, or a write that contradicts what the projection reads.
+//! Refused writes of a change, in succession: a lost race, or a write that contradicts the projection's
+//! reads.
 //!
-//! Between two lost races something has changed: another writer was first. A write that is refused again and again while all that the
-//! projection reads stays the same would be refused for ever. It is a poison message.
+//! Between two lost races something has changed: another writer was first. A write that is refused again and
+//! again while all reads of the projection stay the same would be refused for ever. It is a poison message.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -12,7 +13,7 @@ use onehop_store::ETag;
 #[derive(Default)]
 pub(super) struct Refusals {
     pub(super) count: u32,
-    /// The versions of what the present attempt has read.
+    /// The versions of the items that the present attempt has read.
     reads: DefaultHasher,
     /// The same of the refused attempt before.
     reads_before: Option<u64>,
@@ -26,7 +27,8 @@ impl Refusals {
         version.hash(&mut self.reads);
     }
 
-    /// Notes the versions of what the attempt has read. The first attempt is compared with nothing: it may read from caches.
+    /// Notes the versions of the items that the attempt has read. The first attempt is compared with nothing:
+    /// it may read from caches.
     pub(super) fn note_reads(&mut self, results: &[ReadResult]) {
         if self.count == 0 {
             return;

@@ -9,8 +9,8 @@ use onehop_store::{
 /// A read that a projection requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadRequest {
-    /// One item by partition key and id. A `shared` result may be as old as the current page: it is read once for
-    /// all changes of the page that ask for it, after the page itself was read.
+    /// One item by partition key and id. A `shared` result may be as old as the current page: it is read once
+    /// for all changes of the page that ask for it, after the page itself was read.
     Item {
         /// The container.
         container: ContainerName,
@@ -64,7 +64,7 @@ pub enum ReadRequest {
         /// The largest number of items.
         limit: usize,
     },
-    /// How many items of a type one logical partition has.
+    /// The number of items of a type in one logical partition.
     Count {
         /// The container.
         container: ContainerName,
@@ -73,8 +73,8 @@ pub enum ReadRequest {
         /// The value of `type`.
         item_type: &'static str,
     },
-    /// A cached read: its result is reused under this name until a step of the projection invalidates the cache. A cached
-    /// result costs nothing.
+    /// A cached read: its result is reused under this name until a step of the projection invalidates the
+    /// cache. A cached result costs nothing.
     Cached {
         /// The name.
         name: &'static str,
@@ -156,7 +156,7 @@ impl ReadRequest {
 /// The result of a [`ReadRequest`].
 #[derive(Debug, Clone)]
 pub enum ReadResult {
-    /// An item, or `None` if there is none.
+    /// An item, or `None`.
     Item(Option<Arc<Item>>),
     /// A page failed.
     Page(Arc<QueryPage>),

@@ -1,5 +1,5 @@
-//! Runner: runs one change through its projection (steps, reads, writes), and retries after a failure. A poison message ends the change, and
-//! a fault of the store the page.
+//! Runner: runs one change through its projection (steps, reads, writes), and retries after a failure. A
+//! poison message ends the change, and a fault of the store the page.
 
 use std::sync::Arc;
 
@@ -40,7 +40,8 @@ pub(super) struct Runner {
     pub(super) partition_permits: Semaphore,
 }
 
-/// What a change is run with: the reads that its page shares, where its state is saved, and whom the operations are charged to.
+/// The context of running a change: the shared reads of its page, the place for its state, and the payer of
+/// its operations.
 #[derive(Clone, Copy)]
 pub(super) struct RunContext<'a> {
     pub(super) shared: &'a PageCache,
@@ -92,7 +93,7 @@ impl From<WriteError> for AttemptError {
     }
 }
 
-/// How to retry a change whose item is gone.
+/// The handling of a change whose item is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MissingItem {
     /// It is skipped: an item that is gone has no changes.
@@ -110,8 +111,8 @@ struct RetryState {
 }
 
 impl Runner {
-    /// Projects a change, from `first` if its first step is known already. Runs it again where that can help. Returns whether this
-    /// version of the item was projected, and not a newer one in its place.
+    /// Projects a change, from `first` if its first step is known already. Runs it again where that can help.
+    /// Returns whether this version of the item was projected, and not a newer one in its place.
     pub(super) async fn run_change(
         &self,
         change: &Change,
@@ -167,15 +168,16 @@ impl Runner {
         Ok(etag == change.item.etag)
     }
 
-    /// Whether a change that lost all its races need not be projected if its item has changed since: losing races is
-    /// contention and no defect, and the feed has a change of the newer version behind it.
+    /// Whether a change that lost all its races need not be projected if its item has changed since: losing
+    /// races is contention and no defect, and the feed has a change of the newer version behind it.
     fn is_superseded(&self, run: &RetryState, halt: &AttemptError) -> bool {
         matches!(halt, AttemptError::Stale(_))
             && run.refusals.count >= self.context.settings.stale_attempts_max
     }
 
-    /// Counts the failure and waits, or returns an error after the last attempt. Faults of the store and lost races fail the page, which
-    /// is tried again without end; only a poison message ends the change. A write that is refused although nothing changes is one.
+    /// Counts the failure and waits, or returns an error after the last attempt. Faults of the store and lost
+    /// races fail the page, which is tried again without end; only a poison message ends the change. A write
+    /// that is refused although nothing changes is one.
     async fn pause_before_retry(
         &self,
         run: &mut RetryState,
@@ -221,8 +223,8 @@ impl Runner {
         if goes_on { Ok(()) } else { Err(ChangeError::Page(PageError::Stopping)) }
     }
 
-    /// The present version of the changed item. The feed promises the latest version only, so a newer one serves as
-    /// well, and an item that is gone has no changes.
+    /// The present version of the changed item. The feed promises the latest version only, so a newer one
+    /// serves as well, and an item that is gone has no changes.
     pub(super) async fn read_again(&self, change: &Change, ledger: &Ledger) -> Result<Option<Change>, Fault> {
         let source = self.projection.source();
         let item = self.context.store.read(source, &change.partition_key, &change.id, ledger).await?;
@@ -294,7 +296,8 @@ impl Runner {
         yields: bool,
         ledger: &Ledger,
     ) -> Result<Option<Vec<Option<ETag>>>, AttemptError> {
-        // A batch that is rejected for one item leaves the others unwritten, although no other process changed them.
+        // A batch that is rejected for one item leaves the others unwritten, although no other process
+        // changed them.
         let may_lose: Vec<bool> = writes.iter().map(|write| yields && write.operations.len() == 1).collect();
         let mut outcomes = Vec::with_capacity(writes.len());
         let mut waiting = writes.into_iter();

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::notifications::Notifications;
+use onehop_runtime::planted;
 use onehop_store::limits::PAGE_ITEMS_MAX;
 
 /// The checkpoint interval where leases are shared.
@@ -12,10 +13,11 @@ const CHECKPOINT_INTERVAL_SHARED: Duration = Duration::from_secs(5);
 /// Settings of a processor instance.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The owner of acquired leases: an id of this instance, the same again after a restart where that is possible.
+    /// The owner of acquired leases: an id of this instance, the same again after a restart where that is
+    /// possible.
     pub owner: String,
-    /// The name that the instances sharing their leases have in common. The projections of two processors with one
-    /// lease container have different names.
+    /// The name that the instances sharing their leases have in common. The projections of two processors
+    /// with one lease container have different names.
     pub processor: String,
     /// Whether other instances own leases, too.
     pub sharing: Sharing,
@@ -25,50 +27,54 @@ pub struct Settings {
     pub notifications: Notifications,
     /// Changes in a page, at most [`PAGE_ITEMS_MAX`].
     pub page_items_max: usize,
-    /// Logical partitions that a projection works on at the same time. Concurrent writes share a commit, so a small
-    /// number makes a durable store slow.
+    /// Logical partitions that a projection works on at the same time. Concurrent writes share a commit, so a
+    /// small number makes a durable store slow.
     pub concurrent_partitions_max: usize,
     /// Reads or writes of one step that happen at the same time.
     pub concurrent_operations_max: usize,
-    /// How often a change is run again after transient faults before its page fails. The page is tried again without end.
+    /// Retries of a change after transient faults before its page fails. The page is tried again without end.
     pub fault_attempts_max: u32,
     /// Delays between retries of a change after transient faults.
     pub fault_backoff: Backoff,
-    /// Delays between retries of a page that failed, which have no end. A longer delay that the store asks for is kept.
+    /// Delays between retries of a page that failed, which have no end. A longer delay that the store asks
+    /// for is kept.
     pub page_backoff: Backoff,
-    /// How often a change is run again because what it read was stale before its page fails. It is high, because a
-    /// busy item makes its readers lose many races. A change whose item has changed meanwhile is left to the newer version,
-    /// which comes later in the feed.
+    /// Retries of a change because of stale reads before its page fails. It is high, because a busy item
+    /// makes its readers lose many races. A change whose item has changed meanwhile is left to the newer
+    /// version, which comes later in the feed.
     pub stale_attempts_max: u32,
-    /// How often a change is run again so before a step that yields to newer changes does.
+    /// Such retries of a change before a step that yields to newer changes does.
     pub yielding_attempts_max: u32,
     /// Delays between retries after lost races.
     pub stale_backoff: Backoff,
-    /// Poll interval: the longest delay is that between two polls of a feed range with nothing left to read. The first is the delay after
-    /// a signal that led to nothing. Retries of failed balancing rounds double from the first to the longest.
+    /// Poll interval: the longest delay is that between two polls of a feed range with nothing left to read.
+    /// The first is the delay after a signal that led to nothing. Retries of failed balancing rounds double
+    /// from the first to the longest.
     pub poll: Backoff,
-    /// The delay after a poll that found changes, which another process wrote; it doubles up to the longest of `poll`.
+    /// The delay after a poll that found changes, which another process wrote; it doubles up to the longest
+    /// of `poll`.
     pub poll_after_changes: Duration,
-    /// How long a reader waits after a signal for further writes, so that a burst makes one page and not many.
+    /// The wait of a reader after a signal for further writes, so that a burst makes one page and not many.
     pub gather: Duration,
-    /// How long a reader rests after a page with the last changes there were, so that steady writes make few pages. It does not rest
-    /// while a position is waited for.
+    /// The rest of a reader after a page with the last changes there were, so that steady writes make few
+    /// pages. It does not rest while a position is waited for.
     pub page_rest: Duration,
-    /// Checkpoint interval: the checkpoints of a feed range that fall into this time are merged into one write of its lease. After a
-    /// crash the changes since the last checkpoint are projected again. `None` says 5 s where leases are shared, and otherwise a
-    /// checkpoint after each page.
+    /// Checkpoint interval: the checkpoints of a feed range that fall into this time are merged into one
+    /// write of its lease. After a crash the changes since the last checkpoint are projected again. `None`
+    /// says 5 s where leases are shared, and otherwise a checkpoint after each page.
     pub checkpoint_interval: Option<Duration>,
-    /// An empty page moves the checkpoint only when the last one is this old: reading a stretch of other types
-    /// again is cheaper than a write for each of them.
+    /// An empty page moves the checkpoint only when the last one is this old: reading a stretch of other
+    /// types again is cheaper than a write for each of them.
     pub empty_checkpoint_after: Duration,
-    /// Whether the next page is read while one is worked on; `None` says yes where leases are shared. It takes the
-    /// place of another page in memory.
+    /// Whether the next page is read while one is worked on; `None` says yes where leases are shared. It
+    /// takes the place of another page in memory.
     pub prefetch: Option<bool>,
-    /// How long a count of pending changes is given out again where leases are shared. Alone, each is counted anew.
+    /// Cache lifetime of a count of pending changes where leases are shared. Alone, each is counted anew.
     pub pending_cache: Duration,
-    /// Feed ranges that a rebuild reads at the same time, and those that are backfilled at the same time.
+    /// Feed ranges that a rebuild reads at the same time, and feed ranges that are backfilled at the same
+    /// time.
     pub rebuild_ranges_max: usize,
-    /// How often a drain waits for changes that other processes work on.
+    /// The waits of a drain for changes that other processes work on.
     pub drain_waits_max: u32,
     /// The seed of jitter.
     pub jitter_seed: u64,
@@ -83,7 +89,8 @@ pub enum Sharing {
     WithOthers {
         /// Acquire interval: between two balancing rounds.
         acquire: Duration,
-        /// Expiration interval: the leases of an instance whose heartbeat has not moved for so long may be acquired by others.
+        /// Expiration interval: the leases of an instance whose heartbeat has not moved for so long may be
+        /// acquired by others.
         expire: Duration,
         /// Renew interval: between two heartbeats.
         renew: Duration,
@@ -123,16 +130,17 @@ impl Sharing {
     }
 }
 
-/// Where a processor starts to follow a source container. A projection that is added later is served from the beginning all the same,
-/// unless it [needs no history](crate::Projection::needs_history).
+/// Where a processor starts to follow a source container. A projection that is added later is served from the
+/// beginning all the same, unless it [needs no history](crate::Projection::needs_history).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StartFrom {
     /// At the beginning of the change feed.
     #[default]
     Beginning,
-    /// With what is written from now on.
+    /// With the writes from now on.
     Now,
-    /// With what was written at this time (Unix ms) or later, by the clock of the store. Earlier changes may come, too.
+    /// With the writes at this time (Unix ms) or later, by the clock of the store. Earlier changes may come,
+    /// too.
     Time(i64),
 }
 
@@ -177,7 +185,7 @@ impl Settings {
             sharing: Sharing::Alone,
             start: StartFrom::Beginning,
             notifications: Notifications::default(),
-            page_items_max: PAGE_ITEMS_MAX,
+            page_items_max: planted::size(PAGE_ITEMS_MAX, 4),
             concurrent_partitions_max: 64,
             concurrent_operations_max: 64,
             fault_attempts_max: 8,
@@ -225,7 +233,7 @@ impl Settings {
     }
 }
 
-/// Jitter: spreads delays, so that what failed together is not retried together.
+/// Jitter: spreads delays, so that simultaneous failures are not retried together.
 #[derive(Debug)]
 pub(super) struct Jitter(AtomicU64);
 

@@ -1,6 +1,7 @@
 //! Source container: the projections that follow one change feed, and the item types that they need together.
 //!
-//! A page of the feed is read once. It is given to the projections in their declared order: one completes it before the next begins.
+//! A page of the feed is read once. It is given to the projections in their declared order: one completes it
+//! before the next begins.
 
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ pub(super) struct Source {
     pub(super) types: Option<Arc<[&'static str]>>,
 }
 
-/// The changes of a page, and how far each projection has come in it. A page that failed is given to those that have not completed it.
+/// The changes of a page, and how far each projection has come in it. A failed page is given to the
+/// projections that have not completed it.
 pub(super) struct SourcePage {
     pub(super) changes: Vec<Change>,
     /// In the order of the projections.
@@ -104,8 +106,8 @@ impl Source {
         }
     }
 
-    /// Gives a page to each projection that has not completed it. A failure of one projection does not keep the page from those after
-    /// it; the first failure is returned.
+    /// Gives a page to each projection that has not completed it. A failure of one projection does not keep
+    /// the page from the projections after it; the first failure is returned.
     pub(super) async fn run_page(
         &self,
         page: &mut SourcePage,
@@ -150,7 +152,7 @@ impl Source {
         self.runners.iter().for_each(|runner| runner.stalls.clear((lease, Pass::Backfill)));
     }
 
-    /// The type of each change; `None` where all projections need the same types, which is what the page was read by.
+    /// The type of each change; `None` where all projections need the same types, by which the page was read.
     fn item_types(&self, changes: &[Change]) -> Option<Vec<Option<String>>> {
         let [first, others @ ..] = &self.runners[..] else { return None };
         let types = first.projection.types();

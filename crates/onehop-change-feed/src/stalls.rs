@@ -36,7 +36,7 @@ impl Stalls {
         }
     }
 
-    /// How long the longest stall has lasted, in milliseconds, and its cause.
+    /// The duration of the longest stall, in milliseconds, and its cause.
     pub(super) fn longest(&self, now_ms: i64) -> Option<(u64, StallCause)> {
         let stalls = self.0.lock();
         let longest = stalls.values().min_by_key(|stall| stall.since_ms)?;

@@ -1,8 +1,9 @@
 //! Status and change feed estimator: pending changes, lag and owner of each lease.
 //!
-//! Where the store counts pending changes by itself they are counted. Elsewhere nothing of the change feed is read: the figures are
-//! those of the last pages of the readers, and for other instances those of their last checkpoints. Leases of other instances are read
-//! again where they are older than an acquire interval, on the caller's account.
+//! Where the store counts pending changes by itself they are counted. Elsewhere the change feed is not read:
+//! the figures come from the last pages of the readers, and for other instances from their last checkpoints.
+//! Leases of other instances are read again where they are older than an acquire interval, on the caller's
+//! account.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,20 +31,23 @@ pub struct ProjectionStatus {
     pub source: &'static str,
     /// Whether every feed range has a reader, here or in another instance that is alive.
     pub running: bool,
-    /// Changes that wait, counted up to [`PENDING_COUNT_MAX`] in each feed range; of a service, estimated when they were last read.
+    /// Changes that wait, counted up to [`PENDING_COUNT_MAX`] in each feed range; of a service, estimated
+    /// when they were last read.
     pub pending_changes: u64,
-    /// The age of the oldest change that waits, in milliseconds; 0 when none does. Of a service, the age of the last completed change
-    /// where others wait, and the time since the last look where there was none for twice the poll interval.
+    /// The age of the oldest waiting change, in milliseconds; 0 when no change waits. Of a service, the age
+    /// of the last completed change where others wait, and the time since the last look if there was no look
+    /// for twice the poll interval.
     pub lag_ms: u64,
     /// Logical partitions with dead letters.
     pub dead_letters: u64,
     /// Changes projected by this instance since the start.
     pub changes: u64,
-    /// What this instance was charged for the projection since the start.
+    /// The charge of this instance for the projection since the start.
     pub request_charge: RequestCharge,
-    /// The last failure since the start, also one that a retry mended.
+    /// The last failure since the start, even if a retry mended it.
     pub last_error: Option<String>,
-    /// How long this instance has not got past a page of some feed range, in milliseconds; 0 where it does.
+    /// The time for which this instance has not got past a page of some feed range, in milliseconds; 0
+    /// without a stall.
     pub stalled_ms: u64,
     /// Why it does not.
     pub stall_cause: Option<StallCause>,
@@ -61,7 +65,7 @@ pub struct LeaseStatus {
     pub owner: Option<String>,
     /// Whether this instance owns it.
     pub mine: bool,
-    /// How often the lease was acquired.
+    /// The number of acquisitions of the lease.
     pub epoch: u64,
     /// Changes projected under this lease since this instance acquired it.
     pub changes: u64,
@@ -69,7 +73,7 @@ pub struct LeaseStatus {
     pub errors: u64,
     /// Changes that wait, counted up to [`PENDING_COUNT_MAX`]; another instance's after its last checkpoint.
     pub pending_changes: u64,
-    /// The age of the oldest change that waits, in milliseconds; 0 when none does.
+    /// The age of the oldest waiting change, in milliseconds; 0 when no change waits.
     pub lag_ms: u64,
     /// The last failure of a page since this instance acquired it.
     pub last_error: Option<String>,
@@ -162,7 +166,8 @@ impl Instance {
         Ok(ProcessorStatus { projections, leases })
     }
 
-    /// The pending changes of a projection and their lag: those of its source, or of its own types where it needs fewer.
+    /// The pending changes of a projection and their lag: of all types of its source, or of its own types
+    /// where it needs fewer.
     async fn pending_of(&self, runner: &Runner, leases: &[LeaseStatus]) -> Result<(u64, u64), Fault> {
         let (container, types) = (runner.projection.source(), runner.projection.types());
         let of_source = self.sources.iter().find(|source| source.container == container);
@@ -171,7 +176,7 @@ impl Instance {
         let known = self.known();
         let own_leases = || known.iter().filter(|lease| lease.source.container == container);
         let is_backfilled = own_leases().any(|lease| self.backfill_of(name, &lease.item).is_some());
-        // What a service estimates is of all types.
+        // The estimate of a service covers all types.
         if !is_backfilled && (same_types || !self.context.store.counts_locally()) {
             let own = || leases.iter().filter(|lease| lease.container == container.as_str());
             let pending = own().map(|lease| lease.pending_changes).sum();
@@ -199,7 +204,8 @@ impl Instance {
         u64::try_from(lag_ms).unwrap_or(0)
     }
 
-    /// Whether nothing waits in the ranges whose leases others hold, behind the checkpoints of the last balancing round.
+    /// Whether nothing waits in the ranges whose leases others hold, behind the checkpoints of the last
+    /// balancing round.
     pub(super) async fn others_are_drained(&self) -> Result<bool, Fault> {
         for LeaseSnapshot { source, item } in self.known().iter() {
             if self.owned.get(&item.id).is_none() {
@@ -251,7 +257,8 @@ impl Instance {
         Ok((count, self.lag_ms(oldest_ms)))
     }
 
-    /// A reader that finds nothing looks again after the poll interval. One that does not may miss changes since then.
+    /// A reader that finds nothing looks again after the poll interval. A reader that does not may miss
+    /// changes since then.
     fn estimated_lag_ms(&self, position: &ReaderPosition) -> u64 {
         let clock = &self.context.clock;
         let since = |looked_at_ms| clock.monotonic_ms().saturating_sub(looked_at_ms);

@@ -1,4 +1,5 @@
-//! Supervisor: the background tasks of an instance. One balances leases and writes heartbeats; each owned lease has one of its own.
+//! Supervisor: the background tasks of an instance. One balances leases and writes heartbeats; each owned
+//! lease has one of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,11 +20,11 @@ use onehop_runtime::clock::Clock;
 use onehop_store::{Fault, FaultKind};
 
 impl Instance {
-    /// Balances leases, writes heartbeats and replays former dead letters until the stop, and starts a task for each lease that the instance
-    /// acquires.
+    /// Balances leases, writes heartbeats and replays former dead letters until the stop, and starts a task
+    /// for each lease that the instance acquires.
     pub(super) async fn supervise(self: &Arc<Self>, spawn: impl Fn(&'static str, BoxFuture<'static, ()>)) {
         tokio::join!(self.keep_balancing(spawn), self.keep_renewing(), self.keep_replaying());
-        // Those with a task give theirs up when they have finished their page.
+        // Readers with a task give their leases up when they have finished their page.
         for reader in self.owned.take_unstarted() {
             reader.release().await;
             self.owned.remove(&reader);
@@ -85,8 +86,8 @@ impl Instance {
         }
     }
 
-    /// Reads page after page until the lease is gone or the processor is stopped; then finishes the page in hand, writes
-    /// its checkpoint and releases the lease.
+    /// Reads page after page until the lease is gone or the processor is stopped; then finishes the page in
+    /// hand, writes its checkpoint and releases the lease.
     async fn read_range(self: Arc<Self>, reader: Arc<RangeReader>) {
         reader.statistics.running.store(true, Ordering::Relaxed);
         tokio::join!(self.keep_reading(&reader), self.keep_backfilling(&reader));
@@ -105,7 +106,7 @@ impl Instance {
         let (mut schedule, mut failures) = (PollSchedule::new(), 0);
         while !context.stop.is_cancelled() {
             if let Some(signal) = &mut signal {
-                // Before the page is read: what is written after that signals again.
+                // Before the page is read: later writes signal again.
                 signal.mark_unchanged();
             }
             match self.step(reader).await {
@@ -133,7 +134,8 @@ impl Instance {
         }
     }
 
-    /// Works on the backfills of a range, page after page, while its lease is owned. Failures are tried again, without end.
+    /// Works on the backfills of a range, page after page, while its lease is owned. Failures are tried
+    /// again, without end.
     async fn keep_backfilling(&self, reader: &RangeReader) {
         let context = &self.context;
         let mut failures = 0;
@@ -184,8 +186,8 @@ impl Instance {
         }
     }
 
-    /// Waits for the signal of a write to the range. Polls beside it where the store gives no signal, or where other processes write
-    /// as well.
+    /// Waits for the signal of a write to the range. Polls beside it where the store gives no signal, or
+    /// where other processes write as well.
     async fn wait_for_changes(
         &self,
         reader: &RangeReader,
@@ -227,7 +229,7 @@ fn log_failed_page(reader: &RangeReader, error: &PageError, failures: u32) {
     }
 }
 
-/// Comes with the next signal, `false` when there will be none; never where there is no signal.
+/// Comes with the next signal, `false` when there will be no more; never without a signal.
 async fn changed(signal: &mut Option<watch::Receiver<u64>>) -> bool {
     match signal {
         Some(signal) => signal.changed().await.is_ok(),

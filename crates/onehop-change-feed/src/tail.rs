@@ -1,8 +1,9 @@
-//! Tail of a change feed: reads everything that is written to a container from now on, without leases and checkpoints. Each
-//! process reads all of it, and what is written while no tail is open is not seen. It knows no domain.
+//! Tail of a change feed: reads everything that is written to a container from now on, without leases and
+//! checkpoints. Each process reads all of it, and does not see writes while no tail is open. It knows no
+//! domain.
 //!
-//! A write of this process wakes it for the feed range of that write, where the store signals ranges. The other ranges are read by the
-//! next poll.
+//! A write of this process wakes it for the feed range of that write, where the store signals ranges. The
+//! other ranges are read by the next poll.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +38,7 @@ pub struct TailSource {
 pub struct TailSettings {
     /// Between two looks where other processes write as well; `None` where the store signals every write.
     pub poll: Option<Duration>,
-    /// How long to wait after a signal for further writes, so that a burst makes one page and not many.
+    /// The wait after a signal for further writes, so that a burst makes one page and not many.
     pub gather: Duration,
     /// Changes in a page of a feed range.
     pub page_items_max: usize,
@@ -45,7 +46,7 @@ pub struct TailSettings {
     pub concurrent_reads_max: usize,
     /// Delays between retries after transient faults.
     pub fault_backoff: Backoff,
-    /// Between two looks at what the feed ranges were split into.
+    /// Between two looks for splits of the feed ranges.
     pub split_look: Duration,
 }
 
@@ -77,7 +78,7 @@ pub struct Tail {
 #[derive(Clone)]
 struct RangePosition {
     range: FeedRange,
-    /// `None` begins with what is written from then on.
+    /// `None` begins with the writes from then on.
     continuation: Option<Continuation>,
     /// Changes with each write of this process to the range.
     signal: Option<watch::Receiver<u64>>,
@@ -97,7 +98,7 @@ impl RangePosition {
         Self { range, continuation, signal, is_due: true }
     }
 
-    /// Takes note of writes. Before the page is read: what is written after that signals again.
+    /// Takes note of writes. Before the page is read: later writes signal again.
     fn heed_signal(&mut self) {
         let Some(signal) = &mut self.signal else { return };
         if signal.has_changed().unwrap_or(false) {
@@ -155,8 +156,8 @@ impl Tail {
         self.ranges.iter().map(|position| &position.range)
     }
 
-    /// The next changes, at least one; waits for them. Faults of the store are tried again without end. A call that is
-    /// dropped loses nothing.
+    /// The next changes, at least one; waits for them. Faults of the store are tried again without end. A
+    /// call that is dropped loses nothing.
     pub async fn next(&mut self) -> Vec<Change> {
         loop {
             self.wait_for_next_read().await;
@@ -202,7 +203,7 @@ impl Tail {
         self.store.read_change_feed(&request, ledger).await
     }
 
-    /// Moves on by what was read; returns the changes, and the last fault if there was one.
+    /// Moves on by the pages read; returns the changes, and the last fault if there was one.
     fn take(&mut self, pages: Vec<Result<FeedPage, Fault>>) -> (Vec<Change>, Option<Fault>) {
         let (mut changes, mut fault) = (Vec::new(), None);
         let due = self.ranges.iter_mut().filter(|position| position.is_due);
@@ -248,7 +249,8 @@ impl Tail {
         }
     }
 
-    /// Waits for a signal of a range, or until all are polled. Constant writes to one range do not put off the poll of the others.
+    /// Waits for a signal of a range, or until all are polled. Constant writes to one range do not put off
+    /// the poll of the others.
     async fn wait_for_changes(&mut self) {
         let next_poll = self.poll_interval().map(|poll| self.polled_at + poll);
         let signalled = tokio::select! {
@@ -277,7 +279,7 @@ impl Tail {
         }
     }
 
-    /// Goes on in the parts of ranges that were split. One whose split is not visible yet is read on.
+    /// Goes on in the parts of ranges that were split. A range whose split is not visible yet is read on.
     async fn follow_splits(&mut self) {
         if self.settings.poll.is_none() || self.splits_looked_at.elapsed() < self.settings.split_look {
             return;

@@ -1,7 +1,9 @@
-//! Turns: a bound of the logical partitions that a projection works on at the same time, over all feed ranges of this process.
+//! Turns: a bound of the logical partitions that a projection works on at the same time, over all feed ranges
+//! of this process.
 //!
-//! Readers that write to one logical partition would otherwise refuse each other, and the slowest of them would starve. A turn is given
-//! back while a retry waits for the store, so that a feed range whose writes fail does not keep the others waiting.
+//! Readers that write to one logical partition would otherwise refuse each other, and the slowest of them
+//! would starve. A turn is given back while a retry waits for the store, so that a feed range whose writes
+//! fail does not keep the others waiting.
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 

@@ -1,5 +1,5 @@
-//! Body memory: a limit on the bytes of all request bodies that the process holds, in all and for each network. Room is
-//! taken while a body arrives, and kept until its request has been answered.
+//! Body memory: a limit on the bytes of all request bodies that the process holds, in all and for each
+//! network. Room is taken while a body arrives, and kept until its request has been answered.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl BodyMemory {
 }
 
 impl BodyRoom {
-    /// Holds this many bytes from now on, no longer what was held before.
+    /// Holds this many bytes from now on, in place of the earlier number.
     ///
     /// # Errors
     /// The process, or the network, holds as many bytes as it may.

@@ -1,4 +1,5 @@
-//! Callers: users whose access token is valid, and the reasons for which the request of one is rejected before it is executed.
+//! Callers: users whose access token is valid, and the reasons for which the request of one is rejected
+//! before it is executed.
 
 use std::time::Duration;
 
@@ -9,12 +10,12 @@ use super::limit_exceeded::LimitExceeded;
 pub struct Caller {
     /// Identifies the caller among all callers.
     pub id: String,
-    /// How long the token is good from now on.
+    /// The remaining lifetime of the token.
     pub valid_for: Duration,
     /// The session of the token; `None` for a token of another provider.
     pub session: Option<CallerSession>,
-    /// Whether the account is new: then what it spends counts for the quota of its network as well, so that many new accounts of
-    /// one network have no more than the network has.
+    /// Whether the account is new: then its charges count for the quota of its network as well, so that many
+    /// new accounts of one network have no more than the network has.
     pub is_new: bool,
 }
 

@@ -1,5 +1,6 @@
-//! From where a request comes: the address of the connection, or behind proxies what they say. Only what trusted proxies
-//! have written is believed: each appends to the header whom it was called by, so it is read from the right.
+//! The client address of a request: the address of the connection, or behind proxies the address in their
+//! headers. Only entries of trusted proxies are believed: each appends the address of its client to the
+//! header, so it is read from the right.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -9,21 +10,22 @@ use axum::http::{Extensions, HeaderMap, HeaderName};
 
 use onehop_runtime::trace_context::SpanContext;
 
-/// The other end of a connection. [`Server`](super::server::Server) puts it into every request. A program that serves the router
-/// otherwise adds it, or axum's `ConnectInfo<SocketAddr>`: without either, all anonymous clients are one client.
+/// The other end of a connection. [`Server`](super::server::Server) puts it into every request. A program
+/// that serves the router otherwise adds it, or axum's `ConnectInfo<SocketAddr>`: without either, all
+/// anonymous clients are one client.
 #[derive(Debug, Clone, Copy)]
 pub struct PeerAddress(pub IpAddr);
 
-/// Which proxies stand before the server.
+/// The proxies before the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Proxies {
-    /// How many proxies each request passes; 0 when clients connect themselves.
+    /// The number of proxies that each request passes; 0 when clients connect themselves.
     pub trusted: u8,
     pub header: ForwardingHeader,
 }
 
-/// Where proxies say by whom they were called. Only one is read: many proxies write one and leave the other as the client
-/// sent it.
+/// Where proxies say by whom they were called. Only one is read: many proxies write one and leave the other
+/// as the client sent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ForwardingHeader {
     #[default]
@@ -32,7 +34,7 @@ pub enum ForwardingHeader {
     Forwarded,
 }
 
-/// Who shares an address: one IPv4 address, or the 64 bits of IPv6 that a site has at least.
+/// The users of one address: one IPv4 address, or the 64 bits of IPv6 that a site has at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Network {
     V4(Ipv4Addr),
@@ -51,10 +53,10 @@ pub struct ClientAddress {
 }
 
 impl ClientAddress {
-    /// That of a request without a connection, as in a test.
+    /// The address of a request without a connection, as in a test.
     pub const UNKNOWN: Self = Self { network: Network::Unknown, span: None };
 
-    /// That of a request with these headers, behind these proxies.
+    /// The address of a request with these headers, behind these proxies.
     pub(super) fn of(proxies: Proxies, headers: &HeaderMap, extensions: &Extensions) -> Self {
         Self { network: proxies.network(headers, extensions), span: extensions.get().copied() }
     }
@@ -94,15 +96,15 @@ impl Proxies {
         told.or_else(|| peer(extensions)).map_or(Network::Unknown, Network::from)
     }
 
-    /// What the farthest trusted proxy said, beyond this many nearer ones. A client that leaves some of them out is known by
-    /// what the first one said that they did not leave out.
+    /// The entry of the farthest trusted proxy, beyond this many nearer ones. A client that bypasses some of
+    /// them is known by the entry of the first proxy that it did not bypass.
     fn told(self, headers: &HeaderMap, nearer: u8) -> Option<IpAddr> {
         let name = match self.header {
             ForwardingHeader::XForwardedFor => HeaderName::from_static("x-forwarded-for"),
             ForwardingHeader::Forwarded => axum::http::header::FORWARDED,
         };
         let lines = headers.get_all(name).iter().rev();
-        // A client may have written anything before what its proxy wrote, text or not.
+        // A client may have written anything before the entry of its proxy, text or not.
         let said = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
         let said = std::str::from_utf8(said.take(usize::from(nearer) + 1).last()?).ok()?;
         match self.header {
@@ -125,7 +127,7 @@ fn forwarded_for(element: &str) -> Option<&str> {
     Some(value.trim().trim_matches('"'))
 }
 
-/// An address with or without a port. What is none, such as `unknown`, is `None`.
+/// An address with or without a port. An invalid address, such as `unknown`, gives `None`.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

@@ -1,6 +1,7 @@
-//! The stream of one connection: write timeout, the connection's slot, strict framing of requests, and lingering close. Where a request was answered
-//! before its body was read, what is left of the body is read and discarded for a bounded while, or the system would
-//! reset the connection and with it the answer. Knows bytes, not HTTP.
+//! The stream of one connection: write timeout, the connection's slot, strict framing of requests, and
+//! lingering close. After an answer to a request whose body was not read, the rest of the body is read and
+//! discarded for a bounded while. Otherwise the system would reset the connection and with it the answer.
+//! Knows bytes, not HTTP.
 
 use std::future::Future;
 use std::io;
@@ -20,15 +21,15 @@ use tokio_io_timeout::TimeoutWriter;
 use super::connection_limits::ConnectionSlot;
 use super::request_framing::RequestFraming;
 
-/// How long the rest of a body is read after its answer.
+/// The time for which the rest of a body is read after its answer.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many bytes of it are read.
+/// The bytes of it that are read.
 const LINGER_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// How many are read at once.
+/// The bytes of one read.
 const LINGER_BUFFER_BYTES: usize = 4 * 1024;
 
-/// What a byte is replaced by that gives a request a second reading: no part of a request may hold it, so the parser of HTTP
-/// answers 400 and closes the connection.
+/// The replacement of a byte that gives a request a second reading: no part of a request may hold it, so the
+/// parser of HTTP answers 400 and closes the connection.
 const REFUSED_BYTE: &[u8] = b"\0";
 
 /// Whether the body of the last request of a connection was not read to its end.

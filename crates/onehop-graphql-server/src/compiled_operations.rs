@@ -1,7 +1,8 @@
-//! Compiled operations: what a service has made of each operation of a document, kept with the parsed document.
+//! Compiled operations: the service's compiled form of each operation of a document, kept with the parsed
+//! document.
 //!
-//! The key is the operation, and never the text alone: one document may hold several operations. Knows nothing of what is
-//! compiled.
+//! The key is the operation, and never the text alone: one document may hold several operations. Knows
+//! nothing of the compiled form.
 
 use std::any::Any;
 use std::fmt;
@@ -16,8 +17,8 @@ impl CompiledOperations {
         Self((0..operations).map(|_| OnceLock::new()).collect())
     }
 
-    /// What the operation at a place was compiled to, or is now. `None` where there is no such place, or where it was compiled to
-    /// another type.
+    /// The compiled form of the operation at a place, compiled now if it is missing. `None` for a place
+    /// without an operation, or for a compiled form of another type.
     pub(crate) fn get<T: Send + Sync + 'static>(
         &self,
         place: usize,

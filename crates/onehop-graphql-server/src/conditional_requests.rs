@@ -1,10 +1,13 @@
-//! Conditional requests: a `GET` whose answer has not changed is answered by 304, where possible without executing anything.
+//! Conditional requests: a `GET` whose answer has not changed is answered by 304, where possible without
+//! executing anything.
 
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, ETAG, VARY};
 use axum::http::{HeaderValue, Request as HttpRequest, Response, StatusCode};
+
+use onehop_runtime::planted;
 
 use super::endpoint::GraphqlEndpoint;
 use super::etag::{EntityTag, Fingerprint, ReadDependencies, ReadTrace, named_by};
@@ -22,7 +25,7 @@ const KEPT: HeaderValue = HeaderValue::from_static("private, no-cache");
 const VARIES_BY: HeaderValue =
     HeaderValue::from_static("accept, accept-encoding, authorization, onehop-position");
 
-/// What came of a request that only reads.
+/// The result of a request that only reads.
 enum Answer {
     Same(EntityTag),
     /// Without a tag it is not to be kept.
@@ -32,7 +35,7 @@ enum Answer {
     },
 }
 
-/// What an answer is tagged with.
+/// The basis of an entity tag.
 enum Tag {
     Dependencies(EntityTag),
     Bytes { request: Fingerprint, named: Vec<EntityTag> },
@@ -72,7 +75,7 @@ impl GraphqlEndpoint {
     ) -> Result<Answer, Refusal> {
         let named = named_by(request.headers());
         let mut context = self.prepare_single(request, quota).await?;
-        // What was waited for is part of the answer.
+        // The result of the wait is part of the answer.
         if context.request.extensions.contains_key(POSITION) {
             return Ok(untagged(self.answer(context).await?));
         }
@@ -97,7 +100,7 @@ impl GraphqlEndpoint {
         Ok(Answer::Executed { executed: Box::new(executed), tag })
     }
 
-    /// Whether an answer with this tag is that of this request, and nothing was written since that it depends on.
+    /// Whether this tag belongs to an answer to this request whose dependencies have not been written since.
     fn is_current(&self, tag: &EntityTag, fingerprint: Fingerprint) -> bool {
         let reads = self.tags().reads(fingerprint, tag);
         reads.is_some_and(|reads| self.is_unwritten_since(&reads))
@@ -107,7 +110,8 @@ impl GraphqlEndpoint {
         reads.marks.iter().all(|mark| self.service().is_unwritten_since(*mark, reads.write))
     }
 
-    /// Executes, and returns what the answer depends on; `None` where that is not known or has changed meanwhile.
+    /// Executes, and returns the dependencies of the answer; `None` where they are not known or have changed
+    /// meanwhile.
     async fn answer_traced(
         &self,
         mut context: RequestContext,
@@ -117,7 +121,10 @@ impl GraphqlEndpoint {
         let write = self.service().last_write();
         context.read_trace = Some(Arc::clone(&trace));
         let executed = self.answer(context).await?;
-        let (Some(write), Some(marks)) = (write, trace.take()) else { return Ok((executed, None)) };
+        let (Some(write), Some(mut marks)) = (write, trace.take()) else { return Ok((executed, None)) };
+        if planted!("tag-without-a-dependency") {
+            marks.pop();
+        }
         let reads = ReadDependencies { write, marks };
         let tag = self.is_unwritten_since(&reads).then(|| self.tags().of_reads(request, &reads));
         Ok((executed, tag))

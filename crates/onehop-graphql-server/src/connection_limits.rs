@@ -1,5 +1,5 @@
-//! Connection limits: how many connections are open, in all and for each network, with a reserve for health checks.
-//! Knows addresses, not HTTP.
+//! Connection limits: how many connections are open, in all and for each network, with a reserve for health
+//! checks. Knows addresses, not HTTP.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::client_address::Network;
 
-/// Connections beyond the limits on which health is answered, and nothing else. One more takes the place of the oldest.
+/// Connections beyond the limits on which health is answered, and nothing else. One more takes the place of
+/// the oldest.
 pub(super) const RESERVE_MAX: usize = 64;
 
 /// Counts the connections of one listener.

@@ -1,5 +1,5 @@
-//! Content codings (RFC 9110, section 8.4): gzip of request bodies, which is decoded within the limit of a body, and of
-//! responses. A body in any other coding is refused.
+//! Content codings (RFC 9110, section 8.4): gzip of request bodies, which is decoded within the limit of a
+//! body, and of responses. A body in any other coding is refused.
 
 use std::io::{Read as _, Write as _};
 
@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 /// From how many bytes on the answers of queries are compressed.
 pub const COMPRESS_BYTES_MIN: usize = 1024;
 
-/// How many bytes are decoded at once.
+/// The bytes decoded at once.
 const DECODED_PART_BYTES: usize = 8 * 1024;
 
 /// The coding of a body.
@@ -23,7 +23,7 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// What is part of a request's fingerprint.
+    /// The name in a request's fingerprint.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Identity => "identity",
@@ -32,7 +32,7 @@ impl Coding {
     }
 }
 
-/// The coding of a request body; `None` where it is not one that is taken.
+/// The coding of a request body; `None` for an unsupported coding.
 pub(super) fn coding_of(headers: &HeaderMap) -> Option<Coding> {
     let mut codings = headers
         .get_all(CONTENT_ENCODING)
@@ -51,7 +51,7 @@ pub(super) fn coding_of(headers: &HeaderMap) -> Option<Coding> {
     }
 }
 
-/// Decodes a body, and hands over what it becomes part by part. Ends with the error of whoever takes the parts.
+/// Decodes a body, and hands over the result part by part. Ends with the error of the receiver of the parts.
 pub(crate) fn gunzip<E>(
     body: &[u8],
     not_gzip: impl Fn() -> E,

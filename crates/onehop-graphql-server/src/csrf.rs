@@ -1,16 +1,17 @@
-//! CSRF protection: requests that a page of another site makes a browser send. The only cookie is that of the session endpoint, which
-//! takes requests of our own pages alone ([`is_same_origin`]); everywhere else there is none, so such a request is anonymous, but
-//! it runs from the inside of a network, at the cost of the server. A request is taken when it holds what a
-//! page cannot send elsewhere without asking first, when the browser says that it comes from here, or when no browser
-//! sent it. What is asked first is answered by the CORS layer of the router.
+//! CSRF protection: requests that a page of another site makes a browser send. The only cookie belongs to the
+//! session endpoint, which takes requests of our own pages alone ([`is_same_origin`]). Requests to all other
+//! endpoints have no cookie, so they are anonymous, but they come from the inside of a network, at the cost
+//! of the server. A request is taken in three cases: it holds a header that a page can send to another site
+//! only after a preflight, the browser says that it comes from here, or no browser sent it. The CORS layer of
+//! the router answers preflights.
 
 use axum::http::{
     HeaderMap, HeaderName, HeaderValue, Method,
     header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, USER_AGENT},
 };
 
-/// Headers that no form, link, image or script can send, and no `fetch` to another site without asking first. The
-/// first is what clients of GraphQL send on purpose.
+/// Headers that no form, link, image or script can send, and no `fetch` to another site without asking first.
+/// Clients of GraphQL send the first on purpose.
 const ASKED_FOR: [HeaderName; 4] = [
     HeaderName::from_static("apollo-require-preflight"),
     HeaderName::from_static("x-apollo-operation-name"),
@@ -23,7 +24,7 @@ const OF_FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/for
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// How the name of every browser begins.
+/// The beginning of the name of every browser.
 const BROWSERS: &str = "Mozilla/";
 
 /// Whether a request may come from a page of another site that is not allowed.
@@ -33,12 +34,12 @@ pub fn is_forged(method: &Method, headers: &HeaderMap, allowed_origins: &[Header
     if is_asked_for || is_from_here(headers) || is_from_allowed(headers, allowed_origins) {
         return false;
     }
-    // A client that posts can state a content type. A query in a URL has none.
+    // A client that posts can state a content type. A query in a URL has no content type.
     let is_read_only = method == Method::GET || method == Method::HEAD;
     !is_read_only || is_from_browser(headers)
 }
 
-/// Whether there is a content type and none that a form can have.
+/// Whether there is a content type that no form can have.
 fn has_own_content_type(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(CONTENT_TYPE).iter().peekable();
     values.peek().is_some()

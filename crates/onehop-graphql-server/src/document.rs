@@ -1,4 +1,5 @@
-//! Documents: bounded before they are parsed, with the operations that they hold. Knows operations and their kinds, no schema.
+//! Documents: bounded before they are parsed, with the operations that they hold. Knows operations and their
+//! kinds, no schema.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,8 +18,8 @@ use super::{
     typename,
 };
 
-/// Bytes that a token takes at most in a parsed document, as the live bytes of hostile documents have it: a field with its
-/// name, in a list that grew by doubling.
+/// Bytes that a token takes at most in a parsed document, as the live bytes of hostile documents have it: a
+/// field with its name, in a list that grew by doubling.
 const TOKEN_BYTES: usize = 400;
 
 /// Why a document was not taken.
@@ -28,7 +29,7 @@ pub enum DocumentError {
     Syntax(Box<ServerError>),
     #[error(transparent)]
     OverLimit(#[from] LimitExceeded),
-    /// What no schema allows.
+    /// Errors under every schema.
     #[error("{0}")]
     Invalid(Box<ServerError>),
     #[error("The fragment \"{0}\" spreads itself.")]
@@ -63,7 +64,8 @@ pub struct Document {
     pub tokens: usize,
     pub definitions: ExecutableDocument,
     pub size: DocumentSize,
-    /// Whether it was found to fit the schema, whatever its variables are. What does not is looked at again each time.
+    /// Whether it was found to fit the schema with any variables. Other documents are validated again each
+    /// time.
     is_valid: AtomicBool,
     /// Whether variables within lists and input objects fit their positions, once that was looked at.
     nested_variables_fit: OnceLock<bool>,
@@ -106,8 +108,8 @@ impl Document {
         })
     }
 
-    /// Bytes of memory that this document takes: an estimate for its text and its parsed form, and what the service has said
-    /// of what it was compiled to.
+    /// Bytes of memory that this document takes: an estimate for its text and its parsed form, and the
+    /// service's statement about the compiled operations.
     #[must_use]
     pub fn bytes(&self) -> usize {
         // The text stays beside the names that were parsed from it.
@@ -115,7 +117,7 @@ impl Document {
         parsed.saturating_add(self.compiled_bytes.load(Ordering::Relaxed))
     }
 
-    /// Counts bytes of what an operation was compiled to, beside what was counted before.
+    /// Counts the bytes of a compiled operation, beside the earlier ones.
     pub fn add_compiled_bytes(&self, bytes: usize) {
         self.compiled_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.has_grown.store(true, Ordering::Relaxed);
@@ -126,8 +128,8 @@ impl Document {
         self.has_grown.load(Ordering::Relaxed) && self.has_grown.swap(false, Ordering::Relaxed)
     }
 
-    /// What a service has compiled an operation of this document to. The first call compiles; the result is kept for as long as
-    /// the document. `None` for an operation of another document.
+    /// The service's compiled form of an operation of this document. The first call compiles; the result is
+    /// kept for as long as the document. `None` for an operation of another document.
     pub fn compiled<T: Send + Sync + 'static>(
         &self,
         operation: &OperationDefinition,
@@ -141,7 +143,7 @@ impl Document {
     /// The operation that a request with this `operationName` executes.
     ///
     /// # Errors
-    /// There is none with this name, or there are several and no name is given.
+    /// No operation has this name, or there are several and no name is given.
     pub fn operation(&self, name: Option<&str>) -> Result<&OperationDefinition, OperationError> {
         select_operation(&self.definitions, name)
     }
@@ -152,15 +154,16 @@ impl Document {
         self.is_valid.load(Ordering::Relaxed)
     }
 
-    /// Remembers that it fits the schema. Of one with variables within lists or objects that is only known where their declared types
-    /// fit their positions: otherwise validation decides by their values.
+    /// Remembers that it fits the schema. Of one with variables within lists or objects that is only known
+    /// where their declared types fit their positions: otherwise validation decides by their values.
     pub fn set_valid(&self) {
         if !self.size.nests_variables || self.nested_variables_fit.get() == Some(&true) {
             self.is_valid.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Finds out whether variables within lists and objects fit their positions, if there are any and it is not known.
+    /// Finds out whether variables within lists and objects fit their positions, if there are any and it is
+    /// not known.
     pub(crate) fn look_at_nested_variables(&self, fit: impl FnOnce(&ExecutableDocument) -> bool) {
         if self.size.nests_variables {
             self.nested_variables_fit.get_or_init(|| fit(&self.definitions));

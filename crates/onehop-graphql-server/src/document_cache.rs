@@ -1,5 +1,5 @@
-//! The document cache: parses documents and keeps those that were parsed lately, by the normal forms of their texts. A document
-//! weighs the bytes that it takes: text, parsed form, and what its operations were compiled to.
+//! The document cache: parses documents and keeps the recently parsed ones, by the normal forms of their
+//! texts. A document weighs the bytes that it takes: text, parsed form and compiled operations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const CACHED_DOCUMENT_BYTES_MAX: usize = 8 * 1024;
 /// Bytes of memory of all documents that are kept.
 pub const CACHE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// How many documents the cache expects to hold.
+/// The expected number of documents in the cache.
 const CACHE_DOCUMENTS_EXPECTED: usize = 512;
 
 /// The cache.
@@ -26,7 +26,7 @@ pub struct Documents {
     cache: Cache<Box<str>, CachedDocument, CachedWeighter>,
 }
 
-/// A document that is kept, and what it weighed when it was put into the cache.
+/// A kept document, and its weight when it was put into the cache.
 #[derive(Clone)]
 struct CachedDocument {
     document: Arc<Document>,
@@ -47,7 +47,7 @@ impl Documents {
         Self { limits, cache }
     }
 
-    /// What every document keeps.
+    /// The limits that every document keeps.
     #[must_use]
     pub fn limits(&self) -> &DocumentLimits {
         &self.limits

@@ -1,43 +1,46 @@
-//! Limits of documents. The parser, the validator and the executor recurse, and visit a fragment again wherever it is spread, so
-//! the limits of texts are counted in [`document_text`](super::document_text) before anything is built from a text, and the limits of
-//! parsed documents in [`document_size`](super::document_size).
+//! Limits of documents. The parser, the validator and the executor recurse, and visit a fragment again
+//! wherever it is spread, so the limits of texts are counted in [`document_text`](super::document_text)
+//! before anything is built from a text, and the limits of parsed documents in
+//! [`document_size`](super::document_size).
 
 use super::limit_exceeded::LimitExceeded;
 
 /// The longest document, in bytes. Long texts belong into variables.
 pub const DOCUMENT_BYTES_MAX: usize = 64 * 1024;
 
-/// How many tokens a document may have, also with its fragments written out. GraphiQL's introspection has about 250.
+/// Limit of tokens in a document, also with its fragments written out. GraphiQL's introspection has about
+/// 250.
 pub const DOCUMENT_TOKENS_MAX: usize = 5_000;
 
-/// How deep selections may nest. The introspection query of GraphiQL takes 15.
+/// Depth limit of selections. The introspection query of GraphiQL takes 15.
 pub const DOCUMENT_DEPTH_MAX: usize = 16;
 
-/// How many fields and fragments a document may select, with every fragment written out.
+/// Limit of fields and fragments in a document's selections, with every fragment written out.
 pub const DOCUMENT_SELECTIONS_MAX: usize = 1_000;
 
-/// How many fields of a document may be renamed.
+/// Limit of aliases in a document.
 pub const DOCUMENT_ALIASES_MAX: usize = 50;
 
-/// How many directives a document may have.
+/// Limit of directives in a document.
 pub const DOCUMENT_DIRECTIVES_MAX: usize = 50;
 
-/// How many fields a query may select at its root.
+/// Limit of root fields in a query.
 pub const QUERY_ROOT_FIELDS_MAX: usize = 20;
 
-/// How many commands one mutation may issue.
+/// Limit of commands in one mutation.
 pub const MUTATION_ROOT_FIELDS_MAX: usize = 10;
 
 /// Errors of a request in its response, at most. A document may have thousands, each as long as a name in it.
 pub const REQUEST_ERRORS_MAX: usize = 50;
 
-/// How deep brackets of all kinds may nest in a document. Fixed, since the parser recurses.
+/// Depth limit of brackets of all kinds in a document. Fixed, since the parser recurses.
 pub const BRACKETS_MAX: usize = 64;
 
-/// How deep selections and fragments may nest together. Fixed, since whatever walks a document recurses so deep.
+/// Depth limit of selections and fragments together. Fixed, since every walk over a document recurses so
+/// deep.
 pub const LEVELS_MAX: usize = 32;
 
-/// What a document may be.
+/// The limits of a document.
 #[derive(Debug, Clone, Copy)]
 pub struct DocumentLimits {
     pub bytes_max: usize,

@@ -1,5 +1,5 @@
-//! What a parsed document amounts to once each fragment stands wherever it is spread. Every fragment is measured once,
-//! so that a document whose fragments multiply is refused without being written out.
+//! The size of a parsed document with all fragments expanded. Every fragment is measured once, so that a
+//! document whose fragments multiply is refused without being written out.
 
 use std::collections::HashMap;
 
@@ -132,14 +132,14 @@ impl DocumentLimits {
     }
 }
 
-/// How many tokens a field counts in each selection set in which the validator compares it with others: a conflict is
-/// an error there.
+/// The tokens counted for a field in each selection set in which the validator compares it with others: a
+/// conflict is an error there.
 const TOKENS_OF_MERGED_FIELD: usize = 2;
 
 const LEVELS: &str = "document-levels";
 const LEVELS_UNIT: &str = "levels of nested selections and fragments";
 
-/// What a part of a document amounts to.
+/// The size of a part of a document.
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
     /// Selection sets of fields within one another.
@@ -152,8 +152,8 @@ struct Part {
     directives: usize,
     /// Fields of this selection set itself, with fragments written out.
     fields_here: usize,
-    /// The same, summed over this selection set and all within: this many fields the validator looks at to find out
-    /// whether they can be merged.
+    /// The same, summed over this selection set and all within: this many fields the validator looks at to
+    /// find out whether they can be merged.
     merged: usize,
 }
 
@@ -236,7 +236,7 @@ impl<'a> Survey<'a> {
         Ok(Part { levels: part.levels + 1, selections: part.selections.saturating_add(1), ..part })
     }
 
-    /// Unknown fragments have no size here: validation says what is wrong with them.
+    /// Unknown fragments have no size here: validation reports them.
     fn fragment(&mut self, name: &'a Name, within: usize) -> Result<Part, SizeError> {
         match self.fragments.get(name) {
             Some(Some(part)) => return Ok(*part),

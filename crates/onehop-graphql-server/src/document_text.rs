@@ -1,7 +1,9 @@
-//! The normal form of a document's text: without comments, and with white space only where two tokens would become one.
-//! Texts with one normal form are one document. Limits are counted on the way, before anything is built from a text.
+//! The normal form of a document's text: without comments, and with white space only where two tokens would
+//! become one. Texts with one normal form are one document. Limits are counted on the way, before anything is
+//! built from a text.
 //!
-//! Documents are parsed from their normal form, so positions in errors are moved to the text that the client sent.
+//! Documents are parsed from their normal form, so positions in errors are moved to the text that the client
+//! sent.
 
 use async_graphql::{Pos, ServerError};
 
@@ -25,7 +27,7 @@ impl NormalText {
         &self.text
     }
 
-    /// How many tokens it has.
+    /// The number of its tokens.
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.tokens
@@ -37,7 +39,8 @@ impl NormalText {
 }
 
 impl DocumentLimits {
-    /// Looks at the length of a text, then walks over it once: counts tokens and open brackets, and writes the normal form.
+    /// Looks at the length of a text, then walks over it once: counts tokens and open brackets, and writes
+    /// the normal form.
     ///
     /// # Errors
     /// The first limit that the text exceeds.

@@ -1,5 +1,5 @@
-//! The GraphQL endpoint: the state that the stages of the [`pipeline`](crate::pipeline) share: limits, caches, quotas, and the
-//! service that executes. It does not know the stages.
+//! The GraphQL endpoint: the state that the stages of the [`pipeline`](crate::pipeline) share: limits,
+//! caches, quotas, and the service that executes. It does not know the stages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,10 +34,10 @@ use crate::service::GraphqlService;
 use crate::trusted_documents::{TrustError, TrustedDocuments};
 use crate::variable_coercion::{ScalarCheck, SdlError};
 
-/// How long a request may take from its head to its answer.
+/// Request timeout, from the head to the answer.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What one request may take.
+/// The limits of one request.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestLimits {
     pub body: BodyLimits,
@@ -115,7 +115,7 @@ impl GraphqlEndpoint {
         })
     }
 
-    /// The same, with origins whose pages may send what other sites may not.
+    /// The same, with origins whose pages may send cross-site requests.
     #[must_use]
     pub fn with_allowed_origins(self, allowed_origins: Vec<HeaderValue>) -> Self {
         Self { allowed_origins, ..self }
@@ -135,13 +135,15 @@ impl GraphqlEndpoint {
         Self { limiter, read_your_writes, ..self }
     }
 
-    /// The same, whose errors conceal names and types that a client did not write, unless it may know the schema.
+    /// The same, whose errors conceal names and types that a client did not write, unless it may know the
+    /// schema.
     #[must_use]
     pub fn with_schema_told(self, is_told: bool) -> Self {
         Self { schema: self.schema.concealing_schema(!is_told), ..self }
     }
 
-    /// The same, where the values of variables of a scalar are checked: what its resolvers would refuse is an error with a path.
+    /// The same, where the values of variables of a scalar are checked: a value that its resolvers would
+    /// refuse is an error with a path.
     #[must_use]
     pub fn with_scalar(self, name: &'static str, check: ScalarCheck) -> Self {
         Self { schema: self.schema.with_scalar(name, check), ..self }
@@ -153,7 +155,8 @@ impl GraphqlEndpoint {
         Self { observer: ObserverHandle(observer), ..self }
     }
 
-    /// The same, with documents that are known by their hashes from the start; nothing else runs if those are the only ones.
+    /// The same, with documents that are known by their hashes from the start; with `trusted_only`, nothing
+    /// else runs.
     ///
     /// # Errors
     /// A document that does not parse, is beyond a limit, or does not fit the schema.
@@ -187,7 +190,7 @@ impl GraphqlEndpoint {
         &self.concurrency_limit
     }
 
-    /// How many requests execute at once.
+    /// Concurrency limit of requests.
     pub(crate) fn executing_max(&self) -> usize {
         self.limits.admission.executing_max
     }
@@ -198,7 +201,7 @@ impl GraphqlEndpoint {
         self.quota_of(client, !headers.contains_key(AUTHORIZATION))
     }
 
-    /// The quota of what comes from a client that is known.
+    /// The quota of the requests of a known client.
     pub(crate) fn quota_of(&self, client: ClientAddress, is_anonymous: bool) -> RequestQuota {
         RequestQuota::new(&self.limiter, client, is_anonymous)
     }
@@ -212,7 +215,7 @@ impl GraphqlEndpoint {
         answer.unwrap_or(Err(Refusal::TimedOut(self.limits.timeout)))
     }
 
-    /// What is known of the schema.
+    /// The index of the schema.
     pub(crate) fn schema(&self) -> &SchemaIndex {
         &self.schema
     }
@@ -227,12 +230,12 @@ impl GraphqlEndpoint {
         &self.persisted
     }
 
-    /// Who observes executions.
+    /// The observer of executions.
     pub(crate) fn observer(&self) -> &ObserverHandle {
         &self.observer
     }
 
-    /// What makes and reads entity tags.
+    /// The entity tags.
     pub(crate) fn tags(&self) -> &EntityTags {
         &self.tags
     }
@@ -247,12 +250,12 @@ impl GraphqlEndpoint {
         &self.responses
     }
 
-    /// Who executes.
+    /// The service that executes requests.
     pub(crate) fn service(&self) -> &Arc<dyn GraphqlService> {
         &self.service
     }
 
-    /// What bodies may be, and what messages may that stand for one.
+    /// The limits of bodies, and of messages in the place of a body.
     pub(crate) fn body_limits(&self) -> &BodyLimits {
         &self.limits.body
     }
@@ -267,7 +270,7 @@ impl GraphqlEndpoint {
         self.limits.compress_bytes_min
     }
 
-    /// Whose pages may send what other sites may not.
+    /// The origins whose pages may send cross-site requests.
     pub(crate) fn allowed_origins(&self) -> &[HeaderValue] {
         &self.allowed_origins
     }

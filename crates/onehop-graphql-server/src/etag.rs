@@ -1,9 +1,9 @@
 //! Entity tags of answers to `GET`, and the requests that name them.
 //!
-//! A tag is sealed for its request and says, where the service knows what is written, what the answer depends on: with such
-//! a tag the server knows that an answer is still the same without executing anything. Otherwise it stands for the bytes of
-//! the answer, which spares their way at least. Nothing is kept for a tag. One that was made up is no tag, and none shows
-//! how much is written.
+//! A tag is sealed for its request. Where the service tracks writes, it names the dependencies of the answer:
+//! with such a tag the server knows that an answer is still the same without executing anything. Otherwise it
+//! stands for the bytes of the answer, which spares their way at least. Nothing is kept for a tag. A forged
+//! tag is no tag, and no tag shows how much is written.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -27,23 +27,23 @@ const BYTES_PURPOSE: &[u8] = b"entity tag of bytes\0";
 const NUMBER_BYTES: usize = size_of::<u64>();
 const MARK_BYTES: usize = size_of::<u32>();
 
-/// What an execution has read. The service fills it in while it executes a request that carries it.
+/// The reads of an execution. The service fills it in while it executes a request that carries it.
 #[derive(Debug, Default)]
 pub struct ReadTrace(Mutex<Option<Vec<u32>>>);
 
 impl ReadTrace {
-    /// Says what the answer depends on, and that it depends on nothing else.
+    /// Sets the complete dependencies of the answer.
     pub fn set(&self, marks: Vec<u32>) {
         *self.0.lock() = Some(marks);
     }
 
-    /// What the answer depends on; `None` where that is not known.
+    /// The dependencies of the answer; `None` where they are not known.
     pub(super) fn take(&self) -> Option<Vec<u32>> {
         self.0.lock().take()
     }
 }
 
-/// All that two requests must share to have the same answer from the same data.
+/// The properties that two requests must share to have the same answer from the same data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fingerprint([u8; FINGERPRINT_BYTES]);
 
@@ -70,18 +70,19 @@ impl Fingerprint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EntityTag(String);
 
-/// What an answer depends on: these marks, when a write with this number was the last.
+/// The dependencies of an answer: these marks, when a write with this number was the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReadDependencies {
     pub(super) write: u64,
     pub(super) marks: Vec<u32>,
 }
 
-/// Makes and reads the entity tags of this process. The keys are those of all processes, for tags that stand for bytes.
+/// Makes and reads the entity tags of this process. All processes share the keys, for tags that stand for
+/// bytes.
 #[derive(Debug)]
 pub(super) struct EntityTags {
     sealer: Sealer,
-    /// Distinguishes the writes and the marks of this process from those of others.
+    /// Distinguishes the writes and the marks of this process from other processes' ones.
     process: u64,
 }
 
@@ -90,7 +91,7 @@ impl EntityTags {
         Self { sealer, process: RandomState::new().hash_one("process") }
     }
 
-    /// The tag of an answer to a request, by what it depends on.
+    /// The tag of an answer to a request, by its dependencies.
     pub(super) fn of_reads(&self, request: Fingerprint, reads: &ReadDependencies) -> EntityTag {
         let marks = reads.marks.iter().flat_map(|mark| mark.to_be_bytes());
         let bytes: Vec<u8> = reads.write.to_be_bytes().into_iter().chain(marks).collect();
@@ -103,7 +104,7 @@ impl EntityTags {
         EntityTag(self.sealer.seal(&purpose, &[]))
     }
 
-    /// What the answer with this tag depends on, if it is one to this request.
+    /// The dependencies of the answer with this tag, if it answers this request.
     pub(super) fn reads(&self, request: Fingerprint, tag: &EntityTag) -> Option<ReadDependencies> {
         let bytes = self.sealer.open(&self.purpose(request), &tag.0)?;
         let (write, marks) = bytes.split_first_chunk::<NUMBER_BYTES>()?;
@@ -125,7 +126,7 @@ impl EntityTag {
     }
 }
 
-/// The tags that a client has answers for already. What is too long for one of this server is passed over.
+/// The tags that a client has answers for already. Texts too long for a tag of this server are passed over.
 pub(super) fn named_by(headers: &HeaderMap) -> Vec<EntityTag> {
     let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let tags = values.flat_map(|value| value.split(','));

@@ -1,5 +1,6 @@
-//! Fair queueing: a concurrency limit whose waiters are served in turn by key, such as by network. A key with many waiters
-//! waits for itself, and a full queue gives the place of the key that has the most to a newcomer. Knows no keys.
+//! Fair queueing: a concurrency limit whose waiters are served in turn by key, such as by network. A key with
+//! many waiters waits for itself, and a full queue gives the place of the key that has the most to a
+//! newcomer. Knows no keys.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -9,12 +10,13 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
-/// How many turns there are at once, and how many callers wait for one.
+/// The limit of concurrent turns, and of callers that wait for a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FairQueueLimits {
     /// Turns at once.
     pub at_once: usize,
-    /// Waiters of all keys. A further one gets the place of the key with the most waiters, unless that is its own.
+    /// Waiters of all keys. A further one gets the place of the key with the most waiters, unless that is its
+    /// own.
     pub waiting_max: usize,
 }
 
@@ -132,7 +134,8 @@ impl<K: Eq + Hash + Clone> State<K> {
         first
     }
 
-    /// Sends away the newest waiter of the key that has the most, if that is fairer than to send away a newcomer.
+    /// Sends away the newest waiter of the key that has the most, if that is fairer than to send away a
+    /// newcomer.
     fn displace_for(&mut self, key: &K) -> bool {
         let of_newcomer = self.waiting.get(key).map_or(0, VecDeque::len);
         let largest = self.waiting.iter().max_by_key(|(_, waiters)| waiters.len());

@@ -10,13 +10,13 @@ use axum::{
 };
 use serde::Serialize;
 
-/// How long the parts may take to say whether they are ready.
+/// Timeout of the parts' statements on their readiness.
 pub const READINESS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Says what keeps the process from serving.
+/// Reports the reasons that keep the process from serving.
 #[async_trait]
 pub trait Readiness: Send + Sync + 'static {
-    /// The parts that are not ready, and those that do less than all.
+    /// The unready parts, and the parts with limited service.
     async fn condition(&self) -> Condition;
 }
 
@@ -34,10 +34,10 @@ impl Readiness for AlwaysReady {
 /// The readiness of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Condition {
-    /// What keeps the process from serving; nothing when it is ready.
+    /// The reasons that keep the process from serving; empty when it is ready.
     pub unready: Vec<UnreadyPart>,
-    /// What is not served although the process is ready: writes on a full disk. A load balancer that took the process out would
-    /// lose the reads as well.
+    /// The limits of a ready process: refused writes on a full disk, say. A load balancer that took the
+    /// process out would lose the reads as well.
     pub limited: Vec<UnreadyPart>,
 }
 
@@ -55,7 +55,7 @@ impl Condition {
 /// A part that is not ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnreadyPart {
-    /// What it is, for example `store`.
+    /// The name of the part, for example `store`.
     pub part: String,
     /// Why, without secrets: every client that reaches the port reads it.
     pub reason: String,
@@ -66,7 +66,7 @@ pub async fn healthz() -> Response {
     respond(StatusCode::OK, &Health { status: "alive", reasons: Vec::new(), limited: Vec::new() })
 }
 
-/// `/readyz`: 200 when the process serves reads, with what it does not serve; 503 with the reasons when not.
+/// `/readyz`: 200 when the process serves reads, with its limits; otherwise 503 with the reasons.
 pub async fn readyz(readiness: Arc<dyn Readiness>) -> Response {
     let Condition { unready: reasons, limited } = Condition::of(&*readiness).await;
     if reasons.is_empty() {

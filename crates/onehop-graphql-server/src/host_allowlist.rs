@@ -1,5 +1,6 @@
-//! Which names the server answers to. A page of another site whose name is made to point at this machine is of the same
-//! origin as the server to its browser; the name distinguishes them. Knows the `Host` header only.
+//! The host allowlist: the names that the server answers to. A page of another site whose name is made to
+//! point at this machine is of the same origin as the server to its browser; the name distinguishes them.
+//! Knows the `Host` header only.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,7 +9,7 @@ use axum::http::{HeaderMap, Uri, header::HOST};
 /// The names, without ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostAllowlist {
-    /// Whatever name the request has.
+    /// Any name.
     Any,
     /// Names of this machine as it calls itself, and these.
     OfThisMachineAnd(Vec<String>),
@@ -17,8 +18,8 @@ pub enum HostAllowlist {
 }
 
 impl HostAllowlist {
-    /// What was allowed; where nothing was, a server that only its own machine reaches answers to names of this
-    /// machine alone, and any other to every name.
+    /// The names in the settings. Without a setting, a server that only its own machine reaches answers to
+    /// names of this machine alone, and any other server to every name.
     pub fn of(allowed: &[String], listen: SocketAddr) -> Self {
         let allowed: Vec<String> = allowed.iter().map(|host| host.to_ascii_lowercase()).collect();
         if listen.ip().is_loopback() {
@@ -44,14 +45,15 @@ impl HostAllowlist {
         names.contains(&host) || (is_machine && is_of_this_machine(&host))
     }
 
-    /// As [`take`](Self::take), or under an IP address: scrapers and probes have no other name for a container, and no page
-    /// reaches an address by a name of its own (DNS rebinding) without sending that name.
+    /// As [`take`](Self::take), or under an IP address: scrapers and probes have no other name for a
+    /// container, and no page reaches an address by a name of its own (DNS rebinding) without sending that
+    /// name.
     pub fn take_name_or_address(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         self.take(uri, headers) || host_of(uri, headers).is_some_and(|host| address_of(&host).is_some())
     }
 }
 
-/// Whether the only `Host` is `localhost`, with or without a port: what most requests to this machine say.
+/// Whether the only `Host` is `localhost`, with or without a port, as in most requests to this machine.
 fn names_local_host(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(HOST).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return false };
@@ -62,7 +64,8 @@ fn names_local_host(headers: &HeaderMap) -> bool {
     }
 }
 
-/// The host that a request names, without its port and in lower case; `None` where it names none, several or different ones.
+/// The host that a request names, without its port and in lower case; `None` for no host, several or
+/// different hosts.
 fn host_of(uri: &Uri, headers: &HeaderMap) -> Option<String> {
     let mut values = headers.get_all(HOST).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };

@@ -1,5 +1,5 @@
-//! Input paths: where in an input a value is that cannot be taken, as fields and indexes from the input object on. They are in the
-//! extensions of errors.
+//! Input paths: where in an input a value is that cannot be taken, as fields and indexes from the input
+//! object on. They are in the extensions of errors.
 
 use async_graphql::{ErrorExtensionValues, PathSegment, Value};
 

@@ -8,7 +8,7 @@ pub fn key_length(key: &str) -> usize {
     key.len() + 4
 }
 
-/// Bytes of a value in JSON. What is in an object or a list is counted where it is resolved.
+/// Bytes of a value in JSON. The content of an object or a list is counted where it is resolved.
 #[must_use]
 pub fn leaf_length(value: &Value) -> usize {
     match value {

@@ -1,19 +1,20 @@
-//! The size of a JSON text, before values are built from it: a value takes many times the bytes of its text. Knows JSON
-//! that was read to its end already, not what it means.
+//! The size of a JSON text, before values are built from it: a value takes many times the bytes of its text.
+//! Reads JSON that was read to its end already, without its meaning.
 
 use super::limit_exceeded::LimitExceeded;
 
-/// The longest `variables` and `extensions` of a request, in bytes of JSON. A post's content has at most 100,000
-/// characters, which take at most 400,000 bytes, or 600,000 where a client escapes those of two bytes.
+/// The longest `variables` and `extensions` of a request, in bytes of JSON. A post's content has at most
+/// 100,000 characters, which take at most 400,000 bytes, or 600,000 where a client escapes characters of two
+/// bytes.
 pub const VARIABLES_BYTES_MAX: usize = 768 * 1024;
 
-/// How many keys and values they may have.
+/// Limit of keys and values.
 pub const VARIABLES_VALUES_MAX: usize = 5_000;
 
-/// How deep their lists and objects may nest.
+/// Depth limit of lists and objects.
 pub const VARIABLES_DEPTH_MAX: usize = 16;
 
-/// What variables and extensions may be, each for itself.
+/// The limits of variables and of extensions, each for itself.
 #[derive(Debug, Clone, Copy)]
 pub struct VariableLimits {
     pub bytes_max: usize,

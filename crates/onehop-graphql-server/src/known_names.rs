@@ -1,5 +1,5 @@
-//! Names of fields and arguments that a schema does not have. They are counted before validation, which compares each unknown
-//! name with all known ones and does not stop at any number of errors.
+//! Names of fields and arguments that a schema does not have. They are counted before validation, which
+//! compares each unknown name with all known ones and does not stop at any number of errors.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -68,7 +68,8 @@ impl KnownNames {
         names
     }
 
-    /// An error for each name that there is not, up to this many. Fragments are looked at where they are defined.
+    /// An error for each name that there is not, up to this many. Fragments are looked at where they are
+    /// defined.
     pub(crate) fn unknown(&self, document: &ExecutableDocument, errors_max: usize) -> Vec<ServerError> {
         let mut unknown = Unknown { names: self, errors: Vec::new(), errors_max };
         let mut collected = ControlFlow::Continue(());
@@ -95,7 +96,7 @@ impl KnownNames {
         self.types.get(on)?.get(name)
     }
 
-    /// What a field of the root of queries returns that an SDL does not have.
+    /// The return type of a field of the root of queries that an SDL does not have.
     fn introspected(&self, on: &str, name: &str) -> Option<&'static str> {
         match name {
             "__schema" if on == self.roots[0] => Some("__Schema"),
@@ -138,7 +139,7 @@ impl Unknown<'_> {
             return self.selections(selections, returns);
         }
         let Some(known) = self.names.field(on, name) else {
-            // Validation says what is wrong with a type that there is not, or that has no fields.
+            // Validation reports a type that does not exist or has no fields.
             if self.names.types.contains_key(on) {
                 let message = format!("Unknown field \"{name}\" on type \"{on}\".");
                 self.errors.push(ServerError::new(message, Some(field.pos)));

@@ -1,9 +1,10 @@
-//! A GraphQL server for async-graphql on axum: GraphQL over HTTP, WebSocket and server-sent events, with limits and rate limits.
+//! A GraphQL server for async-graphql on axum: GraphQL over HTTP, WebSocket and server-sent events, with
+//! limits and rate limits.
 //!
-//! A connection is accepted by [`server`]; [`router`] dispatches a request through the [`middleware`]. A GraphQL request passes
-//! the stages of the [`pipeline`], from [`endpoint`] or, where it stays open, from [`live`], to the
-//! [`GraphqlService`](service::GraphqlService) that the program gives. The crate knows no domain, no store and no types of the
-//! schema but those of its SDL.
+//! A connection is accepted by [`server`]; [`router`] dispatches a request through the [`middleware`]. A
+//! GraphQL request passes the stages of the [`pipeline`], from [`endpoint`] or, where it stays open, from
+//! [`live`], to the [`GraphqlService`](service::GraphqlService) that the program gives. The crate knows no
+//! domain and no store, and of the schema only the types of its SDL.
 
 #![doc = include_str!("../README.md")]
 

@@ -10,9 +10,9 @@ pub struct LimitExceeded {
     pub limit: &'static str,
     /// The largest value that is taken.
     pub max: u64,
-    /// What comes before the number: `The document has more than`.
+    /// The words before the number: `The document has more than`.
     what: &'static str,
-    /// What is counted.
+    /// The unit after the number.
     unit: &'static str,
 }
 

@@ -1,4 +1,5 @@
-//! Media types of GraphQL over HTTP: what a client accepts and what it sent. Knows headers, nothing of GraphQL.
+//! Media types of GraphQL over HTTP: the media types that a client accepts and sends. Knows headers, nothing
+//! of GraphQL.
 
 use std::cmp::Ordering;
 use std::convert::Infallible;
@@ -19,14 +20,15 @@ pub enum ResponseType {
     Json,
 }
 
-/// How an answer is sent.
+/// The delivery of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// As one response.
     Single(ResponseType),
     /// As `text/event-stream`.
     EventStream,
-    /// As an event stream where there is more than one result, which the client likes as much as a single response.
+    /// As an event stream where there is more than one result, which the client likes as much as a single
+    /// response.
     Either(ResponseType),
 }
 
@@ -42,9 +44,10 @@ impl ResponseType {
 
 /// Content negotiation: the `Accept` header of a request, read once.
 ///
-/// Without the header a client gets `application/graphql-response+json`, as the specification has it since 1 January 2025. A
-/// bare wildcard, which `fetch` and curl send by themselves, means `application/json`: such a client has not said that it knows
-/// the newer type. Between two types named with the same weight the newer one wins.
+/// Without the header a client gets `application/graphql-response+json`, as the specification has it since 1
+/// January 2025. A bare wildcard, which `fetch` and curl send by themselves, means `application/json`: such a
+/// client has not said that it knows the newer type. Between two types named with the same weight the newer
+/// one wins.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Accept {
     is_stated: bool,
@@ -55,7 +58,7 @@ pub struct Accept {
 }
 
 impl Accept {
-    /// That of a request with these headers.
+    /// The media type of the response to a request with these headers.
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Self {
         let mut accept = Self::default();
@@ -71,8 +74,8 @@ impl Accept {
         accept
     }
 
-    /// How the client wants its answer; `None` when it accepts no form of it. Only a client that names `text/event-stream` gets
-    /// an event stream.
+    /// The client's preferred delivery; `None` when it accepts no form of it. Only a client that names
+    /// `text/event-stream` gets an event stream.
     #[must_use]
     pub fn delivery(self) -> Option<Delivery> {
         match (self.single(), self.event_stream) {
@@ -133,7 +136,7 @@ pub fn is_json_request(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json") && parts.all(is_supported_parameter)
 }
 
-/// How far a client likes a type: by weight, then by how precisely it was named.
+/// A client's preference for a type: by weight, then by the precision of its name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Preference {
     weight: u16,
@@ -168,7 +171,7 @@ impl Preference {
     }
 }
 
-/// The media range and its weight in thousandths; `None` for one that cannot be served or read.
+/// The media range and its weight in thousandths; `None` for a range that cannot be served or read.
 fn parse_range(range: &str) -> Option<(&str, u16)> {
     let mut parts = range.split(';').map(str::trim);
     let media = parts.next()?;

@@ -1,5 +1,5 @@
-//! Middleware of all routes: the host allowlist (DNS rebinding), panics as responses, security headers, and observation.
-//! One layer does all of it, since each layer costs a request some memory and moves.
+//! Middleware of all routes: the host allowlist (DNS rebinding), panics as responses, security headers, and
+//! observation. One layer does all of it, since each layer costs a request some memory and moves.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -26,7 +26,7 @@ use onehop_runtime::tasks::panic_message;
 /// Makes error ids: the log has the details of a masked error under its id.
 pub type ErrorIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
 
-/// What every request passes.
+/// The middleware that every request passes.
 pub(super) struct Middleware {
     pub(super) hosts: HostAllowlist,
     pub(super) labelled_paths: &'static [&'static str],

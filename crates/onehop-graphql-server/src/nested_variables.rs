@@ -1,7 +1,8 @@
-//! Nested variables: whether variables within lists and input objects fit their positions, whatever their values are.
+//! Nested variables: whether variables within lists and input objects fit their positions with any values.
 //!
-//! Validation decides on such a variable by its value, with each request. Where the declared type of each of them is the type of its
-//! position, coercion of the variables has decided already, and the document is valid for good.
+//! Validation decides on such a variable by its value, with each request. Where the declared type of each of
+//! them is the type of its position, coercion of the variables has decided already, and the document is valid
+//! for good.
 
 use std::collections::{HashMap, HashSet};
 
@@ -71,8 +72,8 @@ impl VariablePositions {
         positions
     }
 
-    /// Whether every variable that is nested in a value stands in an argument of a field at the root, and has the type of its
-    /// position, which coercion knows.
+    /// Whether every variable that is nested in a value stands in an argument of a field at the root, and has
+    /// the type of its position, which coercion knows.
     pub(crate) fn fit(&self, document: &ExecutableDocument) -> bool {
         let in_fragments = document.fragments.values();
         !in_fragments.map(|fragment| &fragment.node.selection_set.node).any(nests_below)
@@ -130,7 +131,8 @@ impl VariablePositions {
         }
     }
 
-    /// Whether a declared type is that of a position, or the same without null, and coercion checks its values.
+    /// Whether a declared type equals the type of a position, or the same without null, and coercion checks
+    /// its values.
     fn is_of(&self, declared: &Type, position: &Type) -> bool {
         (position.nullable || !declared.nullable)
             && match (&declared.base, &position.base) {

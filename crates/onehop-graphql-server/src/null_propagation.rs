@@ -65,7 +65,7 @@ impl OutputTypes {
         types
     }
 
-    /// Nulls what the errors of a response say has failed.
+    /// Sets the fields to null that failed by the errors of a response.
     pub fn complete(
         &self,
         document: &ExecutableDocument,
@@ -104,8 +104,8 @@ impl OutputTypes {
             .collect()
     }
 
-    /// How much of the path of a failed field leads to what must be null: all of it when the field may be
-    /// null, nothing when not even `data` can stay. `None` when the schema has no such path.
+    /// The length of the part of a failed field's path that leads to the null: all of it when the field may
+    /// be null, 0 when not even `data` can stay. `None` when the schema has no such path.
     fn null_depth(
         &self,
         document: &ExecutableDocument,
@@ -165,7 +165,8 @@ fn is_present(data: &Value, path: &[PathSegment]) -> bool {
     value.is_some_and(|value| *value != Value::Null)
 }
 
-/// Nulls what the path leads to. An object all of whose fields failed is null by then, and comes back.
+/// Sets the value at the end of the path to null. An object all of whose fields failed is null by then, and
+/// comes back.
 fn set_null(value: &mut Value, path: &[PathSegment]) {
     match (path.split_first(), &mut *value) {
         (Some((PathSegment::Field(name), rest)), Value::Object(fields)) => {

@@ -36,7 +36,7 @@ pub trait HttpObserver: Send + Sync + 'static {
     /// A request begins: its span, if it is to be traced.
     fn request_span(&self, route: &'static str, traceparent: Option<&str>) -> Option<RequestSpan>;
 
-    /// A part of what is traced begins: its span.
+    /// A traced part of the work begins: its span.
     fn child_span(&self, parent: SpanContext) -> Option<SpanContext>;
 
     /// A request has its answer; the body may still be on its way.
@@ -78,7 +78,7 @@ pub struct Executed<'a> {
     /// The code of the gravest error: a fault of the server's, or else the first.
     pub error_code: Option<&'a str>,
     pub span: Option<SpanContext>,
-    /// That of the request.
+    /// The span of the request.
     pub parent: Option<SpanContext>,
 }
 
@@ -162,7 +162,8 @@ pub(super) struct RequestTimer {
 }
 
 impl RequestTimer {
-    /// The span of the log: every line within the request names its trace. None where the request is not traced.
+    /// The span of the log: every line within the request names its trace. A request without a trace has no
+    /// span.
     pub(super) fn log_span(&self) -> Span {
         let Some(RequestSpan { span: SpanContext { trace_id, span_id }, .. }) = self.span else {
             return Span::none();
@@ -172,7 +173,7 @@ impl RequestTimer {
     }
 }
 
-/// The codes of faults, the gravest first: one of them among errors of the client's own is what matters.
+/// The codes of faults, the gravest first: they matter more than errors of the client's own.
 const GRAVE_CODES: [&str; 2] = ["INTERNAL", "UNAVAILABLE"];
 
 fn gravest_code(errors: &[ServerError]) -> Option<&str> {
@@ -194,7 +195,7 @@ pub(super) async fn metrics(source: Arc<dyn MetricsSource>) -> Response {
     (headers, source.metrics().await).into_response()
 }
 
-/// As the semantic conventions have it: what is no known method shares a name.
+/// As in the semantic conventions: unknown methods share a name.
 fn method_of(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
@@ -208,7 +209,7 @@ fn method_of(method: &Method) -> &'static str {
     }
 }
 
-/// The route of a path: one of the server's own, one of the labelled ones, or the one that all others share.
+/// The route of a path: one of the server's own, one of the labelled ones, or the route shared by all others.
 pub(super) fn route_of(path: &str, labelled: &[&'static str]) -> &'static str {
     match path {
         "/graphql" => "/graphql",

@@ -1,13 +1,13 @@
-//! The limit of open files (`RLIMIT_NOFILE`): raised at the start to what the system allows, since each connection takes
-//! a descriptor.
+//! The limit of open files (`RLIMIT_NOFILE`): raised at the start to the system's maximum, since each
+//! connection takes a descriptor.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors that are kept for other things than connections: the store's files, the log, what listens, the reserve
-/// for health checks.
+/// Descriptors that are kept for other things than connections: the store's files, the log, the listeners,
+/// the reserve for health checks.
 pub const OPEN_FILES_RESERVED: usize = 320;
 
-/// Raises the soft limit to the hard one, and returns how many connections fit beside what else is open.
+/// Raises the soft limit to the hard one, and returns how many connections fit beside the other open files.
 #[must_use]
 pub fn raise_open_files() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);

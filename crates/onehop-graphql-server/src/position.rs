@@ -1,23 +1,24 @@
-//! Positions, for read-your-writes: where a request and a response name one, and whether what is read has reached it.
-//! What a position is, the service alone knows.
+//! Positions, for read-your-writes: where a request and a response name a position, and whether reads have
+//! reached it. The service alone knows the content of a position.
 
 use axum::http::HeaderName;
 
-/// The extension of a request that names a position, and of a mutation's response that gives one. A mutation's covers the position that
-/// its request names, and all writes of its caller that no query has reached.
+/// The extension of a request that names a position, and of a mutation's response that gives one. A
+/// mutation's covers the position that its request names, and all writes of its caller that no query has
+/// reached.
 pub const POSITION: &str = "position";
 
 /// The header that does the same.
 pub const POSITION_HEADER: HeaderName = HeaderName::from_static("onehop-position");
 
-/// Whether what is read has reached a position.
+/// Whether reads have reached a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     Reached,
     NotReached(NotReached),
 }
 
-/// Why what is read has not reached a position.
+/// Why reads have not reached a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotReached {
     /// It takes longer than a query may wait.
@@ -43,7 +44,7 @@ impl NotReached {
     }
 }
 
-/// What came of waiting for a position.
+/// The result of waiting for a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waited {
     pub reach: Reach,
@@ -51,7 +52,7 @@ pub struct Waited {
     pub is_told: bool,
 }
 
-/// A text that is no position of this server, or one that lies beyond its last write.
+/// A text that is no position of this server, or a position beyond its last write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("is no position that this server gave out")]
 pub struct InvalidPosition;

@@ -1,5 +1,5 @@
-//! Quotas and charge records: the port between those who charge a request (the service, the pipeline) and those who keep what a
-//! caller may spend.
+//! Quotas and charge records: the port between the chargers of a request (the service, the pipeline) and the
+//! keepers of callers' quotas.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub trait QuotaAccount: Send + Sync {
     /// The quota is spent.
     fn open(&self, caller: Option<&Caller>) -> Result<(), RequestRejection>;
 
-    /// Whether the quota is spent by now, whatever it was when it was opened.
+    /// Whether the quota is spent by now, even if it was open before.
     ///
     /// # Errors
     /// It is.
@@ -28,7 +28,7 @@ pub trait QuotaAccount: Send + Sync {
     fn charge(&self, request_charge: f64);
 }
 
-/// Admission control of the events of a subscription: the concurrency limit, and the quotas of those who pay.
+/// Admission control of the events of a subscription: the concurrency limit, and the quotas of the payers.
 #[async_trait]
 pub trait EventAdmission: Send + Sync {
     /// Waits until an event may be executed, which it may for as long as the permit is kept.
@@ -57,7 +57,7 @@ impl QuotaAccount for Unmetered {
     fn charge(&self, _request_charge: f64) {}
 }
 
-/// The service's own record of what was done for a request and what that was charged: the ledger of its store, say. The
+/// The service's own record of its work for a request and its charges: the ledger of its store, say. The
 /// server adds it up; the service, which made it, knows its type and gets it back by `dyn Any`.
 pub trait ChargeRecord: Any + fmt::Debug + Send + Sync {
     /// The sum of all charges, in request units.
@@ -74,7 +74,7 @@ impl ChargeRecord for NoCharges {
     }
 }
 
-/// What an execution says that it was charged, in request units.
+/// The charge in the extensions of an execution, in request units.
 pub(crate) fn charge_of(extensions: &BTreeMap<String, Value>) -> f64 {
     match extensions.get("requestCharge") {
         Some(Value::Number(charge)) => charge.as_f64().unwrap_or(0.0),

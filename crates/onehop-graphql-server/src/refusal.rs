@@ -1,4 +1,5 @@
-//! Refusals: the reasons for which a request is answered without being executed, with the status and the code of each.
+//! Refusals: the reasons for which a request is answered without being executed, with the status and the code
+//! of each.
 
 use std::time::Duration;
 
@@ -52,7 +53,8 @@ pub enum Refusal {
     Operation(#[from] OperationError),
     #[error(transparent)]
     OverLimit(#[from] LimitExceeded),
-    /// What does not fit the schema: variables, or what is asked; at least one error. Their codes are their own, if they have any.
+    /// The request does not fit the schema, by its variables or its selection; at least one error. Their
+    /// codes are their own, if they have any.
     #[error("The request does not fit the schema.")]
     Invalid(Vec<ServerError>),
     #[error(transparent)]
@@ -113,7 +115,7 @@ impl Refusal {
         let is_coded = matches!(self, Self::UnsupportedCoding);
         let challenged = matches!(self, Self::Rejected(RequestRejection::InvalidToken));
         let retry_after = self.retry_after();
-        // What is left of such a body is not waited for.
+        // The rest of such a body is not waited for.
         let is_last = matches!(
             self,
             Self::Malformed(MalformedRequest::BodyTooSlow(_) | MalformedRequest::BodyBroken)
@@ -153,7 +155,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the request was well-formed and its caller known, so that what is wrong with it is a result like others.
+    /// Whether the request was well-formed and its caller known, so that its error is a result like others.
     pub(super) fn is_request_error(&self) -> bool {
         matches!(self.classify().0, Kind::RequestError)
     }
@@ -270,7 +272,7 @@ impl Refusal {
     }
 }
 
-/// Gives a code to an error that has none.
+/// Gives a code to an error without a code.
 fn set_code(error: &mut ServerError, code: &'static str) {
     let extensions = error.extensions.get_or_insert_default();
     if extensions.get("code").is_none() {

@@ -1,4 +1,5 @@
-//! The representation of a response: the media type and the content coding that content negotiation chose (RFC 9110, section 12).
+//! The representation of a response: the media type and the content coding that content negotiation chose
+//! (RFC 9110, section 12).
 
 use axum::http::HeaderMap;
 
@@ -13,7 +14,8 @@ pub(super) struct Representation {
 }
 
 impl Representation {
-    /// In this media type, and compressed if the server compresses and a client with these headers accepts it.
+    /// In this media type, and compressed if the server compresses and a client with these headers accepts
+    /// it.
     pub(super) fn negotiated(media_type: ResponseType, headers: &HeaderMap, compresses: bool) -> Self {
         let is_coded = compresses && accepts(headers, Coding::Gzip.name());
         Self { media_type, coding: if is_coded { Coding::Gzip } else { Coding::Identity } }

@@ -1,6 +1,7 @@
-//! Strict framing of HTTP/1.1 requests (RFC 9112), against request smuggling: where a head ends, and where a body does, has one
-//! reading. The parser of HTTP takes more than this: lines that end with LF alone, several codings of a transfer, lengths that are
-//! stated twice. A proxy may read such a request in another way. Knows lines and lengths, nothing of what they mean.
+//! Strict framing of HTTP/1.1 requests (RFC 9112), against request smuggling: where a head ends, and where a
+//! body does, has one reading. The parser of HTTP takes more than this: lines that end with LF alone, several
+//! codings of a transfer, lengths that are stated twice. A proxy may read such a request in another way.
+//! Knows lines and lengths, nothing of their meaning.
 
 /// Bytes of a line that are kept: no header that states a length is longer.
 const LINE_BYTES_KEPT: usize = 128;
@@ -36,7 +37,7 @@ enum State {
     Refused,
 }
 
-/// What the lines of a head have said.
+/// The statements of the lines of a head.
 #[derive(Debug, Default)]
 struct Head {
     length: Option<u64>,
@@ -55,8 +56,8 @@ impl RequestFraming {
         Self { state: State::Idle, line: Vec::new(), is_after_cr: false, head: Head::default() }
     }
 
-    /// Looks at the next bytes of a connection. Returns how many of them may be read: fewer than there are where a byte gives a
-    /// request a second reading, and from then on none.
+    /// Looks at the next bytes of a connection. Returns how many of them may be read: all up to a byte that
+    /// gives a request a second reading, and from then on 0.
     pub(super) fn accept(&mut self, bytes: &[u8]) -> usize {
         let mut position = 0;
         while position < bytes.len() {
@@ -117,7 +118,7 @@ impl RequestFraming {
         Ok(())
     }
 
-    /// What comes after a line.
+    /// The state after a line.
     fn end_of_line(&mut self, line: &[u8]) -> Result<State, Ambiguous> {
         match self.state {
             // Empty lines before a request are ignored.
@@ -173,7 +174,7 @@ impl Head {
         Ok(())
     }
 
-    /// What comes after the head.
+    /// The state after the head.
     fn end(&self) -> Result<State, Ambiguous> {
         match (self.length, self.is_chunked) {
             (Some(_), true) => Err(Ambiguous),
@@ -210,7 +211,7 @@ fn chunk_size(line: &[u8]) -> Result<u64, Ambiguous> {
 mod tests {
     use super::*;
 
-    /// How many bytes are accepted, whether they come at once or one by one.
+    /// The number of accepted bytes, whether they come at once or one by one.
     fn accepted(text: &str) -> usize {
         let at_once = RequestFraming::new().accept(text.as_bytes());
         let mut framing = RequestFraming::new();

@@ -1,5 +1,6 @@
-//! Responses to executed requests: status, headers and body under either media type, written within the response budget.
-//! Knows async-graphql's response and the error codes clients rely on, nothing of the domain.
+//! Responses to executed requests: status, headers and body under either media type, written within the
+//! response budget. Knows async-graphql's response and the error codes clients rely on, nothing of the
+//! domain.
 
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
@@ -24,10 +25,10 @@ use super::response_budget::{ResponseBudget, ResponseBuffer};
 use super::response_limits::ResponseRefused;
 use super::written_response::WrittenResponse;
 
-/// What a response usually takes, in bytes; the buffer grows when it takes more.
+/// The usual size of a response, in bytes; the buffer grows for a larger response.
 const RESPONSE_BYTES_EXPECTED: usize = 1024;
 
-/// How many headers a response usually has.
+/// The usual number of headers in a response.
 const RESPONSE_HEADERS_EXPECTED: usize = 14;
 
 /// When to try again, in milliseconds, in the extensions of an error.
@@ -51,7 +52,7 @@ struct RequestError {
 }
 
 impl ExecutedResponse {
-    /// Writes a response within its budget; one that does not fit becomes an error of the request.
+    /// Writes a response within its budget; a response that does not fit becomes an error of the request.
     pub(super) fn of(mut execution: Execution, kind: OperationType, budget: &ResponseBudget) -> Self {
         let body = match body_of(&mut execution, budget) {
             Ok(body) => body,
@@ -156,7 +157,7 @@ impl Encoded {
         Self::refusal(execution)
     }
 
-    /// What was not executed, whatever its errors are about.
+    /// A request that was not executed, with any errors.
     pub(super) fn refusal(mut execution: Execution) -> Self {
         name_codes(&mut execution);
         let request_errors = Some(errors_of(&execution));
@@ -199,7 +200,7 @@ fn body_of(execution: &mut Execution, budget: &ResponseBudget) -> Result<Bytes, 
     }
 }
 
-/// Gives a code to errors of a request that have none: those of a schema that validates what it executes.
+/// Gives a code to errors of a request without a code: errors of a schema that validates during execution.
 fn name_codes(execution: &mut Execution) {
     execution.errors.truncate(REQUEST_ERRORS_MAX);
     for error in &mut execution.errors {
@@ -219,7 +220,8 @@ fn body<'a>(execution: &'a Execution, data: Option<&'a Value>) -> ResponseBody<'
     ResponseBody { data, errors: &execution.errors, extensions }
 }
 
-/// Clients find the request charge in every response. What was not executed read and wrote nothing.
+/// Clients find the request charge in every response. A request without an execution has read and written
+/// nothing.
 pub(super) fn not_charged() -> BTreeMap<String, Value> {
     BTreeMap::from([("requestCharge".to_owned(), Value::from(0.0))])
 }
@@ -266,7 +268,8 @@ pub(super) fn encode(body: &ResponseBody<'_>) -> Vec<u8> {
     bytes
 }
 
-/// Unless it says otherwise, no response is stored: it may hold what only its viewer may read, and its read models move on.
+/// Unless it says otherwise, no response is stored: it may hold data that only its viewer may read, and its
+/// read models move on.
 pub(super) fn respond(status: StatusCode, media_type: ResponseType, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;

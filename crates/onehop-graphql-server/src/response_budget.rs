@@ -1,9 +1,10 @@
-//! Response size limit and load shedding by response memory: the bytes of one response while it is built, and of all
-//! responses that are built or sent.
+//! Response size limit and load shedding by response memory: the bytes of one response while it is built, and
+//! of all responses that are built or sent.
 //!
-//! [`ResponseMemory`] is the sum of the process, and a [`ResponseBudget`] is the part of one response in it. Resolvers
-//! take what they add from the budget, as JSON with its escapes. A [`ResponseBuffer`] is the only place where a response
-//! is written: code that writes responses in another way writes them there, too. Knows bytes, not what they mean.
+//! [`ResponseMemory`] is the sum of the process, and a [`ResponseBudget`] is the part of one response in it.
+//! Resolvers take the size of their values from the budget, as JSON with its escapes. A [`ResponseBuffer`] is
+//! the only place where a response is written: code that writes responses in another way writes them there,
+//! too. Knows bytes, not their meaning.
 
 use std::fmt;
 use std::io;
@@ -106,7 +107,8 @@ impl ResponseMemory {
         Bytes::from_owner(Held { bytes, _reservation: reservation })
     }
 
-    /// Reserves more for a response that has `held` already. The larger a response is, the more it leaves to others.
+    /// Reserves more for a response that has `held` already. The larger a response is, the more it leaves to
+    /// others.
     fn grow(&self, held: usize, more: usize) -> bool {
         let ResponseLimits { bytes_max, in_flight_bytes_max, .. } = self.limits;
         let size = (held + more).min(bytes_max);
@@ -185,8 +187,8 @@ impl ResponseBudget {
         self.reserve(used)
     }
 
-    /// As [`take`](Self::take), where a refusal is not remembered: whoever asks gives up what it was writing, and something
-    /// else takes from this budget.
+    /// As [`take`](Self::take), where a refusal is not remembered: the caller abandons its text, and
+    /// something else takes from this budget.
     pub fn try_take(&self, bytes: usize) -> bool {
         if self.check().is_err() {
             return false;
@@ -214,7 +216,7 @@ impl ResponseBudget {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Gives back what was taken for something that was dropped again: all beyond what was `used` before.
+    /// Gives back the bytes of a part that was dropped again: all beyond the earlier `used`.
     pub fn rewind(&self, used: usize) {
         self.used.store(used, Ordering::Relaxed);
     }
@@ -241,7 +243,7 @@ impl ResponseBudget {
         self.check()
     }
 
-    /// Moves this many bytes of what is reserved out, and gives back the rest.
+    /// Moves this many of the reserved bytes out, and gives back the rest.
     fn hand_over(&self, bytes: usize) -> Reservation {
         let reserved = self.reserved.swap(0, Ordering::Relaxed);
         match reserved.checked_sub(bytes) {
@@ -268,7 +270,7 @@ pub struct ResponseBuffer<'a> {
 }
 
 impl<'a> ResponseBuffer<'a> {
-    /// A buffer for what was taken from the budget, which grows when more is written.
+    /// A buffer for bytes taken from the budget, which grows when more is written.
     #[must_use]
     pub fn new(budget: &'a ResponseBudget, bytes_expected: usize) -> Self {
         Self { bytes: Vec::with_capacity(budget.used().max(bytes_expected)), budget, refused: None }
@@ -286,7 +288,7 @@ impl<'a> ResponseBuffer<'a> {
         self.refused
     }
 
-    /// What was written. Its memory stays reserved until the last clone is dropped.
+    /// The written bytes. Its memory stays reserved until the last clone is dropped.
     #[must_use]
     pub fn into_bytes(mut self) -> Bytes {
         if self.bytes.capacity() - self.bytes.len() > RESERVATION_STEP_BYTES {

@@ -1,5 +1,5 @@
-//! Limits of responses: how many bytes one response and all responses may have, what their size is charged, and how a response
-//! that exceeds them is refused.
+//! Limits of responses: the bytes of one response and of all responses, the charge for their size, and the
+//! refusal of a response that exceeds them.
 
 use std::time::Duration;
 
@@ -7,17 +7,19 @@ use async_graphql::{Error, ErrorExtensionValues, ServerError};
 
 use super::limit_exceeded::LimitExceeded;
 
-/// Largest response, in bytes of its body before compression. A post of 100,000 characters with 100 comments of 10,000
-/// characters fits even where JSON escapes each of them with six bytes.
+/// Largest response, in bytes of its body before compression. A post of 100,000 characters with 100 comments
+/// of 10,000 characters fits even where JSON escapes each of them with six bytes.
 pub const RESPONSE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Bytes of all responses that are built or sent at once.
 pub const RESPONSES_IN_FLIGHT_BYTES_MAX: usize = 256 * 1024 * 1024;
 
-/// Reserved for each request before it executes, so that a small response is never shed after its request has executed.
+/// Reserved for each request before it executes, so that a small response is never shed after its request has
+/// executed.
 pub const RESPONSE_BYTES_RESERVED: usize = 16 * 1024;
 
-/// What a caller's quota is charged for each KiB of a response beyond [`RESPONSE_BYTES_INCLUDED`], in request units.
+/// The charge of a caller's quota for each KiB of a response beyond [`RESPONSE_BYTES_INCLUDED`], in request
+/// units.
 pub const RESPONSE_RU_PER_KIB: u32 = 1;
 
 /// The first bytes of a response, which the request charge of the store pays for.
@@ -26,12 +28,13 @@ pub const RESPONSE_BYTES_INCLUDED: usize = 64 * 1024;
 /// When a request whose response found no memory may come again.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// How large responses may be.
+/// The size limits of responses.
 #[derive(Debug, Clone, Copy)]
 pub struct ResponseLimits {
     /// Bytes of one response.
     pub bytes_max: usize,
-    /// Bytes of all responses that are built or sent. Large responses may take half of it, and small ones all of it.
+    /// Bytes of all responses that are built or sent. Large responses may take half of it, and small ones all
+    /// of it.
     pub in_flight_bytes_max: usize,
     /// Request units of the caller's quota for each KiB beyond [`RESPONSE_BYTES_INCLUDED`].
     pub ru_per_kib: u32,
@@ -48,7 +51,7 @@ impl Default for ResponseLimits {
 }
 
 impl ResponseLimits {
-    /// What the caller's quota is charged for the size of a response, beside the request charge of the store.
+    /// The charge of the caller's quota for the size of a response, beside the request charge of the store.
     #[must_use]
     pub fn size_charge(&self, bytes: usize) -> f64 {
         let beyond = bytes.saturating_sub(RESPONSE_BYTES_INCLUDED);

@@ -1,5 +1,5 @@
-//! Which path is answered by whom, and whose pages may read the answers of the API: those of no other origin, unless the
-//! configuration names it. What holds for every request is in [`middleware`](super::middleware).
+//! The handlers of paths, and the origins whose pages may read the answers of the API: no other origin,
+//! unless the configuration names it. The rules for every request are in [`middleware`](super::middleware).
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -31,10 +31,10 @@ use super::{
 };
 use onehop_runtime::tasks::Tasks;
 
-/// How long a browser may remember what a preflight allowed.
+/// The time for which a browser may remember the result of a preflight.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(600);
 
-/// What pages of other origins may send, once they have asked.
+/// Headers that pages of other origins may send after a preflight.
 const ALLOWED_HEADERS: [HeaderName; 8] = [
     ACCEPT,
     IF_NONE_MATCH,
@@ -46,16 +46,16 @@ const ALLOWED_HEADERS: [HeaderName; 8] = [
     HeaderName::from_static("x-apollo-operation-name"),
 ];
 
-/// What the router needs from the composition root.
+/// The router's parts from the composition root.
 pub struct HttpParts {
     pub graphql: Arc<GraphqlEndpoint>,
     pub live: LiveLimits,
-    /// Where it is counted what stays open.
+    /// Counts the connections that stay open.
     pub live_load: Arc<LiveLoad>,
     /// Connections that stay open are tasks of the process.
     pub tasks: Tasks,
     pub readiness: Arc<dyn Readiness>,
-    /// What else is served under the same limits and headers: pages, say. Its fallback answers all other paths.
+    /// Further routes under the same limits and headers: pages, say. Its fallback answers all other paths.
     pub routes: Router,
     /// The paths of `routes` that have a label of their own in metrics and traces; all others share one.
     pub labelled_paths: &'static [&'static str],
@@ -87,7 +87,7 @@ impl HttpParts {
     }
 }
 
-/// Who may reach the server, and by which names.
+/// The clients that may reach the server, and its names.
 #[derive(Debug, Clone)]
 pub struct Exposure {
     /// Origins other than the server's own whose pages may call the API, exactly as browsers send them.
@@ -150,7 +150,7 @@ pub fn metrics_alone(source: Arc<dyn MetricsSource>, hosts: HostAllowlist) -> Ro
     metrics_router(source).layer(from_fn(check))
 }
 
-/// What answers `/graphql`.
+/// The state behind `/graphql`.
 #[derive(Clone)]
 struct GraphqlState {
     graphql: Arc<GraphqlEndpoint>,

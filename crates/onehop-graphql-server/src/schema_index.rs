@@ -1,5 +1,5 @@
-//! Schema index: the types of an SDL, parsed once: input types for the coercion of variables, output types for null propagation,
-//! and the names of fields and arguments.
+//! Schema index: the types of an SDL, parsed once: input types for the coercion of variables, output types
+//! for null propagation, and the names of fields and arguments.
 
 use async_graphql::parser::parse_schema;
 use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, VariableDefinition};
@@ -10,7 +10,7 @@ use crate::nested_variables::VariablePositions;
 use crate::null_propagation::OutputTypes;
 use crate::variable_coercion::{InputTypes, ScalarCheck, SdlError};
 
-/// What the server knows of a schema.
+/// The server's knowledge of a schema.
 #[derive(Debug)]
 pub struct SchemaIndex {
     inputs: InputTypes,
@@ -56,7 +56,7 @@ impl SchemaIndex {
         self.inputs.check(definitions, variables)
     }
 
-    /// Whether variables within lists and input objects fit their positions, whatever their values are.
+    /// Whether variables within lists and input objects fit their positions with any values.
     #[must_use]
     pub fn nested_variables_fit(&self, document: &ExecutableDocument) -> bool {
         self.positions.fit(document)
@@ -68,7 +68,7 @@ impl SchemaIndex {
         self.names.unknown(document, errors_max)
     }
 
-    /// Null propagation: nulls what the errors of a response say has failed.
+    /// Null propagation: sets the fields to null that failed by the errors of a response.
     pub fn propagate_nulls(
         &self,
         document: &ExecutableDocument,

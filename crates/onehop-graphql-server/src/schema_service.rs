@@ -1,6 +1,6 @@
 //! A ready-made service: an async-graphql schema without accounts, quotas of its own or read positions.
 //!
-//! It is for programs that need no more than limits and transports, and an example for those that write a
+//! It is for programs that need no more than limits and transports, and an example for programs that write a
 //! [`GraphqlService`] of their own: with authentication, request charges and read-your-writes.
 
 use std::sync::Arc;
@@ -69,7 +69,7 @@ where
         _operation_name: Option<&str>,
         _variables: &Variables,
     ) -> Result<bool, Vec<ServerError>> {
-        // The schema validates what it executes.
+        // The schema validates during execution.
         Ok(false)
     }
 
@@ -119,7 +119,8 @@ where
     }
 }
 
-/// Extension of async-graphql: each event of a subscription is rate limited and admitted before it is executed.
+/// Extension of async-graphql: each event of a subscription is rate limited and admitted before it is
+/// executed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AdmitEvents;
 

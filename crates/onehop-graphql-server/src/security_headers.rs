@@ -11,10 +11,10 @@ use axum::{
     },
 };
 
-/// Of what is no page, nothing may be loaded.
+/// Answers that are no pages may load nothing.
 const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
 
-/// Powers that no page of ours uses, nor what it might embed.
+/// Powers that neither our pages nor their embedded content use.
 const POWERS: &str = "accelerometer=(), autoplay=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), \
     magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), usb=(), xr-spatial-tracking=()";
 
@@ -27,10 +27,10 @@ const ALWAYS: [(HeaderName, HeaderValue); 6] = [
     (HeaderName::from_static("permissions-policy"), HeaderValue::from_static(POWERS)),
 ];
 
-/// How many headers an answer has beside those.
+/// The number of an answer's other headers.
 const HEADERS_EXPECTED: usize = 8;
 
-/// Which headers answers have beside those that all have.
+/// The headers of answers beside the common ones.
 #[derive(Debug, Clone, Default)]
 pub struct SecurityHeaders {
     transport: Option<HeaderValue>,

@@ -1,7 +1,8 @@
-//! Fragment expansion: visits what a selection set selects, with the selections of fragments in their place.
+//! Fragment expansion: visits the selections of a selection set, with the selections of fragments in their
+//! place.
 //!
-//! The document is within the limits of documents, which count selections with all fragments expanded and refuse fragments that
-//! spread themselves. That bounds every visit.
+//! The document is within the limits of documents, which count selections with all fragments expanded and
+//! refuse fragments that spread themselves. That bounds every visit.
 
 use std::ops::ControlFlow;
 
@@ -10,12 +11,13 @@ use async_graphql::parser::types::{ExecutableDocument, Field, Selection, Selecti
 
 use crate::document_limits::LEVELS_MAX;
 
-/// What a visit does with each selection, in the order of the document. It may break with a value.
+/// The work of a visit at each selection, in the order of the document. It may break with a value.
 pub trait SelectionVisitor<'a> {
     /// The value of a visit that breaks.
     type Break;
 
-    /// A field, and the type that the innermost fragment around it is on, or the type that the visit began with.
+    /// A field, and the type that the innermost fragment around it is on, or the type that the visit began
+    /// with.
     fn field(&mut self, field: &'a Positioned<Field>, on: &'a str) -> ControlFlow<Self::Break>;
 
     /// A fragment, before its selections.
@@ -24,8 +26,8 @@ pub trait SelectionVisitor<'a> {
     }
 }
 
-/// Visits the selections of a selection set on a type. A spread of a fragment that is not in the document selects nothing, and
-/// fragments within more than [`LEVELS_MAX`] others are left out.
+/// Visits the selections of a selection set on a type. A spread of a fragment that is not in the document
+/// selects nothing, and fragments within more than [`LEVELS_MAX`] others are left out.
 pub fn visit<'a, V: SelectionVisitor<'a>>(
     document: &'a ExecutableDocument,
     selections: &'a SelectionSet,
@@ -66,7 +68,8 @@ fn visit_levels<'a, V: SelectionVisitor<'a>>(
     ControlFlow::Continue(())
 }
 
-/// The fields of a selection set on a type, with fragments expanded, each with the type that it is selected on.
+/// The fields of a selection set on a type, with fragments expanded, each with the type that it is selected
+/// on.
 pub fn fields<'a>(
     document: &'a ExecutableDocument,
     selections: &'a SelectionSet,

@@ -1,4 +1,4 @@
-//! Listens, serves connections, and stops in an orderly way. Knows TCP and HTTP/1.1, not what is served.
+//! Listens, serves connections, and stops in an orderly way. Knows TCP and HTTP/1.1, not the served content.
 
 use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
 
@@ -28,26 +28,26 @@ use super::{
     connection_limits::{ConnectionLimiter, ConnectionSlot},
 };
 
-/// How many connections are served at once, beside those that stay open.
+/// Limit of connections that are served at once, beside long-lived ones.
 pub const CONNECTIONS_MAX: usize = 10_000;
 
-/// How many of them one network may have.
+/// Limit of the connections of one network.
 pub const CONNECTIONS_PER_NETWORK_MAX: usize = 1_000;
 
 /// The longest head of a request, in bytes, with its URL.
 pub const HEADER_BYTES_MAX: usize = 64 * 1024;
 
-/// How long a client may take to send the head of a request, and how long an idle connection is kept.
+/// Timeout of the head of a request, and of an idle connection.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a client may take nothing of an answer that is being sent.
+/// Write timeout: the time for which a client may take nothing of an answer.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What connections may take.
+/// The limits of connections.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
     pub connections_max: usize,
-    /// Those of one network; 0 for any number, as behind a proxy.
+    /// Connections of one network; 0 for any number, as behind a proxy.
     pub connections_per_network_max: usize,
     /// At least 8192.
     pub header_bytes_max: usize,
@@ -68,7 +68,8 @@ impl Default for ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// The same with room for this many connections that stay open, and this many of each network; 0 for any number.
+    /// The same with room for this many connections that stay open, and this many of each network; 0 for any
+    /// number.
     #[must_use]
     pub fn beside(self, staying_open_max: usize, per_network_max: usize) -> Self {
         let connections_per_network_max = match (self.connections_per_network_max, per_network_max) {
@@ -86,14 +87,14 @@ impl ConnectionLimits {
     }
 }
 
-/// How long the head of a request may take beyond the limits, where only health is answered.
+/// Timeout of the head of a request beyond the limits, where only health is answered.
 const RESERVE_HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// In the extensions of a request: its connection is beyond a limit, and only health is answered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnReserve;
 
-/// How long to wait before the next `accept` when the system has no room for another socket.
+/// The wait before the next `accept` when the system has no room for another socket.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Why there is no server.
@@ -103,7 +104,7 @@ pub enum ServerError {
     Bind { address: SocketAddr, source: io::Error },
 }
 
-/// How a server stopped.
+/// The way in which a server stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
     /// Every request that was under way had its answer.
@@ -234,7 +235,7 @@ async fn serve_connection(
         let answer = router.call(request);
         async move {
             let mut response = answer.await?;
-            // What came after such a request was not looked at.
+            // Bytes after such a request were not looked at.
             if is_upgrade && response.status() != StatusCode::SWITCHING_PROTOCOLS {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }

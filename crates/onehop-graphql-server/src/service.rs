@@ -1,4 +1,4 @@
-//! The service port: what the pipeline asks of the program that executes requests.
+//! The service port: the pipeline's requests to the program that executes operations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,14 +21,15 @@ use onehop_runtime::trace_context::SpanContext;
 /// The largest complexity of a request.
 pub const COMPLEXITY_MAX: usize = 10_000;
 
-/// Executes GraphQL requests. Their documents are parsed and within the limits, and their variables fit their types.
+/// Executes GraphQL requests. Their documents are parsed and within the limits, and their variables fit their
+/// types.
 #[async_trait]
 pub trait GraphqlService: Send + Sync + 'static {
-    /// How complex an operation of a document is with these variables, worked out without executing it. The unit is
-    /// a field, those of a list counted as often as the list may be long.
+    /// The complexity of an operation of a document with these variables, worked out without executing it.
+    /// The unit is a field; the fields of a list count as often as the list may be long.
     ///
     /// # Errors
-    /// It is more complex than a request may be, or selects what is switched off.
+    /// It is more complex than a request may be, or selects a field that is switched off.
     fn complexity(
         &self,
         document: &Document,
@@ -36,11 +37,12 @@ pub trait GraphqlService: Send + Sync + 'static {
         variables: &Variables,
     ) -> Result<usize, ServerError>;
 
-    /// Validates a document with the variables of a request: whether it fits the schema. A service that finds out that the document
-    /// fits whatever its variables are says so by [`Document::set_valid`]. `false` from a service that validates while it executes.
+    /// Validates a document with the variables of a request: whether it fits the schema. A service that finds
+    /// a document to fit with any variables reports it by [`Document::set_valid`]. `false` from a service
+    /// that validates while it executes.
     ///
     /// # Errors
-    /// What does not fit. The pipeline has made sure that few of the document's names are unknown.
+    /// The errors of the document. The pipeline has made sure that few of the document's names are unknown.
     fn validate(
         &self,
         document: &Document,
@@ -48,13 +50,12 @@ pub trait GraphqlService: Send + Sync + 'static {
         variables: &Variables,
     ) -> Result<bool, Vec<ServerError>>;
 
-    /// A new record of charges for what comes before an execution, traced under this span. The service gets it back in
-    /// [`authenticate`](Self::authenticate), [`reach`](Self::reach) and
-    /// [`RequestContext::prior_charges`].
+    /// A new record of charges before an execution, traced under this span. The service gets it back in
+    /// [`authenticate`](Self::authenticate), [`reach`](Self::reach) and [`RequestContext::prior_charges`].
     fn new_charge_record(&self, span: Option<SpanContext>) -> Arc<dyn ChargeRecord>;
 
-    /// Authentication: the caller who bears a token. What is read for that is in the record. A token that is expired or
-    /// forged is a rejection, never an anonymous caller.
+    /// Authentication: the caller who bears a token. The reads for it are in the record. A token that is
+    /// expired or forged is a rejection, never an anonymous caller.
     async fn authenticate(
         &self,
         bearer: &str,
@@ -66,28 +67,29 @@ pub trait GraphqlService: Send + Sync + 'static {
         std::future::pending().await
     }
 
-    /// Executes a query by a plan that was compiled for it, and writes its data. `None` where there is no plan, or where the
-    /// plan met what it was not made for: [`execute`](Self::execute) answers then. The same holds as there.
+    /// Executes a query by a plan that was compiled for it, and writes its data. `None` without a plan, or
+    /// where the plan met an unforeseen case: [`execute`](Self::execute) answers then. The same holds as
+    /// there.
     async fn execute_plan(&self, _context: &RequestContext) -> Option<WrittenResponse> {
         None
     }
 
-    /// Executes a query or a mutation that is not too complex. The context has the caller, whose quota is open and is charged
-    /// in the end.
+    /// Executes a query or a mutation that is not too complex. The context has the caller, whose quota is
+    /// open and is charged in the end.
     async fn execute(&self, request: Request, context: &Arc<RequestContext>) -> Response;
 
-    /// Starts a subscription: what happens after this returns is in the stream. What it took to start is charged to the
-    /// quota; each response states in the extension `requestCharge` what it was charged. Each event passes the
-    /// [`EventAdmission`](super::quota::EventAdmission) of the context before it is executed. What cannot be started is answered like a request that cannot
-    /// be executed.
+    /// Starts a subscription: later events are in the stream. The charge of the start goes to the quota; each
+    /// response states its own charge in the extension `requestCharge`. Each event passes the
+    /// [`EventAdmission`](super::quota::EventAdmission) of the context before it is executed. A subscription
+    /// that cannot be started is answered like a request that cannot be executed.
     async fn subscribe(
         &self,
         request: Request,
         context: &Arc<RequestContext>,
     ) -> Result<BoxStream<'static, Response>, Response>;
 
-    /// Waits, up to a limit, until what is read has reached a position that a mutation's response gave. What is read for
-    /// that is in the record. Asked before the request is admitted.
+    /// Waits, up to a limit, until reads have reached a position from a mutation's response. The reads for it
+    /// are in the record. Asked before the request is admitted.
     ///
     /// # Errors
     /// No mutation's response gave this position, or it lies beyond the last write.
@@ -98,17 +100,18 @@ pub trait GraphqlService: Send + Sync + 'static {
         charges: &dyn ChargeRecord,
     ) -> Result<Reach, InvalidPosition>;
 
-    /// A position that is reached when both of these are, so that a caller's later write does not hide an earlier one. `None` where
-    /// one of them is no position that a mutation's response gave.
+    /// A position that is reached when both of these are, so that a caller's later write does not hide an
+    /// earlier one. `None` where one of them is no position that a mutation's response gave.
     fn join_positions(&self, _one: &str, _other: &str) -> Option<String> {
         None
     }
 
-    /// The number of the last write that every execution sees which begins now; `None` where that is not known. A request
-    /// whose context has a [`ReadTrace`](super::etag::ReadTrace) gets there what its answer depends on.
+    /// The number of the last write that every execution sees which begins now; `None` where that is not
+    /// known. A request whose context has a [`ReadTrace`](super::etag::ReadTrace) gets the dependencies of
+    /// its answer there.
     fn last_write(&self) -> Option<u64>;
 
-    /// Whether what this mark of a trace stands for was not written to after the write with this number.
+    /// Whether nothing under this mark of a trace was written after the write with this number.
     fn is_unwritten_since(&self, mark: u32, write: u64) -> bool;
 
     /// Whether two callers may get different events from a subscription of this document.

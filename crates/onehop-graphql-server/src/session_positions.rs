@@ -1,8 +1,9 @@
-//! Session consistency: one position of all writes of a user that no query of the user has reached yet, in bounded memory of this
-//! process. A query of the user waits for it as if the client had sent it.
+//! Session consistency: one position of all writes of a user that no query of the user has reached yet, in
+//! bounded memory of this process. A query of the user waits for it as if the client had sent it.
 //!
-//! Positions of several writes are joined by the service. Joining does not depend on the order, so it does not matter which of two concurrent
-//! mutations is remembered first. A query takes what there is; what it reaches is dropped, and what was written meanwhile stays.
+//! Positions of several writes are joined by the service. Joining does not depend on the order, so it does
+//! not matter which of two concurrent mutations is remembered first. A query takes the present position; once
+//! reached, it is dropped, and later writes stay.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -16,15 +17,16 @@ use parking_lot::{Mutex, MutexGuard};
 /// Users whose writes are remembered, unless the configuration says otherwise.
 pub const SESSION_POSITIONS_MAX: usize = 16_384;
 
-/// Bytes of positions for each of these users, on average. A position of one write takes about 300 bytes, and a user has up to three
-/// positions.
+/// Bytes of positions for each of these users, on average. A position of one write takes about 300 bytes, and
+/// a user has up to three positions.
 const POSITION_BYTES_PER_USER: usize = 1024;
 
-/// How long a user's writes are remembered after the last one, if no query reaches them: projections that stand still do not slow
-/// their users down for longer.
+/// The time for which a user's writes are remembered after the last one, if no query reaches them:
+/// projections that stand still do not slow their users down for longer.
 const REMEMBERED_FOR: Duration = Duration::from_secs(60);
 
-/// The positions of writes that no query of their user has reached yet. The users who wrote least recently go first.
+/// The positions of writes that no query of their user has reached yet. The users who wrote least recently go
+/// first.
 pub(super) struct SessionPositions {
     users_max: usize,
     clock: Arc<dyn Clock>,
@@ -48,7 +50,7 @@ struct Unreached {
     until_ms: i64,
     /// Of all of them.
     all: Arc<str>,
-    /// What the last query took to wait for.
+    /// The position that the last query took to wait for.
     taken: Option<Arc<str>>,
     /// Of the writes since then.
     since_taken: Option<Arc<str>>,
@@ -67,8 +69,8 @@ impl SessionPositions {
         Self { users_max, clock, state: Mutex::default() }
     }
 
-    /// Remembers the position of a user's write. Returns the position of all writes of the user that are not reached. `join` makes one
-    /// position of two; where it cannot, the later one takes the place of both.
+    /// Remembers the position of a user's write. Returns the position of all writes of the user that are not
+    /// reached. `join` makes one position of two; where it cannot, the later one takes the place of both.
     pub(super) fn remember(
         &self,
         user: &str,
@@ -117,7 +119,8 @@ impl SessionPositions {
         Some(all)
     }
 
-    /// Drops what a query has reached: all writes of a user, or those up to what the last query took.
+    /// Drops a position that a query has reached: all writes of a user, or the writes up to the last query's
+    /// position.
     pub(super) fn reached(&self, user: &str, position: &str) {
         let mut state = self.lock();
         let Some(unreached) = state.take(user) else { return };
@@ -157,8 +160,8 @@ impl State {
         self.by_user.insert(user, unreached);
     }
 
-    /// Forgets what is over, and the users who wrote least recently where there are too many, or their positions are too long. The
-    /// last one stays.
+    /// Forgets expired positions, and the users who wrote least recently where there are too many, or their
+    /// positions are too long. The last one stays.
     fn make_room(&mut self, users_max: usize, now_ms: i64) {
         let bytes_max = users_max.saturating_mul(POSITION_BYTES_PER_USER);
         while let Some((_, user)) = self.users.first_key_value() {
@@ -240,7 +243,7 @@ mod tests {
         positions.wrote("ada", "c");
         positions.reached("ada", &first);
         assert_eq!(positions.taken("ada").as_deref(), Some("bc"));
-        // Of two queries the earlier one cannot say what the later one waits for.
+        // After two queries, the earlier one cannot know the position of the later one.
         positions.wrote("ada", "d");
         let later = positions.taken("ada").unwrap();
         positions.reached("ada", "bc");

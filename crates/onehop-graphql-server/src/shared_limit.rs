@@ -1,5 +1,5 @@
-//! A limit on a sum of amounts, of which each key may have a part: bytes or subscriptions, in all and for each network.
-//! Knows neither the unit nor the keys.
+//! A limit on a sum of amounts, of which each key may have a part: bytes or subscriptions, in all and for
+//! each network. Knows neither the unit nor the keys.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -26,7 +26,7 @@ pub(crate) struct Share<K: Eq + Hash> {
     amount: usize,
 }
 
-/// Which limit leaves no room.
+/// The limit that leaves no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShareRefusal {
     /// The sum of all.

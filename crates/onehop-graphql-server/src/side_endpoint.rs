@@ -1,5 +1,6 @@
-//! Requests to other GraphQL endpoints of the process, with schemas of their own: they pass the quota, the body memory and the
-//! charges of `/graphql`, and are executed elsewhere. Anonymous, and without persisted documents.
+//! Requests to other GraphQL endpoints of the process, with schemas of their own: they pass the quota, the
+//! body memory and the charges of `/graphql`, and are executed elsewhere. Anonymous, and without persisted
+//! documents.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,11 +30,12 @@ pub struct SideRequest {
 }
 
 impl GraphqlEndpoint {
-    /// Receives, reads, decodes and parses a `POST` to another endpoint, and charges the quota for that and for the validation of
-    /// its document.
+    /// Receives, reads, decodes and parses a `POST` to another endpoint, and charges the quota for that and
+    /// for the validation of its document.
     ///
     /// # Errors
-    /// The quota is spent, a request may not be sent like this, or it is no GraphQL request within these limits.
+    /// The quota is spent, a request may not be sent like this, or it is no GraphQL request within these
+    /// limits.
     pub async fn prepare_side_request(
         &self,
         request: HttpRequest<Body>,
@@ -69,7 +71,7 @@ impl SideRequest {
         std::mem::replace(&mut self.request, Request::new(""))
     }
 
-    /// Completes the response: positions in errors become those of the text that the client sent.
+    /// Completes the response: positions in errors become positions in the client's text.
     pub fn complete(&self, response: &mut Response) {
         response.errors.iter_mut().for_each(|error| move_to_original(error, &self.text));
     }

@@ -1,10 +1,10 @@
-//! Syntax errors of documents, in the words of GraphQL's specification and without a part of the document, which may hold a
-//! password. Knows the names in the parser's grammar.
+//! Syntax errors of documents, in the words of GraphQL's specification and without a part of the document,
+//! which may hold a password. Knows the names in the parser's grammar.
 
 use async_graphql::parser::Error;
 use async_graphql::{Pos, ServerError};
 
-/// What the grammar calls a part of a document, and what a reader calls it.
+/// The grammar's names of the parts of a document, and their readable names.
 const PARTS: [(&str, &str); 46] = [
     ("EOI", "the end of the document"),
     ("alias", "an alias"),
@@ -62,7 +62,7 @@ pub(super) fn syntax_error(error: &Error) -> ServerError {
 
 fn message(error: &Error) -> String {
     match error {
-        // The parser draws the line at fault, and names what it expected after the drawing.
+        // The parser draws the faulty line, and names its expectation after the drawing.
         Error::Syntax { message, start, .. } => {
             let Pos { line, column } = *start;
             let expected = message.rsplit_once("\n  = ").and_then(|(_, reason)| expectation(reason));
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn every_name_in_the_grammar_has_words() {
-        // Whatever can be cut off or put into a document, no name of the grammar is shown.
+        // However a document is cut or changed, no name of the grammar is shown.
         let document = "query A($a: [Int!]! = [1, {b: E}]) @d(e: true) { f: g(h: $a, i: {j: null}) @k { ...F ... on T { l } } } \
                         fragment F on T @m { n }";
         for cut in 0..document.len() {

@@ -1,11 +1,12 @@
-//! Trusted documents: the documents that an operator lists, by the SHA-256 of their texts. Knows texts and hashes, no schema.
+//! Trusted documents: the documents that an operator lists, by the SHA-256 of their texts. Knows texts and
+//! hashes, no schema.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-/// What comes before the digits of a document identifier.
+/// The prefix before the digits of a document identifier.
 const PREFIX: &str = "sha256:";
 /// The SHA-256 of a document's text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,7 +16,7 @@ impl DocumentHash {
     /// Digits of a hash.
     pub(super) const DIGITS: usize = 64;
 
-    /// That of a text.
+    /// The identifier of a text.
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self(Sha256::digest(text).into())

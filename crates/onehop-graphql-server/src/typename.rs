@@ -1,8 +1,9 @@
-//! Validation of what async-graphql's validator passes over: the field `__typename` with all that stands on it, and
-//! directives on variables. Knows no schema.
+//! Validation of parts that async-graphql's validator passes over: the field `__typename` with its directives
+//! and arguments, and directives on variables. Knows no schema.
 //!
-//! A directive on `__typename` moves to an inline fragment around it, which means the same and is validated: otherwise a
-//! variable that is used nowhere else counts as unused, and an unknown variable or directive passes.
+//! A directive on `__typename` moves to an inline fragment around it, which means the same and is validated:
+//! otherwise a variable that is used nowhere else counts as unused, and an unknown variable or directive
+//! passes.
 
 use async_graphql::parser::types::{
     DocumentOperations, ExecutableDocument, Field, InlineFragment, Selection, SelectionSet,
@@ -11,7 +12,7 @@ use async_graphql::{Pos, Positioned, ServerError};
 
 const TYPENAME: &str = "__typename";
 
-/// Makes each `__typename` one that validation looks at. The document is within the limits of documents.
+/// Makes each `__typename` visible to validation. The document is within the limits of documents.
 ///
 /// # Errors
 /// The first thing that no schema allows.

@@ -23,7 +23,7 @@ use super::input_path::{FIELD, set_input_path};
 #[error("the schema's own SDL does not parse: {0}")]
 pub struct SdlError(#[from] ParserError);
 
-/// Says what a value of a scalar of the schema must be, if it is something else.
+/// Returns the requirement of a scalar of the schema that a value does not meet.
 pub type ScalarCheck = fn(&Value) -> Result<(), &'static str>;
 
 /// The input types of a schema.
@@ -34,7 +34,7 @@ pub struct InputTypes {
     conceals_schema: bool,
 }
 
-/// Why a value is none of a type: where in the value, and what is wrong there.
+/// Why a value does not fit a type: the place in the value, and the problem there.
 struct Mismatch {
     /// From the value of the variable on. The client named all of it but the last name of a missing field.
     path: Vec<PathSegment>,
@@ -95,7 +95,8 @@ struct InputField {
 }
 
 impl InputTypes {
-    /// The enums and input objects among these definitions; scalars other than the five of GraphQL are left to the schema.
+    /// The enums and input objects among these definitions; scalars other than the five of GraphQL are left
+    /// to the schema.
     #[must_use]
     pub fn of(definitions: Vec<TypeSystemDefinition>) -> Self {
         let types = definitions
@@ -126,7 +127,7 @@ impl InputTypes {
     /// A variable that an operation does not define is ignored, as GraphQL has it.
     ///
     /// # Errors
-    /// What does not fit, each with the path in the value of its variable; at most [`REQUEST_ERRORS_MAX`].
+    /// The mismatches, each with the path in the value of its variable; at most [`REQUEST_ERRORS_MAX`].
     pub fn check(
         &self,
         definitions: &[Positioned<VariableDefinition>],
@@ -156,7 +157,8 @@ impl InputTypes {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    /// Finds out why the value is none of the type, if so. Values come from JSON, whose reader bounds their depth.
+    /// Finds out why the value is none of the type, if so. Values come from JSON, whose reader bounds their
+    /// depth.
     fn find(&self, ty: &Type, value: &Value, mismatches: &mut Mismatches) {
         match (&ty.base, value) {
             (_, Value::Null) if ty.nullable => {}
@@ -242,7 +244,7 @@ impl InputTypes {
     }
 }
 
-/// An error of a variable: its field is the one that the path leads to, or the variable.
+/// An error of a variable: its field is the field at the end of the path, or the variable.
 fn variable_error(
     fault: String,
     definition: &Positioned<VariableDefinition>,

@@ -1,4 +1,5 @@
-//! Written responses: the data of a query that a service has written as JSON by itself, without values in between.
+//! Written responses: the data of a query that a service has written as JSON by itself, without values in
+//! between.
 //!
 //! The bytes of the data are the start of the response's body, so that nothing is copied. Knows no fields.
 
@@ -6,7 +7,7 @@ use std::collections::BTreeMap;
 
 use async_graphql::Value;
 
-/// How a body with data begins.
+/// The beginning of a body with data.
 const BODY_START: &[u8] = b"{\"data\":";
 
 /// The data of a response, as the start of its body.
@@ -22,7 +23,7 @@ impl WrittenData {
         Self(body)
     }
 
-    /// Where the data is written to, behind what is there already.
+    /// The buffer for the data, which may hold bytes already.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.0
     }
@@ -33,7 +34,7 @@ impl WrittenData {
         &self.0[BODY_START.len()..]
     }
 
-    /// The body, which lacks what comes behind the data.
+    /// The body without the part behind the data.
     pub(crate) fn into_body(self) -> Vec<u8> {
         self.0
     }

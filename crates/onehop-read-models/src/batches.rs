@@ -1,6 +1,7 @@
 //! Batches: writes of one logical partition, divided by the limits of a transactional batch.
 
 use onehop_change_feed::IntendedWrite;
+use onehop_runtime::planted;
 use onehop_store::{ContainerName, PartitionKey, WriteOp, limits};
 
 /// Bytes of the items of one batch.
@@ -18,7 +19,7 @@ pub(crate) fn in_batches(
         let size = operation.body_bytes();
         match batches.last_mut() {
             Some(batch)
-                if batch.operations.len() < limits::BATCH_OPERATIONS_MAX
+                if batch.operations.len() < planted::size(limits::BATCH_OPERATIONS_MAX, 4)
                     && bytes + size <= BATCH_ITEMS_BYTES_MAX =>
             {
                 batch.operations.push(operation);
@@ -33,7 +34,8 @@ pub(crate) fn in_batches(
     batches
 }
 
-/// The first of these operations, as many as one batch holds. The first two are always among them: a guard and the write that it guards.
+/// The first of these operations, as many as one batch holds. The first two are always among them: a guard
+/// and the write that it guards.
 pub(crate) fn in_one_batch(
     container: ContainerName,
     partition_key: &PartitionKey,
@@ -43,7 +45,8 @@ pub(crate) fn in_one_batch(
     let mut bytes = 0;
     for operation in operations {
         bytes += operation.body_bytes();
-        let is_full = fitting.len() >= limits::BATCH_OPERATIONS_MAX || bytes > BATCH_ITEMS_BYTES_MAX;
+        let is_full =
+            fitting.len() >= planted::size(limits::BATCH_OPERATIONS_MAX, 4) || bytes > BATCH_ITEMS_BYTES_MAX;
         if is_full && fitting.len() >= 2 {
             break;
         }

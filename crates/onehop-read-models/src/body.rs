@@ -21,7 +21,7 @@ impl Body {
         Ok(Self(serde_json::from_str(json_text(&item.body)?)?))
     }
 
-    /// Only these fields, and those which every rule needs: cheaper than the whole of a large item.
+    /// Only these fields, and the fields that every rule needs: cheaper than the whole of a large item.
     pub(crate) fn selected(item: &Item, fields: &[&str]) -> Result<Self, ProjectionError> {
         let mut deserializer = serde_json::Deserializer::from_str(json_text(&item.body)?);
         Ok(Self(Selection(fields).deserialize(&mut deserializer)?))
@@ -51,7 +51,7 @@ impl Body {
         self.get(TYPE).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The version; 0 where there is none.
+    /// The version; 0 if there is no version.
     pub(crate) fn version(&self) -> u64 {
         self.get(VERSION).and_then(Value::as_u64).unwrap_or(0)
     }
@@ -143,13 +143,13 @@ impl Body {
         self.keyed(path, path).into_iter().map(|(key, _)| key).collect()
     }
 
-    /// The fields at these roots, as those that wake a rule.
+    /// The fields at these roots, as waking fields of a rule.
     pub(crate) fn waking_fields(&self, roots: &[&str]) -> WakingFields {
         let values: Vec<_> = roots.iter().map(|root| self.0.get(*root)).collect();
         WakingFields { version: self.version(), values: serde_json::to_vec(&values).unwrap_or_default() }
     }
 
-    /// The item with the next version, which says what caused it.
+    /// The item with the next version and the cause of the change.
     pub(crate) fn into_next_version(mut self, cause: &Cause) -> Result<NewItem, ProjectionError> {
         let version = self.required_version()? + 1;
         self.0.insert(VERSION.to_owned(), version.into());

@@ -1,8 +1,8 @@
 //! Catch-up: compares the copies in a new or changed target with their sources.
 //!
-//! A command may write the value that it read just before the source changed. Whichever of the two was written first, one of the
-//! projections sees the other: the pass of the propagation over the targets begins after the source was written, and this one
-//! reads the source after the target was written.
+//! A command may write the value that it read just before the source changed. In either order of the two
+//! writes, one of the projections sees the other's. The pass of the propagation over the targets begins after
+//! the source was written, and this one reads the source after the target was written.
 
 mod cost;
 
@@ -14,7 +14,7 @@ use crate::body::Body;
 use crate::source_value::source_value;
 use crate::target_copy::TargetCopy;
 
-/// Compares the copies in each changed item of one container with their sources, whatever the number of rules.
+/// Compares the copies in each changed item of one container with their sources, for any number of rules.
 #[derive(Debug)]
 pub(crate) struct CatchUp {
     pub(crate) name: &'static str,

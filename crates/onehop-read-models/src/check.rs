@@ -10,7 +10,7 @@ use crate::field_path::FieldPath;
 use crate::item_type::{ID, ItemPartition, ItemType};
 use crate::rule::{CopyMode, CopyRule, CountRule, Keep, ListPartition, ListRule, OwnsRule, Rule};
 
-/// What is wrong with a declaration. Each names the rule.
+/// An error in a declaration. Each names the rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DeclarationError {
     /// Two rules have the same name.
@@ -75,7 +75,7 @@ pub enum DeclarationError {
     Unsupported {
         /// The rule.
         rule: String,
-        /// What is not supported.
+        /// The unsupported feature.
         reason: &'static str,
     },
 }
@@ -293,7 +293,8 @@ impl Check<'_> {
         }
     }
 
-    /// The newest are known where one property orders the list and its source, and the source can be asked for them.
+    /// The newest are known where one property orders the list and its source, and the source can be asked
+    /// for them.
     fn order(&mut self, rule: &ListRule) {
         let source = self.declared.container(rule.source.container);
         let orders = (self.declared.order_by(rule.container), source.and_then(|spec| spec.order_by));
@@ -337,8 +338,8 @@ impl Check<'_> {
         }
     }
 
-    /// No container is fed, directly or through others, by its own changes. A copy within one container is no cycle: its catch-up
-    /// writes nothing where the value is the same.
+    /// No container is fed, directly or through others, by its own changes. A copy within one container is no
+    /// cycle: its catch-up writes nothing where the value is the same.
     fn cycles(&mut self) {
         let mut edges: BTreeMap<ContainerName, Vec<(&'static str, ContainerName)>> = BTreeMap::new();
         for rule in self.declared.following() {

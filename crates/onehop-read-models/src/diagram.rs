@@ -18,8 +18,8 @@ struct Flowchart {
 }
 
 impl ReadModels {
-    /// The rules as a [Mermaid](https://mermaid.js.org) flowchart: containers with their types of items, and an arrow for
-    /// each rule.
+    /// The rules as a [Mermaid](https://mermaid.js.org) flowchart: containers with their types of items, and
+    /// an arrow for each rule.
     #[must_use]
     pub fn mermaid(&self) -> String {
         let mut chart = Flowchart::default();

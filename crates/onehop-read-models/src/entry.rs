@@ -1,5 +1,5 @@
-//! Entry: the short copy of an item in a list. A soft-deleted item gives a soft-deleted entry, which keeps a late change of the item
-//! from bringing the entry back.
+//! Entry: the short copy of an item in a list. A soft-deleted item gives a soft-deleted entry, which keeps a
+//! late change of the item from bringing the entry back.
 
 use onehop_change_feed::ProjectionError;
 use onehop_runtime::planted;
@@ -80,7 +80,8 @@ impl Entry {
             && self.fields.iter().all(|(field, value)| stored.get(*field) == Some(value))
     }
 
-    /// The fields in which a stored entry differs, those apart that hold the value of an earlier version of the declaration.
+    /// The fields in which a stored entry differs, those apart that hold the value of an earlier version of
+    /// the declaration.
     pub(crate) fn differing_fields(&self, rule: &ListRule, stored: &Body) -> Vec<String> {
         let is_former = |field: &str, expected: &Value| {
             let former = rule
@@ -105,8 +106,8 @@ impl Entry {
         expected.chain(further).filter(differs).map(str::to_owned).collect()
     }
 
-    /// The write that puts this entry where `existing` is, `None` when that is as new. An entry never goes back in time; one of
-    /// the same version that differs was damaged, and is repaired.
+    /// The write that puts this entry where `existing` is, `None` when that is as new. An entry never goes
+    /// back in time; one of the same version that differs was damaged, and is repaired.
     pub(crate) fn update(self, existing: Option<&Item>) -> Result<Option<WriteOp>, ProjectionError> {
         let Some(existing) = existing else { return Ok(Some(WriteOp::Create(self.into_item()))) };
         let stored = Body::of(existing)?;

@@ -16,21 +16,21 @@ pub(crate) const VERSION_FIRST: u64 = 1;
 pub(crate) const DELETED: &str = "deleted";
 pub(crate) const TTL: &str = "ttl";
 
-/// A type of item. Beside its own fields every item has `id`, `type` and `version`, which grows with each change, and where
-/// it is soft-deleted `deleted` and `ttl` (seconds).
+/// A type of item. Beside its own fields every item has `id`, `type` and `version`, which grows with each
+/// change, and where it is soft-deleted `deleted` and `ttl` (seconds).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ItemType {
     /// The container.
     pub container: ContainerName,
     /// The value of the field `type`.
     pub name: &'static str,
-    /// How the partition key follows from the item.
+    /// The derivation of the partition key from the item.
     pub partition: ItemPartition,
-    /// Its other fields; `array[].field` for those of elements.
+    /// Its other fields; `array[].field` for fields of elements.
     pub fields: &'static [&'static str],
 }
 
-/// How the partition key of an item follows from the item.
+/// The derivation of an item's partition key from the item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemPartition {
     /// It is the id.

@@ -1,9 +1,9 @@
-//! Complete list: an entry of each item, in the logical partition that a field of the item names. A deleted item leaves a
-//! soft-deleted entry, so that a late change does not bring it back.
+//! Complete list: an entry of each item, in the logical partition that a field of the item names. A deleted
+//! item leaves a soft-deleted entry, so that a late change does not bring it back.
 
 //!
-//! Entries do not move. A change of the field that names the logical partition would leave the old entry behind, so such a change is
-//! refused where an entry of the item is found in another logical partition.
+//! Entries do not move. A change of the field that names the logical partition would leave the old entry
+//! behind, so such a change is refused where an entry of the item is found in another logical partition.
 
 mod cost;
 
@@ -26,7 +26,7 @@ pub(crate) struct CompleteList {
     pub(crate) types: [&'static str; 1],
 }
 
-/// What was requested beside the entry of the item.
+/// The requested reads beside the entry of the item.
 #[derive(Debug, Serialize, Deserialize)]
 enum ListLookup {
     /// The entries of the item in all logical partitions.
@@ -58,8 +58,8 @@ impl Projection for CompleteList {
 }
 
 impl CompleteList {
-    /// Asks for the entry of an item. A new item's is created without looking for one: where there is one after all, the write is
-    /// refused, and the change run again.
+    /// Asks for the entry of an item. A new item's is created without looking for one: where there is one
+    /// after all, the write is refused, and the change run again.
     fn begin(&self, change: &Change, may_be_projected: bool) -> Result<Step, ProjectionError> {
         let item = Body::selected(&change.item, &[self.partition_field])?;
         let key = PartitionKey::from(item.text(self.partition_field)?);
@@ -70,8 +70,8 @@ impl CompleteList {
         self.write(change, None)
     }
 
-    /// Replaces the entry where it is older. Where there is none, the item may have changed before it was listed, or have been in
-    /// another logical partition.
+    /// Replaces the entry where it is older. Without an entry, the item may have changed before it was
+    /// listed, or have been in another logical partition.
     fn compare(&self, change: &Change, entry: Option<&Arc<Item>>) -> Result<Step, ProjectionError> {
         let is_first_version = Body::selected(&change.item, &[])?.version() == VERSION_FIRST;
         if entry.is_some() || is_first_version || self.rule.immutable_partition {

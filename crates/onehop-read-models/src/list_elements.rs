@@ -1,8 +1,10 @@
-//! List by elements: an entry of each item in the logical partition of each element of an array, such as a product under each of its
-//! tags. Elements come and go, so the present item is compared with all entries that it has, until both agree.
+//! List by elements: an entry of each item in the logical partition of each element of an array, such as a
+//! product under each of its tags. Elements come and go, so the present item is compared with all entries
+//! that it has, until both agree.
 //!
-//! Copies in the elements that follow through this list are compared here, and only after the entries are there. Either the propagation
-//! of a source finds the entry, or the source was changed after the entry was written, and is read changed here.
+//! Copies in the elements that follow through this list are compared here, and only after the entries are
+//! there. Either the propagation of a source finds the entry, or the source was changed after the entry was
+//! written, and is read changed here.
 
 mod cost;
 
@@ -29,7 +31,7 @@ pub(crate) struct ElementList {
     pub(crate) types: [&'static str; 1],
 }
 
-/// What was requested.
+/// The requested reads.
 #[derive(Debug, Serialize, Deserialize)]
 enum ElementState {
     /// The present item and its entries.
@@ -54,7 +56,7 @@ impl Projection for ElementList {
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         match input.state()? {
             None => {
-                // A change that cannot be projected is parked, whatever the item is by now.
+                // A change that cannot be projected is parked, in any state of its item.
                 let item = Body::of(&change.item)?;
                 item.required_version()?;
                 if !item.is_deleted() {
@@ -86,7 +88,7 @@ impl ElementList {
         ReadRequest::item(self.rule.source.container, change.partition_key.clone(), change.id.clone())
     }
 
-    /// Writes what differs and compares again, until nothing differs.
+    /// Writes the differences and compares again, until there are no more.
     fn compare(
         &self,
         change: &Change,

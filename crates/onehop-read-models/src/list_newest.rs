@@ -1,20 +1,22 @@
-//! Bounded list: entries of the newest items in one logical partition, never more than the rule keeps, and never fewer where there
-//! are as many.
+//! Bounded list: entries of the newest items in one logical partition, never more than the rule keeps, and
+//! never fewer where there are as many.
 //!
-//! A change of an item older than the last of a full list costs nothing: the listing is a cached read. That is safe because an entry
-//! is added in two steps, written and then compared with its source. A change of that source was either seen by the comparison,
-//! or is looked at after the write, when no cached listing from before it is left: this process invalidates the cache around its own
-//! writes, and where other processes write too, before each page. A cached listing is then younger than the page. If it lacks the
-//! entry, the entry was written after the page was read, and the comparison, later still, reads what the page holds. That takes
-//! a store whose reads see what was written before them.
+//! A change of an item older than the last of a full list costs nothing: the listing is a cached read. That
+//! is safe because an entry is added in two steps, written and then compared with its source. A change of
+//! that source was either seen by the comparison, or is looked at after the write, when no cached listing
+//! from before it is left: this process invalidates the cache around its own writes, and where other
+//! processes write too, before each page. A cached listing is then younger than the page. If it lacks the
+//! entry, the entry was written after the page was read, and the comparison, later still, reads the state in
+//! the page. This needs a store whose reads see all earlier writes.
 //!
-//! A new item of a full list costs no listing either: what the listing is after the batch follows from the batch and its ETags. A list
-//! that is not full is listed again, because two writers may both begin an empty one.
+//! A new item of a full list costs no listing either: the listing after the batch follows from the batch and
+//! its ETags. A list that is not full is listed again, because two writers may both begin an empty one.
 //!
-//! Readers of several feed ranges, and a rebuild beside them, write at the same time. The list has no gaps because a writer
-//! that adds an entry also writes the last one that it saw, with If-Match: deletes it to make room, or rewrites it
-//! unchanged. So what is older than the last is only ever added by continuing from it. After its write each writer settles the
-//! list: deletes what is over, fetches what is missing. The one that settles last sees the writes of all.
+//! Readers of several feed ranges, and a rebuild beside them, write at the same time. The list has no gaps
+//! because a writer that adds an entry also writes the last entry that it saw, with If-Match: deletes it to
+//! make room, or rewrites it unchanged. So items older than the last entry are only ever added by continuing
+//! from it. After its write each writer settles the list: deletes surplus entries, fetches missing ones. The
+//! last writer to settle sees the writes of all.
 //!
 //! The list of the highest items, whose order changes, has rules of its own in `ranking`.
 
@@ -28,6 +30,7 @@ use std::sync::Arc;
 use onehop_change_feed::{
     CacheUpdate, IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput,
 };
+use onehop_runtime::planted;
 use onehop_store::{Change, ContainerName, Direction, ETag, Item, Keyset, PartitionKey, QueryPage, WriteOp};
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +41,8 @@ use crate::entry::Entry;
 use crate::listing::{Correction, ListedEntry, Listing};
 use crate::rule::{Keep, ListRule};
 
-/// How many times the size of a list is read: the entries that it keeps, and far more than concurrent inserts can be over.
+/// The multiple of a list's size that is read: the entries that it keeps, and far more than concurrent
+/// inserts can be over.
 pub(crate) const LISTING_FACTOR: usize = 3;
 
 /// The name of the cached listing.
@@ -55,7 +59,7 @@ pub(crate) struct BoundedList {
     pub(crate) types: [&'static str; 1],
 }
 
-/// What was requested; without a state, the listing alone.
+/// The requested reads; without a state, the listing alone.
 #[derive(Debug, Serialize, Deserialize)]
 enum ListState {
     /// The listing, to which the entry of a new item may be added.
@@ -92,7 +96,7 @@ impl Projection for BoundedList {
         1
     }
 
-    /// The newest first: of a page of new items only those are inserted that stay.
+    /// The newest first: of a page of new items only the lasting ones are inserted.
     fn arrange(&self, changes: &mut Vec<Change>) {
         changes.sort_by_cached_key(|change| {
             let place = Body::selected(&change.item, &[self.order_by]).and_then(|body| self.place_of(&body));
@@ -159,7 +163,8 @@ impl BoundedList {
         Step::ask(vec![self.read_listing(), entry]).with_state(&ListState::Place)
     }
 
-    /// Adds the entry of a new item, or asks for the entry. What comes before it in the page may have made it too old.
+    /// Adds the entry of a new item, or asks for the entry. Earlier items of the page may have made it too
+    /// old.
     fn add(&self, change: &Change, page: &Arc<QueryPage>) -> Result<Step, ProjectionError> {
         if self.is_older_than_all(change, page)? {
             return self.look(change, page, true);
@@ -167,12 +172,14 @@ impl BoundedList {
         Ok(self.add_new(change, page)?.unwrap_or_else(|| self.ask_place(change)))
     }
 
-    /// Adds the entry of a new item to a full list, without looking for one and without listing again; `None` where that is not so. Where
-    /// there is an entry after all, the write is refused, and the change run again. While a list is filled, entries of new items are often
-    /// there, as older ones that were missing.
+    /// Adds the entry of a new item to a full list, without looking for one and without listing again; `None`
+    /// where that is not so. Where there is an entry after all, the write is refused, and the change run
+    /// again. While a list is filled, entries of new items often exist already, fetched as missing older
+    /// items.
     ///
-    /// The entry is not compared with its item afterwards: no change of it can have been left out as too old. Then the list was full of
-    /// newer items, and got the older one that it has now only by fetching what is newer first.
+    /// The entry is not compared with its item afterwards: no change of it can have been left out as too old.
+    /// Then the list was full of newer items, and got its present older item only by fetching newer items
+    /// first.
     fn add_new(&self, change: &Change, page: &Arc<QueryPage>) -> Result<Option<Step>, ProjectionError> {
         let (true, Some(last)) = (self.is_settled(page), page.items.last()) else {
             return Ok(None);
@@ -211,8 +218,8 @@ impl BoundedList {
         matches!(self.rule.keep, Keep::Highest(_))
     }
 
-    /// Whether an item of a ranking has to be looked at although it is behind the last entry: there is room, or its entry is from
-    /// when it was before.
+    /// Whether an item of a ranking has to be looked at although it is behind the last entry: there is room,
+    /// or its entry is from when it was before.
     fn is_ranked(&self, change: &Change, page: &QueryPage) -> Result<bool, ProjectionError> {
         if !self.is_ranking() {
             return Ok(false);
@@ -274,7 +281,7 @@ impl BoundedList {
         Ok(self.ask_settle(entered).after_writing(self.writes(operations)).invalidate_cache())
     }
 
-    /// Compares what was added with its sources, deletes what is over, asks for what is missing.
+    /// Compares the added entries with their sources, deletes surplus entries, asks for missing ones.
     fn settle(
         &self,
         listing: &Listing,
@@ -286,7 +293,11 @@ impl BoundedList {
         for (place, id) in entered.iter().enumerate() {
             let Some(entry) = listing.find(id) else { continue };
             match entry.correction(&self.rule, self.order_by, input.item(place + 1)?) {
-                Some(Correction::Leaves(operation)) if self.is_ranking() => leaving.push(operation),
+                Some(Correction::Leaves(operation))
+                    if self.is_ranking() && !planted!("ranking-without-another-look") =>
+                {
+                    leaving.push(operation);
+                }
                 Some(Correction::Leaves(operation) | Correction::Stays(operation)) => {
                     operations.push(operation);
                 }
@@ -317,8 +328,8 @@ impl BoundedList {
         page.items.len() == self.items_max && !page.has_more
     }
 
-    /// Adds the next older items, where the last entry is still the one from which they were requested. Of those that cannot be
-    /// read each is parked with its own change, and keeps no other from the list.
+    /// Adds the next older items, where the last entry is still the one from which they were requested. An
+    /// unreadable item is parked with its own change, and keeps no other from the list.
     fn refill(
         &self,
         change: &Change,
@@ -328,7 +339,7 @@ impl BoundedList {
     ) -> Result<Step, ProjectionError> {
         Entry::of(&self.rule, &Body::of(&change.item)?)?;
         if listing.end().as_ref() != after {
-            // From the start: the changed item itself may be one that has to follow, and only there the older items are
+            // From the start: the changed item itself may have to follow, and only there the older items are
             // requested afresh. A cached page of them may be from before it was written.
             return Ok(Step::ask(vec![self.read_listing()]));
         }
@@ -338,12 +349,13 @@ impl BoundedList {
             return Ok(Step::done());
         }
         let (writes, entered) = self.add_guarded(listing, entries);
-        // Saved, because what was added has to be compared with its source even after a fault or a crash.
+        // Saved, because the added entries have to be compared with their sources even after a fault or a
+        // crash.
         Ok(self.ask_settle(entered).after_writing(writes).invalidate_cache().checkpoint())
     }
 
-    /// Adds entries, and writes the last one in the same batch. Returns the ids of the entries that fit into it: a second batch would
-    /// be written without the guard.
+    /// Adds entries, and writes the last one in the same batch. Returns the ids of the entries that fit into
+    /// it: a second batch would be written without the guard.
     fn add_guarded(
         &self,
         listing: &Listing,

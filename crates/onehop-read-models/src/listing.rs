@@ -1,4 +1,5 @@
-//! Listing: the live entries of a bounded list as they are stored, and the writes that keep the list without gaps.
+//! Listing: the live entries of a bounded list as they are stored, and the writes that keep the list without
+//! gaps.
 
 use std::sync::Arc;
 
@@ -42,7 +43,8 @@ impl Listing {
         self.0.iter().skip(keep).map(ListedEntry::delete)
     }
 
-    /// What is written together with an entry that is added: deletes what has to make room for it, or rewrites the last.
+    /// The writes that accompany an added entry: delete the entries that make room for it, or rewrite the
+    /// last.
     pub(crate) fn room_for_one(&self, items_max: usize) -> Vec<WriteOp> {
         let mut operations: Vec<_> = self.overflow(items_max - 1).collect();
         if operations.is_empty() {
@@ -51,8 +53,8 @@ impl Listing {
         operations
     }
 
-    /// What is written together with entries that leave: deletes the other entries but the first `keep`, or rewrites the last.
-    /// Nothing is rewritten where the last entry itself leaves.
+    /// The writes that accompany leaving entries: delete the other entries but the first `keep`, or rewrite
+    /// the last. Nothing is rewritten where the last entry itself leaves.
     pub(crate) fn shortened(&self, leaving: &[&str], keep: usize) -> Vec<WriteOp> {
         let rest = self.0.iter().filter(|listed| !leaving.contains(&listed.id.as_str()));
         let mut operations: Vec<_> = rest.skip(keep).map(ListedEntry::delete).collect();
@@ -85,7 +87,8 @@ impl Listing {
         self.0.iter().take_while(|listed| listed.is_before(place)).count() >= items_max
     }
 
-    /// Whether an entry that moves to this place stays before the last entry of a full list. No unlisted item comes before it then.
+    /// Whether an entry that moves to this place stays before the last entry of a full list. No unlisted item
+    /// comes before it then.
     pub(crate) fn stays_before_last(&self, place: &Keyset, items_max: usize) -> bool {
         let last_place = items_max.checked_sub(2);
         let mut others = self.0.iter().filter(|listed| listed.id != place.id);
@@ -113,7 +116,8 @@ impl ListedEntry {
         (&self.order_value, &self.id) > (&place.order_value, &place.id)
     }
 
-    /// The write that makes an entry what its source is by now. A source that no rule can read is parked with its own change.
+    /// The write that brings an entry up to date with its source. A source that no rule can read is parked
+    /// with its own change.
     pub(crate) fn correction(
         &self,
         rule: &ListRule,

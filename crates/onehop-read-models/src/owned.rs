@@ -1,8 +1,10 @@
-//! Owned items: deleted for good when their owner is soft-deleted. The tombstone of the owner keeps new ones from being written.
+//! Owned items: deleted for good when their owner is soft-deleted. The tombstone of the owner keeps new ones
+//! from being written.
 
 mod cost;
 
 use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
+use onehop_runtime::planted::size;
 use onehop_store::{Change, ContainerName, Direction, Item, PartitionKey, WriteOp, limits};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +12,7 @@ use crate::batches::in_batches;
 use crate::body::Body;
 use crate::rule::OwnsRule;
 
-/// Deletes what deleted owners leave behind.
+/// Deletes the items that deleted owners leave behind.
 #[derive(Debug)]
 pub(crate) struct OwnedItems {
     pub(crate) rule: OwnsRule,
@@ -58,7 +60,7 @@ impl OwnedItems {
             item_type: owned.name,
             direction: Direction::OldestFirst,
             after: None,
-            limit: limits::BATCH_OPERATIONS_MAX,
+            limit: size(limits::BATCH_OPERATIONS_MAX, 4),
         };
         Step::ask(vec![page]).with_state(&OwnedPosition(place))
     }

@@ -15,11 +15,11 @@ use crate::list_elements::ElementList;
 use crate::list_newest::BoundedList;
 use crate::owned::OwnedItems;
 use crate::propagation::Propagation;
-use crate::rule::{CopyRule, Keep, ListPartition, ListRule};
+use crate::rule::{CopyRule, ListPartition, ListRule};
 use crate::target_copy::TargetCopy;
 
 impl ReadModels {
-    /// One projection for each rule, and for each container with copies that follow one which compares them.
+    /// One projection for each rule, and for each container whose copies are compared with their sources.
     #[must_use]
     pub fn projections(&self) -> Vec<Arc<dyn Projection>> {
         self.rule_projections().into_iter().map(|projection| projection as _).collect()
@@ -43,7 +43,8 @@ impl ReadModels {
         self.projections().into_iter().find(|projection| projection.name() == name)
     }
 
-    /// The cause of a change. What a list's projection writes into the list is caused by that projection and has no mark.
+    /// The cause of a change. A write of a list's projection into the list is caused by that projection and
+    /// has no mark.
     ///
     /// # Errors
     /// The body of the item is no JSON object.
@@ -77,7 +78,7 @@ impl ReadModels {
 
     fn list_projection(&self, rule: &'static ListRule) -> Arc<dyn RuleProjection> {
         let types = [rule.source.name];
-        match (rule.partition, rule.keep) {
+        match (rule.partition, rule.keep.items_max()) {
             (ListPartition::Element(_), _) => {
                 let through = self.target_copies().filter(|copy| copy.rule.through == Some(rule.name));
                 let element =
@@ -87,11 +88,11 @@ impl ReadModels {
             (ListPartition::Field(partition_field), _) => {
                 Arc::new(CompleteList { rule: *rule, partition_field, types })
             }
-            (ListPartition::Constant(partition_key), Keep::Newest(items_max) | Keep::Highest(items_max)) => {
+            (ListPartition::Constant(partition_key), Some(items_max)) => {
                 let order_by = self.order_by(rule.container).unwrap_or_default();
                 Arc::new(BoundedList { rule: *rule, partition_key, items_max, order_by, types })
             }
-            (ListPartition::Constant(_), Keep::All) => unreachable!("the check refuses other lists"),
+            (ListPartition::Constant(_), None) => unreachable!("the check refuses other lists"),
         }
     }
 }

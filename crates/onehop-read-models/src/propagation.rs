@@ -1,8 +1,9 @@
 //! Propagation: a source's field into its copies, page after page, when the source changes.
 //!
-//! The pass begins after the source was written, so it sees every target written before that with an old copy. A target written
-//! later is compared by the catch-up. The place is saved after each page that wrote, so that a crash costs one page. A target
-//! that others write without pause is left to the catch-up, which sees each of their changes.
+//! The pass begins after the source was written, so it sees every target written before that with an old
+//! copy. A target written later is compared by the catch-up. The place is saved after each page that wrote,
+//! so that a crash costs one page. A target that others write without pause is left to the catch-up, which
+//! sees each of their changes.
 
 mod cost;
 
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onehop_change_feed::{Cause, Projection, ProjectionError, ReadRequest, Step, StepInput, WakingFields};
+use onehop_runtime::planted::size;
 use onehop_store::{Change, ContainerName, Direction, Item, Keyset, PartitionKey, QueryPage, WriteOp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,7 +32,8 @@ const ENTRY_PAGE_ITEMS: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Propagation {
     pub(crate) rule: CopyRule,
-    /// For copies in elements of an array: the list that has an entry of each target, and the property that orders it.
+    /// For copies in elements of an array: the list that has an entry of each target, and the property that
+    /// orders it.
     pub(crate) through: Option<(ListRule, Option<&'static str>)>,
     pub(crate) types: [&'static str; 1],
     pub(crate) feeds: Vec<ContainerName>,
@@ -38,7 +41,7 @@ pub(crate) struct Propagation {
     pub(crate) order_by: Vec<Option<&'static str>>,
 }
 
-/// How far a pass has come.
+/// The progress of a pass.
 #[derive(Debug, Serialize, Deserialize)]
 struct PassPosition {
     /// The place of the target in the rule.
@@ -74,12 +77,10 @@ impl Projection for Propagation {
         &self.feeds
     }
 
-    /// The copied field. The catch-up compares what a pass writes, so a pass need not be repeated.
+    /// The copied field. The catch-up compares the writes of a pass, so a pass need not be repeated.
     fn waking_fields(&self, change: &Change) -> Option<WakingFields> {
-        let pending = self.rule.pending.unwrap_or(self.rule.field);
-        let source = Body::selected(&change.item, &[self.rule.field, pending]).ok()?;
-        let is_pending = self.rule.pending.is_some_and(|pending| source.get(pending).is_some());
-        (!is_pending && !source.is_deleted()).then(|| source.waking_fields(&[self.rule.field]))
+        let source = Body::selected(&change.item, &[self.rule.field]).ok()?;
+        (!source.is_deleted()).then(|| source.waking_fields(&[self.rule.field]))
     }
 
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
@@ -114,11 +115,9 @@ impl Projection for Propagation {
 
 impl Propagation {
     fn begin(&self, change: &Change) -> Result<Step, ProjectionError> {
-        let fields: Vec<_> = self.rule.pending.into_iter().collect();
-        let source = Body::selected(&change.item, &fields)?;
-        let is_pending = self.rule.pending.is_some_and(|pending| source.get(pending).is_some());
+        let source = Body::selected(&change.item, &[])?;
         // Of a source as it was created nothing can carry an older value.
-        if source.required_version()? == VERSION_FIRST || is_pending {
+        if source.required_version()? == VERSION_FIRST {
             return Ok(Step::done());
         }
         Ok(self.ask(change, PassPosition { target: 0, after: None, entries: None }))
@@ -130,7 +129,7 @@ impl Propagation {
         let page = match &self.through {
             Some((list, _)) => {
                 let (container, item_type) = (list.container, list.source.name);
-                partition_page(container, item_type, &change.id, &position, ENTRY_PAGE_ITEMS)
+                partition_page(container, item_type, &change.id, &position, size(ENTRY_PAGE_ITEMS, 2))
             }
             None => self.targets_page(target.item_type, &change.id, &position),
         };
@@ -143,7 +142,7 @@ impl Propagation {
 
     fn targets_page(&self, target: &ItemType, id: &str, position: &PassPosition) -> ReadRequest {
         if target.partition == ItemPartition::Field(self.rule.by) {
-            return partition_page(target.container, target.name, id, position, PAGE_ITEMS);
+            return partition_page(target.container, target.name, id, position, size(PAGE_ITEMS, 3));
         }
         ReadRequest::Equality {
             container: target.container,
@@ -152,7 +151,7 @@ impl Propagation {
             item_type: target.name,
             direction: Direction::NewestFirst,
             after: position.after.clone(),
-            limit: PAGE_ITEMS,
+            limit: size(PAGE_ITEMS, 3),
         }
     }
 
@@ -203,7 +202,8 @@ impl Propagation {
         let batches = |(key, operations): (PartitionKey, Vec<_>)| in_batches(container, &key, operations);
         let writes: Vec<_> = by_partition.into_iter().flat_map(batches).collect();
         let wrote = !writes.is_empty();
-        // A writer that changes a target meanwhile makes a change that the catch-up compares with the new value.
+        // A writer that changes a target meanwhile makes a change that the catch-up compares with the new
+        // value.
         let step = self.ask(change, next).after_writing(writes).yield_to_newer_changes();
         Ok(if wrote { step.checkpoint() } else { step })
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use onehop_runtime::planted;
 use onehop_store::ContainerName;
 
 use crate::item_type::ItemType;
@@ -30,17 +31,17 @@ pub struct CopyRule {
     pub field: &'static str,
     /// Where the copies are.
     pub targets: &'static [CopyTarget],
-    /// The foreign key: the field of each target that holds the id of the source; `array[].field` for a copy in elements.
+    /// The foreign key: the field of each target that holds the id of the source; `array[].field` for a copy
+    /// in elements.
     pub by: &'static str,
     /// Whether the copies follow changes of the source.
     pub mode: CopyMode,
-    /// For copies in elements of an array: the list that has an entry of the target in the logical partition of each element.
+    /// For copies in elements of an array: the list that has an entry of the target in the logical partition
+    /// of each element.
     pub through: Option<&'static str>,
-    /// The name of the projection that compares the copies in new and changed targets. It is stored and never changes; the rules
-    /// with targets in one container share one. Empty for frozen copies.
+    /// The name of the projection that compares the copies in new and changed targets. It is stored and never
+    /// changes; the rules with targets in one container share one. Empty for frozen copies.
     pub catch_up: &'static str,
-    /// A field that a source has only while it is being changed in several steps: the last of them is propagated.
-    pub pending: Option<&'static str>,
 }
 
 /// The place of a copy.
@@ -52,7 +53,7 @@ pub struct CopyTarget {
     pub field: &'static str,
 }
 
-/// What becomes of copies when their source changes.
+/// The fate of copies when their source changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyMode {
     /// They follow the source.
@@ -74,20 +75,21 @@ pub struct ListRule {
     pub partition: ListPartition,
     /// The fields that every entry has.
     pub fields: &'static [&'static str],
-    /// Those of them that an entry has only where they are not 0.
+    /// The fields that an entry has only where they are not 0.
     pub unless_zero: &'static [&'static str],
     /// The fields that an entry has where its source has them.
     pub optional: &'static [&'static str],
     /// The fields that are computed from a field of the source.
     pub computed: &'static [ComputedField],
-    /// The fields that entries of earlier versions of the declaration have. Verification accepts them, the next write of an entry
-    /// drops them.
+    /// The fields that entries of earlier versions of the declaration have. Verification accepts them, the
+    /// next write of an entry drops them.
     pub former: &'static [&'static str],
     /// The fields that name the element and the item, in a list by elements.
     pub element: Option<ElementFields>,
-    /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked for elsewhere.
+    /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked
+    /// for elsewhere.
     pub immutable_partition: bool,
-    /// Which items are listed.
+    /// The items that the list keeps.
     pub keep: Keep,
 }
 
@@ -103,8 +105,9 @@ pub struct ElementFields {
 /// The logical partition of a list's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPartition {
-    /// The value of this field of the source. Entries do not move: an item whose value changes becomes a dead letter. An entry elsewhere is
-    /// found by `id`, which is among the `equality` paths of the list's container; see [`ListRule::immutable_partition`].
+    /// The value of this field of the source. Entries do not move: an item whose value changes becomes a dead
+    /// letter. An entry elsewhere is found by `id`, which is among the `equality` paths of the list's
+    /// container; see [`ListRule::immutable_partition`].
     Field(&'static str),
     /// One logical partition for all entries.
     Constant(&'static str),
@@ -112,14 +115,15 @@ pub enum ListPartition {
     Element(&'static str),
 }
 
-/// Which items a list keeps.
+/// The items that a list keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// Every item that is not deleted.
     All,
     /// The newest of them, by the property that orders both containers. Its value never changes.
     Newest(usize),
-    /// The last of them in the order of the property that orders both containers, whose value may change: a ranking.
+    /// The last of them in the order of the property that orders both containers, whose value may change: a
+    /// ranking.
     Highest(usize),
 }
 
@@ -134,12 +138,12 @@ impl fmt::Display for Keep {
 }
 
 impl Keep {
-    /// How many items a bounded list keeps.
+    /// The number of items that a bounded list keeps.
     #[must_use]
-    pub const fn items_max(self) -> Option<usize> {
+    pub fn items_max(self) -> Option<usize> {
         match self {
             Self::All => None,
-            Self::Newest(items_max) | Self::Highest(items_max) => Some(items_max),
+            Self::Newest(items_max) | Self::Highest(items_max) => Some(planted::size(items_max, 3)),
         }
     }
 }
@@ -166,7 +170,8 @@ pub struct FormerField {
     pub accepts: fn(&str, &str) -> bool,
 }
 
-/// A count, kept by the command in the batch that writes the counted item. It has no projection; it is verified and repaired.
+/// A count, kept by the command in the batch that writes the counted item. It has no projection; it is
+/// verified and repaired.
 #[derive(Debug, Clone, Copy)]
 pub struct CountRule {
     /// The type of item that is counted, in the logical partition of the parent.
@@ -202,7 +207,7 @@ pub struct OwnsRule {
 }
 
 impl Rule {
-    /// The name of the rule's projection; `None` for a count, which has none.
+    /// The name of the rule's projection; `None` for a count, which has no projection.
     #[must_use]
     pub const fn name(&self) -> Option<&'static str> {
         match self {
@@ -222,8 +227,8 @@ impl CopyTarget {
     }
 }
 
-/// Begins a copy rule: a field of a source item is stored in every target that names the source. `follows` keeps the copies current,
-/// `frozen` leaves them as they were written.
+/// Begins a copy rule: a field of a source item is stored in every target that names the source. `follows`
+/// keeps the copies current, `frozen` leaves them as they were written.
 ///
 /// ```
 /// use onehop_read_models::{CopyTarget, ItemType, Rule, copy};
@@ -233,7 +238,8 @@ impl CopyTarget {
 /// const POST: ItemType = ItemType::new(ContainerName("posts"), "post", &["userId", "username", "title"]);
 ///
 /// const NAMES: Rule =
-///     copy("names").of(&USER, "username").to(&[CopyTarget::new(&POST, "username")], "userId").follows("names-catch-up");
+///     copy("names").of(&USER, "username").to(&[CopyTarget::new(&POST, "username")], "userId")
+///         .follows("names-catch-up");
 /// assert!(matches!(NAMES, Rule::Copy(_)));
 /// ```
 #[must_use]
@@ -268,17 +274,7 @@ impl CopyOf {
     #[must_use]
     pub const fn to(self, targets: &'static [CopyTarget], by: &'static str) -> CopyRule {
         let Self { name, source, field } = self;
-        CopyRule {
-            name,
-            source,
-            field,
-            targets,
-            by,
-            mode: CopyMode::Follows,
-            through: None,
-            catch_up: "",
-            pending: None,
-        }
+        CopyRule { name, source, field, targets, by, mode: CopyMode::Follows, through: None, catch_up: "" }
     }
 }
 
@@ -290,14 +286,8 @@ impl CopyRule {
         Rule::Copy(self)
     }
 
-    /// Changes of a source that has this field are not propagated: another change follows, without the field.
-    #[must_use]
-    pub const fn unless_pending(mut self, field: &'static str) -> Self {
-        self.pending = Some(field);
-        self
-    }
-
-    /// For copies in elements of an array: the list with an entry of each target in the logical partition of each element.
+    /// For copies in elements of an array: the list with an entry of each target in the logical partition of
+    /// each element.
     #[must_use]
     pub const fn through(mut self, list: &'static str) -> Self {
         self.through = Some(list);
@@ -368,7 +358,7 @@ impl ListRule {
         self
     }
 
-    /// Those of the fields, numbers, that an entry has only where they are not 0: a new item's entry is then smaller.
+    /// The numeric fields that an entry has only where they are not 0: a new item's entry is then smaller.
     #[must_use]
     pub const fn unless_zero(mut self, fields: &'static [&'static str]) -> Self {
         self.unless_zero = fields;
@@ -403,8 +393,8 @@ impl ListRule {
         self
     }
 
-    /// For a list by a field: no writer ever changes the field. The container then needs no index of `id`. A change of the field after all
-    /// leaves the old entry behind, which verification finds.
+    /// For a list by a field: no writer ever changes the field. The container then needs no index of `id`. A
+    /// change of the field after all leaves the old entry behind, which verification finds.
     #[must_use]
     pub const fn immutable_partition(mut self) -> Self {
         self.immutable_partition = true;

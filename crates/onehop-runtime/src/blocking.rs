@@ -1,4 +1,4 @@
-//! Blocking work: what computes for long or waits for a disk, off the threads of the executor.
+//! Blocking work: long computations and waits for a disk, off the threads of the executor.
 
 use std::cell::Cell;
 
@@ -8,7 +8,8 @@ thread_local! {
     static IS_INLINE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs blocking work in a thread of its own, and waits for its result. Dropped while it waits, it leaves the work to end by itself.
+/// Runs blocking work in a thread of its own, and waits for its result. Dropped while it waits, it leaves the
+/// work to end by itself.
 ///
 /// # Errors
 /// The work panicked, or the runtime stops.
@@ -16,7 +17,8 @@ pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
     if IS_INLINE.get() { Ok(work()) } else { spawn_blocking(work).await }
 }
 
-/// Has the blocking work of this thread done in this thread from now on, so that a simulation has no second thread.
+/// Has the blocking work of this thread done in this thread from now on, so that a simulation has no second
+/// thread.
 pub fn run_inline() {
     IS_INLINE.set(true);
 }

@@ -1,7 +1,8 @@
-//! Time as an argument: the system's clock, one that tests move by hand, and the text form of an instant.
+//! Time as an argument: the system's clock, a clock that tests move by hand, and the text form of an instant.
 //!
-//! A clock has two readings. The wall clock is for what is stored or shown, and can be set back or forward while the process runs. The
-//! monotonic clock is for durations within the process: expiries, intervals, backoff.
+//! A clock has two readings. The wall clock is for stored and displayed times, and can be set back or forward
+//! while the process runs. The monotonic clock is for durations within the process: expiries, intervals,
+//! backoff.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,11 +15,12 @@ use time::format_description::well_known::Rfc3339;
 
 /// Where the current time comes from.
 pub trait Clock: Send + Sync + 'static {
-    /// Wall clock: milliseconds since the Unix epoch, UTC. It can be set back or forward while the process runs.
+    /// Wall clock: milliseconds since the Unix epoch, UTC. It can be set back or forward while the process
+    /// runs.
     fn now_ms(&self) -> i64;
 
-    /// Monotonic clock: milliseconds since an unspecified moment. It is never set back or forward. Only differences between two readings
-    /// in one process mean anything.
+    /// Monotonic clock: milliseconds since an unspecified moment. It is never set back or forward. Only
+    /// differences between two readings in one process mean anything.
     fn monotonic_ms(&self) -> i64;
 
     /// Completes after this long. A clock of a test may let that time pass at once.
@@ -38,7 +40,8 @@ impl Clock for SystemClock {
         since_epoch.map_or(0, |elapsed| i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX))
     }
 
-    /// The time since the first reading in this process. On Linux it does not count the time that the machine is suspended.
+    /// The time since the first reading in this process. On Linux it does not count the time that the machine
+    /// is suspended.
     fn monotonic_ms(&self) -> i64 {
         static FIRST_READING: LazyLock<Instant> = LazyLock::new(Instant::now);
         i64::try_from(FIRST_READING.elapsed().as_millis()).unwrap_or(i64::MAX)
@@ -65,7 +68,8 @@ impl ManualClock {
         self.monotonic_ms.fetch_add(by_ms.max(0), Ordering::SeqCst);
     }
 
-    /// Sets the wall clock forward by this many milliseconds, or back where they are negative. No time passes.
+    /// Sets the wall clock forward by this many milliseconds, or back where they are negative. No time
+    /// passes.
     pub fn step_wall_ms(&self, by_ms: i64) {
         self.wall_ms.fetch_add(by_ms, Ordering::SeqCst);
     }

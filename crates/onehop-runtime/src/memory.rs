@@ -2,14 +2,14 @@
 
 use std::fs;
 
-/// Control groups of version 2, and the limit of the one that a container sees as its root.
+/// Control groups of version 2, and the limit of the root group of a container.
 const CGROUP_ROOT: &str = "/sys/fs/cgroup";
 const CGROUP_LIMIT: &str = "memory.max";
 /// The limit of a control group of version 1.
 const CGROUP_V1_LIMIT: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
 
-/// The bytes of memory that this process may take: those of the machine, or fewer where its control group has a limit. `None`
-/// where the operating system does not say.
+/// The bytes of memory that this process may take: the memory of the machine, or less where its control group
+/// has a limit. `None` where the operating system does not say.
 #[must_use]
 pub fn memory_bytes() -> Option<u64> {
     let machine = machine_bytes()?;
@@ -43,7 +43,8 @@ fn groups(own: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rfind('/').map(|end| &path[..end]))
 }
 
-/// A limit in bytes; `None` where there is none, which is `max` or, in version 1, a number that no machine has.
+/// A limit in bytes. `None` without a limit, which is `max` or, in version 1, a number above the memory of
+/// any machine.
 fn limit(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }

@@ -13,6 +13,7 @@ pub const VARIABLE: &str = "ONEHOP_PLANTED";
 pub const IS_BUILT: bool = cfg!(planted);
 
 thread_local! {
+    static IS_SMALL: Cell<bool> = const { Cell::new(false) };
     static SELECTED: RefCell<Option<String>> = RefCell::new(std::env::var(VARIABLE).ok());
     static REACHED: Cell<u64> = const { Cell::new(0) };
 }
@@ -43,6 +44,28 @@ macro_rules! planted {
     };
 }
 
+/// A size or a limit of the program: its value, or the small value in a thread with small sizes.
+///
+/// Short runs of a simulation reach small limits. Without `--cfg planted` it is always the first value.
+///
+/// ```
+/// use onehop_runtime::planted;
+///
+/// assert_eq!(planted::size(100, 3), 100);
+/// planted::make_sizes_small(true);
+/// assert_eq!(planted::size(100, 3), if planted::IS_BUILT { 3 } else { 100 });
+/// ```
+#[must_use]
+#[inline]
+pub fn size(value: usize, small: usize) -> usize {
+    if IS_BUILT && IS_SMALL.get() { small } else { value }
+}
+
+/// Chooses the sizes of this thread.
+pub fn make_sizes_small(are_small: bool) {
+    IS_SMALL.set(are_small);
+}
+
 /// Selects the planted bug of this thread, or none of them, and sets [`reached`] to 0.
 pub fn select(name: Option<&str>) {
     SELECTED.with_borrow_mut(|selected| *selected = name.map(str::to_owned));
@@ -60,7 +83,8 @@ pub fn is_selected(name: &str) -> bool {
     is_selected
 }
 
-/// How often this thread has reached the selected bug: a bug that was never reached cannot be found.
+/// The number of times that this thread has reached the selected bug: a bug that was never reached cannot be
+/// found.
 #[must_use]
 pub fn reached() -> u64 {
     REACHED.get()

@@ -1,5 +1,5 @@
-//! File permissions: keeps what the program writes private to its user (files 0600, directories 0700) whatever the umask,
-//! and refuses secret files that other users can read. Knows no content of any file.
+//! File permissions: keeps the files of the program private to its user (files 0600, directories 0700) under
+//! every umask, and refuses secret files that other users can read. Knows no content of any file.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
@@ -16,8 +16,8 @@ pub const DIRECTORY_MODE: u32 = 0o700;
 const SHARED: u32 = 0o077;
 /// Write permissions of the group and of others.
 const SHARED_WRITE: u32 = 0o022;
-/// What the group of a file with another owner must not have, and others neither: an orchestrator mounts a secret as
-/// root's and lets the group of the process read it.
+/// Permissions that neither the group nor others may have on a file of another owner. An orchestrator mounts
+/// a secret as root's and lets the group of the process read it.
 const SHARED_BEYOND_GROUP_READ: u32 = 0o037;
 /// The sticky bit of a directory such as `/tmp`, which is shared on purpose.
 const STICKY: u32 = 0o1000;
@@ -35,7 +35,8 @@ pub fn file_options() -> OpenOptions {
     options
 }
 
-/// Makes a directory with mode 0700, and its parents, or takes other users' permissions away from an existing one.
+/// Makes a directory with mode 0700, and its parents, or takes other users' permissions away from an existing
+/// one.
 ///
 /// # Errors
 /// The directory cannot be made. Permissions that cannot be taken away are logged.
@@ -56,8 +57,9 @@ pub fn lock_directory(path: &Path) -> io::Result<File> {
     Ok(directory)
 }
 
-/// Writes a private file that appears whole or not at all, and lasts when this returns. One process at a time may do so in a
-/// directory: the unfinished file has a fixed name, so that one which a crash left behind is replaced.
+/// Writes a private file that appears whole or not at all, and lasts when this returns. One process at a time
+/// may do so in a directory: the unfinished file has a fixed name, so the next write replaces a file left
+/// behind by a crash.
 ///
 /// # Errors
 /// The file cannot be written; then it is as it was before.
@@ -80,8 +82,8 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Takes other users' permissions away from files and directories, with everything in them. Missing ones are left out, and
-/// symbolic links are not followed.
+/// Takes other users' permissions away from files and directories, with everything in them. Missing ones are
+/// left out, and symbolic links are not followed.
 ///
 /// # Errors
 /// A directory cannot be read. Permissions that cannot be taken away are logged.
@@ -139,7 +141,8 @@ fn unless_missing<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Why a secret file, or a directory of secret files, is refused: other users can read the file, or add to the directory.
+/// Why a secret file, or a directory of secret files, is refused: other users can read the file, or add to
+/// the directory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "others may read or change it (mode {mode:04o}): run `{command}`, or mount it with such a mode, and replace \
@@ -151,8 +154,8 @@ pub struct SharedFile {
     command: ChmodCommand,
 }
 
-/// Whether a secret file is private: the file's owner is the only user with permissions. If this process is not the owner,
-/// the group may read the file. What is no regular file, such as a pipe, has no readers to refuse.
+/// Whether a secret file is private: the file's owner is the only user with permissions. If this process is
+/// not the owner, the group may read the file. Pipes and other special files have no readers to refuse.
 ///
 /// # Errors
 /// The metadata of the file cannot be read; within it, the refusal.
@@ -167,8 +170,8 @@ pub fn check_private(file: &File, path: &Path) -> io::Result<Result<(), SharedFi
     Ok(if mode & forbidden == 0 { Ok(()) } else { Err(refusal(mode, path, false)) })
 }
 
-/// Whether the owner of a directory is the only user who may add files to it. A directory with the sticky bit passes, since
-/// orchestrators mount secrets in one: there the owner of each file has to be checked.
+/// Whether the owner of a directory is the only user who may add files to it. A directory with the sticky bit
+/// passes, since orchestrators mount secrets in one: there the owner of each file has to be checked.
 ///
 /// # Errors
 /// The refusal.

@@ -1,8 +1,9 @@
-//! Sealed texts: authenticated encryption (AES-256-GCM-SIV, RFC 8452) of what the server hands to clients and wants back
-//! unchanged and unread, such as positions and entity tags. Knows the keys, and nothing of what is sealed.
+//! Sealed texts: authenticated encryption (AES-256-GCM-SIV, RFC 8452) of values that clients return unchanged
+//! and unread, such as positions and entity tags. Knows the keys, and nothing of the sealed values.
 //!
-//! Sealing is deterministic: the same bytes for the same purpose have the same text, which is what an entity tag needs. A
-//! nonce that is always the same costs this cipher no more than that: equal texts show that equal bytes were sealed.
+//! Sealing is deterministic, as entity tags require: the same bytes for the same purpose have the same text.
+//! A nonce that is always the same costs this cipher no more than that: equal texts show that equal bytes
+//! were sealed.
 
 use parking_lot::RwLock;
 use std::fmt;
@@ -13,7 +14,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-/// What is added to the sealed bytes.
+/// Length of the authentication tag.
 const TAG_BYTES: usize = 16;
 /// Separates this use of a secret from any other.
 const KEY_PURPOSE: &[u8] = b"onehop sealed texts\0";

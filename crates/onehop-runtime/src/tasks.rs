@@ -1,8 +1,8 @@
 //! Task tracker: signals, background tasks, and a graceful stop with a deadline.
 //!
-//! A stop has two stages. The soft stop: take no new work, finish what is under way. The hard stop:
-//! leave now. A task that fails or panics starts the soft stage and makes the whole run fail, because a
-//! process that lost one of its loops looks healthy and is not. Nothing here knows what the tasks do.
+//! A stop has two stages. The soft stop: take no new work, finish the work under way. The hard stop: leave
+//! now. A task that fails or panics starts the soft stage and makes the whole run fail, because a process
+//! that lost one of its loops looks healthy and is not. Knows nothing of the work of the tasks.
 
 use std::{
     any::Any,
@@ -24,10 +24,10 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
-/// How long tasks have to finish after the first signal, unless the configuration says otherwise.
+/// The time for tasks to finish after the first signal, unless the configuration says otherwise.
 pub const GRACEFUL_STOP_MAX: Duration = Duration::from_secs(20);
 
-/// How long tasks have to notice the hard stop.
+/// The time for tasks to notice the hard stop.
 pub const HARD_STOP_MAX: Duration = Duration::from_secs(2);
 
 /// Why a run ended other than well. `main` turns each into an exit status that is not 0.
@@ -65,7 +65,8 @@ pub fn log_panics() {
     }));
 }
 
-/// The executor on which tasks run: the runtime of tokio by default, or another one, of a simulation for example.
+/// The executor on which tasks run: the runtime of tokio by default, or another one, of a simulation for
+/// example.
 #[derive(Clone, Default)]
 pub struct Spawner(Option<Arc<SpawnTask>>);
 
@@ -150,7 +151,8 @@ impl Tasks {
         self.spawner.spawn(self.tracker.track_future(supervised));
     }
 
-    /// Runs a task that serves one client. As [`spawn`](Self::spawn), but its panic does not stop the process.
+    /// Runs a task that serves one client. As [`spawn`](Self::spawn), but its panic does not stop the
+    /// process.
     pub fn spawn_contained(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         let hard_stop = self.hard_stop();
         let contained = async move {
@@ -163,7 +165,7 @@ impl Tasks {
                 None => tracing::debug!(task = name, "task dropped by the hard stop"),
             }
         };
-        // What a client's task logs belongs to the request that began it.
+        // Log lines of a client's task belong to the request that began it.
         self.spawner.spawn(self.tracker.track_future(contained.in_current_span()));
     }
 
@@ -202,7 +204,7 @@ impl Tasks {
         }
     }
 
-    /// The first failure is the cause; those after it usually follow from it, so they only go to the log.
+    /// The first failure is the cause. Later failures usually follow from it, so they only go to the log.
     fn fail(&self, task: &'static str, reason: String) {
         tracing::error!(task, %reason, "a task ended other than well: stopping");
         let _ = self.failure.set(TaskFailure { task, reason });

@@ -1,9 +1,10 @@
-//! Token buckets, one for each key, in bounded memory. A bucket holds so much, fills at a rate, and may be overdrawn.
-//! It knows neither what keys stand for nor what is spent; times are arguments.
+//! Token buckets, one for each key, in bounded memory. A bucket holds so much, fills at a rate, and may be
+//! overdrawn. Knows neither the meaning of keys nor the unit of the charges; times are arguments.
 //!
-//! A bucket is kept as the moment at which it will be full, which does not change as time goes by. One that is full is
-//! not kept at all. Where there are too many, the one that would be full first is forgotten: its owner wins the least by
-//! that, and a client that wants its overdrawn bucket forgotten has to overdraw as many others as there may be.
+//! A bucket is kept as the moment at which it will be full, which does not change as time goes by. A full
+//! bucket is not kept at all. When there are too many, the bucket that would be full first is forgotten. Its
+//! owner gains the least. A client that wants its own overdrawn bucket forgotten has to overdraw as many
+//! others as there may be.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeSet, HashMap};
@@ -11,13 +12,13 @@ use std::fmt;
 use std::hash::Hash;
 use std::time::Duration;
 
-/// How many full buckets a look forgets at most, so that none takes long.
+/// The most full buckets that one look forgets, so that no look takes long.
 const FORGOTTEN_AT_ONCE_MAX: usize = 8;
 
 const NS_PER_MS: i64 = 1_000_000;
 const NS_PER_SECOND: f64 = 1e9;
 
-/// What a bucket holds, and how fast it fills.
+/// The capacity and the fill rate of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BucketRate {
     /// More than 0.
@@ -34,7 +35,7 @@ pub struct TokenBuckets<K> {
 }
 
 struct BucketTable<K> {
-    /// When each bucket will be full (ns since the Unix epoch); those that are full are missing.
+    /// When each bucket will be full (ns since the Unix epoch); full buckets are missing.
     full_at: HashMap<K, i64>,
     by_time: BTreeSet<(i64, K)>,
     /// The latest moment so far, and how far the clock was set back since (ns).
@@ -51,7 +52,7 @@ impl<K: Clone + Eq + Hash + Ord> TokenBuckets<K> {
         Self { rate, keys_max, book: Mutex::new(book) }
     }
 
-    /// What is left in a bucket; less than 0 where it is overdrawn.
+    /// The tokens left in a bucket; less than 0 for an overdrawn bucket.
     #[must_use]
     pub fn left(&self, key: &K, now_ms: i64) -> f64 {
         let mut book = self.lock();
@@ -60,7 +61,7 @@ impl<K: Clone + Eq + Hash + Ord> TokenBuckets<K> {
         self.rate.capacity - missing
     }
 
-    /// How long it takes until there is anything in a bucket; `None` when there is.
+    /// The time until there is anything in a bucket; `None` when there is.
     #[must_use]
     pub fn empty_for(&self, key: &K, now_ms: i64) -> Option<Duration> {
         let mut book = self.lock();
@@ -70,7 +71,7 @@ impl<K: Clone + Eq + Hash + Ord> TokenBuckets<K> {
         (over >= 0).then(|| Duration::from_nanos(over.unsigned_abs().saturating_add(1)))
     }
 
-    /// Takes so much out of a bucket, whatever is in it.
+    /// Takes so much out of a bucket, even beyond its content.
     pub fn spend(&self, key: &K, amount: f64, now_ms: i64) {
         self.change(key, self.ns(amount), now_ms);
     }
@@ -96,7 +97,7 @@ impl<K: Clone + Eq + Hash + Ord> TokenBuckets<K> {
         Ok(())
     }
 
-    /// How many buckets are kept.
+    /// The number of kept buckets.
     #[must_use]
     pub fn kept(&self) -> usize {
         self.lock().full_at.len()
@@ -109,7 +110,7 @@ impl<K: Clone + Eq + Hash + Ord> TokenBuckets<K> {
         book.set(key, now, missing, self.keys_max);
     }
 
-    /// How long a bucket takes to fill by so much.
+    /// The time in which a bucket fills by so much.
     fn ns(&self, amount: f64) -> i64 {
         // A float beyond the range becomes its end.
         (amount / self.rate.per_second * NS_PER_SECOND).round() as i64
@@ -122,7 +123,8 @@ impl<K: Clone + Eq + Hash + Ord> TokenBuckets<K> {
 }
 
 impl<K: Clone + Eq + Hash + Ord> BucketTable<K> {
-    /// The moment of a clock, on a clock that is never set back: a bucket that fills later would be spent for as long.
+    /// The moment of a clock, on a clock that is never set back: a bucket that fills later would be spent for
+    /// as long.
     fn at(&mut self, now_ms: i64) -> i64 {
         let now = now_ms.saturating_mul(NS_PER_MS);
         if now.saturating_add(self.set_back) < self.latest {
@@ -132,7 +134,7 @@ impl<K: Clone + Eq + Hash + Ord> BucketTable<K> {
         self.latest
     }
 
-    /// How long a bucket takes to be full.
+    /// The time until a bucket is full.
     fn missing(&self, key: &K, now: i64) -> i64 {
         self.full_at.get(key).map_or(0, |full_at| full_at.saturating_sub(now).max(0))
     }

@@ -1,5 +1,5 @@
-//! Trace context (W3C): the identity of a span, and the `traceparent` header: <https://www.w3.org/TR/trace-context/>. Knows no
-//! exporter; what is not traced has none.
+//! Trace context (W3C): the identity of a span, and the `traceparent` header:
+//! <https://www.w3.org/TR/trace-context/>. Knows no exporter; untraced work has no context.
 
 /// One span of one trace that is recorded. Neither id is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct SpanContext {
     pub span_id: u64,
 }
 
-/// What a caller says of the trace that a request is part of.
+/// A caller's statement about the trace that a request is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemoteParent {
     /// The caller's span.
@@ -20,7 +20,7 @@ pub struct RemoteParent {
 }
 
 impl RemoteParent {
-    /// Reads a `traceparent` header; `None` where it is none, in which case a trace begins here.
+    /// Reads a `traceparent` header. `None` for an invalid header; then a trace begins here.
     #[must_use]
     pub fn parse(header: &str) -> Option<Self> {
         let mut parts = header.split('-');

@@ -6,11 +6,11 @@ use crate::{ContainerSpec, Fault, Keyset, PartitionKey, Rejection, WriteOp, limi
 
 pub use crate::document::KeyProperties;
 
-/// Checks a write to a logical partition, and returns what the body of the item holds; `None` for a delete.
+/// Checks a write to a logical partition, and returns the key properties of the item; `None` for a delete.
 ///
 /// # Errors
-/// A passed limit, a body without the id and the partition key that it is written under, or a soft-deleted
-/// item where the container has none.
+/// A passed limit, a body whose id or partition key differs from the write's, or a soft-deleted item in a
+/// container without soft deletion.
 pub fn check_write(
     spec: &ContainerSpec,
     partition_key: &PartitionKey,

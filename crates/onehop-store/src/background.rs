@@ -1,7 +1,9 @@
-//! Background work: a store decorator that keeps maintenance (rebuilds, verification, copies) out of the way of requests.
+//! Background work: a store decorator that keeps maintenance (rebuilds, verification, copies) out of the way
+//! of requests.
 //!
-//! An operation is background work where its ledger says so, or where the decorator was made for such work alone. The adapter sends it at
-//! low priority, if its service knows priorities. A budget in request units for each second paces it.
+//! An operation is background work where its ledger says so, or where the decorator was made for such work
+//! alone. The adapter sends it at low priority, if its service knows priorities. A budget in request units
+//! for each second paces it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +13,12 @@ use parking_lot::Mutex;
 use super::{Ledger, RequestCharge, Store, StoreCall, StoreDecorator};
 use onehop_runtime::clock::Clock;
 
-/// The budget of background work: request units for each second. It may be overdrawn by the operations that are under way, and is then
-/// waited for.
+/// The budget of background work: request units for each second. It may be overdrawn by the operations that
+/// are under way, and is then waited for.
 pub struct BackgroundBudget {
     clock: Arc<dyn Clock>,
     ru_per_second: f64,
-    /// When what was spent is earned (monotonic ms).
+    /// When the spent units are earned (monotonic ms).
     free_at_ms: Mutex<f64>,
 }
 
@@ -27,7 +29,7 @@ impl BackgroundBudget {
         Self { clock, ru_per_second, free_at_ms: Mutex::new(f64::MIN) }
     }
 
-    /// Waits until what was spent is earned.
+    /// Waits until the spent units are earned.
     async fn wait(&self) {
         loop {
             let left_ms = *self.free_at_ms.lock() - self.clock.monotonic_ms() as f64;
@@ -53,7 +55,8 @@ pub struct BackgroundStore {
 }
 
 impl BackgroundStore {
-    /// The same store. Operations whose ledger is one of background work are paced by the budget, if there is one.
+    /// The same store. Operations whose ledger is one of background work are paced by the budget, if there is
+    /// one.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, budget: Option<Arc<BackgroundBudget>>) -> Self {
         Self { store, budget, is_all_background: false }

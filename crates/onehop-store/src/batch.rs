@@ -8,13 +8,13 @@ pub mod limits {
     pub const BATCH_OPERATIONS_MAX: usize = 100;
     /// Bytes of an item's JSON.
     pub const ITEM_BYTES_MAX: usize = 2 * 1024 * 1024;
-    /// Items and index entries of one logical partition in Azure Cosmos DB, in GB ("Service quotas", learn.microsoft.com). The embedded
-    /// store has no such limit.
+    /// Items and index entries of one logical partition in Azure Cosmos DB, in GB ("Service quotas",
+    /// learn.microsoft.com). The embedded store has no such limit.
     pub const LOGICAL_PARTITION_GB_MAX: u64 = 20;
     /// Bytes of all items of a batch.
     pub const BATCH_BYTES_MAX: usize = 2 * 1024 * 1024;
-    /// Bytes that a client leaves free in a batch for what an adapter adds around its operations. The service limits the
-    /// whole request to [`BATCH_BYTES_MAX`].
+    /// Bytes that a client leaves free in a batch for the envelope that an adapter adds around its
+    /// operations. The service limits the whole request to [`BATCH_BYTES_MAX`].
     pub const BATCH_ENVELOPE_BYTES: usize = 64 * 1024;
     /// Bytes of an id.
     pub const ID_BYTES_MAX: usize = 1023;

@@ -1,13 +1,14 @@
-//! Certain absence: a decorator that looks for what a point read lacks once more, in the latest committed version.
+//! Certain absence: a decorator that repeats a point read without a result in the latest committed version.
 //!
-//! A replica that lags lacks an item that another process has created. A command that decides by such a read would refuse what it
-//! must not refuse: a comment on a new post, as `NOT_FOUND`. What a read finds needs no second look: writes are conditional.
+//! A replica that lags lacks an item that another process has created. A command that decides by such a read
+//! would wrongly refuse valid input, such as a comment on a new post, as `NOT_FOUND`. A found item needs no
+//! second look: writes are conditional.
 
 use std::sync::Arc;
 
 use crate::{ContainerName, Ledger, Store, StoreCall, StoreDecorator};
 
-/// A store whose point reads find no item only where there is none.
+/// A store whose point reads never miss an existing item.
 pub struct CertainAbsence {
     store: Arc<dyn Store>,
     latest: Arc<dyn Store>,
@@ -15,8 +16,9 @@ pub struct CertainAbsence {
 }
 
 impl CertainAbsence {
-    /// The first store, over a second one which reads the latest committed version. A point read that lacks an item is
-    /// charged twice, except in these containers: their reads must not show by their charge or time what is there.
+    /// The first store, over a second store which reads the latest committed version. A point read that lacks
+    /// an item is charged twice, except in these containers: the charge and the time of their reads must not
+    /// reveal which items exist.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, latest: Arc<dyn Store>, except: &'static [ContainerName]) -> Self {
         Self { store, latest, except }

@@ -1,4 +1,4 @@
-//! Request charge and ledger: what each operation was charged, collected for each request.
+//! Request charge and ledger: the charge of each operation, collected for each request.
 
 use parking_lot::Mutex;
 use std::fmt;
@@ -70,7 +70,7 @@ pub enum ChargeSource {
     Estimated,
 }
 
-/// What was done to a container.
+/// The kind of an operation on a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum OperationKind {
@@ -149,13 +149,13 @@ struct WrittenPartition {
     end: Option<Continuation>,
 }
 
-/// What one request did to the store, in order. Shared by everything that works for the request.
+/// The store operations of one request, in order. Shared by everything that works for the request.
 #[derive(Debug, Default)]
 pub struct Ledger {
     operations: Mutex<Vec<OperationRecord>>,
     /// Logical partitions that were written to, one more than [`WRITTEN_MAX`] at most.
     written: Mutex<Vec<WrittenPartition>>,
-    /// The write marks of what was read, if they are recorded; `None` inside when that cannot be said. The
+    /// The write marks of the items read, if they are recorded; `None` inside when they are unknown. The
     /// parts of a ledger share it.
     touched: Option<Arc<Mutex<Option<Vec<WriteMark>>>>>,
     /// Under which the operations are traced, if they are.
@@ -170,7 +170,7 @@ impl Ledger {
         Self::default()
     }
 
-    /// An empty ledger that also remembers what was read.
+    /// An empty ledger that also remembers reads.
     #[must_use]
     pub fn remembering() -> Self {
         Self { touched: Some(Arc::new(Mutex::new(Some(Vec::new())))), ..Self::default() }
@@ -200,7 +200,7 @@ impl Ledger {
         self.span
     }
 
-    /// An empty ledger for a part of the same request, to be absorbed: what is read there is remembered here.
+    /// An empty ledger for a part of the same request, to be absorbed: its reads are remembered here.
     #[must_use]
     pub fn part(&self) -> Self {
         let (touched, span, is_background) = (self.touched.clone(), self.span, self.is_background);
@@ -223,15 +223,15 @@ impl Ledger {
         }
     }
 
-    /// Says that the answer depends on more than what was read here.
+    /// Notes that the answer depends on more than the recorded reads.
     pub fn touch_more(&self) {
         if let Some(touched) = &self.touched {
             *touched.lock() = None;
         }
     }
 
-    /// What was read; `None` when that was not remembered, was too much, or is not all that the answer
-    /// depends on.
+    /// The marks of all reads; `None` when they were not remembered, were too many, or are not all
+    /// dependencies of the answer.
     #[must_use]
     pub fn touched(&self) -> Option<Vec<WriteMark>> {
         self.touched.as_ref()?.lock().clone()
@@ -311,7 +311,7 @@ impl Ledger {
         written.into_iter().for_each(|partition| self.remember_written(partition));
     }
 
-    /// Adds operations of a part of the same request, and what was written there.
+    /// Adds the operations and the written marks of a part of the same request.
     pub(super) fn absorb_part(&self, part: &Ledger, records: Vec<OperationRecord>) {
         let mut operations = self.lock();
         if operations.is_empty() {

@@ -4,16 +4,16 @@
 
 use std::ops::AddAssign;
 
-/// What the charge of one operation was made from, summed up over operations.
+/// The inputs of an operation's charge, summed up over operations.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ChargeBasis {
     /// Whether it was a query across logical partitions, which asks every physical partition of its
     /// container.
     pub is_across: bool,
-    /// Items that physical partitions returned to queries across them, those beyond the page included.
+    /// Items that physical partitions returned to queries across them, including items beyond the page.
     pub returned: u32,
-    /// Whether such a query had more than its page, so that the number returned depends on what the client
-    /// asks for.
+    /// Whether such a query had more than its page, so that the number returned depends on the client's
+    /// request.
     pub has_more: bool,
 }
 

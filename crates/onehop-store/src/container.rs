@@ -42,19 +42,19 @@ pub struct ContainerSpec {
     pub equality: &'static [&'static str],
     /// Types of which a query across partitions may ask for the newest.
     pub newest_types: &'static [&'static str],
-    /// Whether items may be soft-deleted (`"deleted": true`). Where they may not, queries need no filter for them and no index, and
-    /// a soft-deleted item is refused.
+    /// Whether items may be soft-deleted (`"deleted": true`). Where they may not, queries need no filter for
+    /// them and no index, and a soft-deleted item is refused.
     pub soft_deletes: bool,
 }
 
-/// Which properties of an item a container indexes. Queries find the same either way; each indexed property makes a write
-/// dearer.
+/// The properties of an item that a container indexes. Queries find the same either way; each indexed
+/// property makes a write dearer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Indexing {
     /// Every one, as is Azure Cosmos DB's default, of the containers that queries look into.
     All,
-    /// Those that query shapes filter or sort by.
+    /// The properties that query shapes filter or sort by.
     #[default]
     Needed,
 }
@@ -72,7 +72,8 @@ impl ContainerSpec {
         everything || property == "id" || self.needed_properties().contains(&property)
     }
 
-    /// Whether items are found by their id alone: each is in a logical partition of its own, and no query looks for it.
+    /// Whether items are found by their id alone: each is in a logical partition of its own, and no query
+    /// looks for it.
     #[must_use]
     pub fn is_found_by_id_alone(&self) -> bool {
         self.partition_key == "id"
@@ -98,8 +99,8 @@ impl ContainerSpec {
         }
     }
 
-    /// The properties that query shapes filter or sort by, each once: those that [`Indexing::Needed`] includes. `id` is not
-    /// among them, since it is always indexed.
+    /// The properties that query shapes filter or sort by, each once, as [`Indexing::Needed`] includes them.
+    /// `id` is not among them, since it is always indexed.
     #[must_use]
     pub fn needed_properties(&self) -> Vec<&'static str> {
         if self.is_found_by_id_alone() {

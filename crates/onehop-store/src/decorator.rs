@@ -1,8 +1,8 @@
 //! Store decorators: one hook around every operation of a store, and a [`Store`] made of it.
 //!
-//! A decorator says which store it wraps and what happens around an operation. The rest of the port is forwarded here,
-//! in one place. So no decorator loses a capability of the store that it wraps: [`Store`] has no default methods, and
-//! what is added to it has to be forwarded here before anything compiles.
+//! A decorator names the wrapped store and its work around an operation. The rest of the port is forwarded
+//! here, in one place. So no decorator loses a capability of the wrapped store: [`Store`] has no default
+//! methods, and a new method has to be forwarded here before anything compiles.
 
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -18,7 +18,8 @@ use super::{
 
 /// A decorator of a store. It is a [`Store`] by itself.
 pub trait StoreDecorator: Send + Sync + 'static {
-    /// The store that it wraps. Feed ranges, counts of pending changes, signals and readiness are asked there directly.
+    /// The store that it wraps. Feed ranges, counts of pending changes, signals and readiness are asked there
+    /// directly.
     fn inner(&self) -> &dyn Store;
 
     /// Runs one operation that writes to a ledger, with [`StoreCall::run`].

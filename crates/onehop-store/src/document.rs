@@ -1,4 +1,5 @@
-//! Document inspection: the properties of an item's JSON that keys and indexes are made of, and the validation of a write.
+//! Document inspection: the properties of an item's JSON that keys and indexes are made of, and the
+//! validation of a write.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,9 +14,9 @@ use super::{ContainerSpec, Fault, FaultKind, Keyset, Rejection, WriteOp, json_te
 /// The properties of an item that its keys are made of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyProperties {
-    /// Empty where the item has none.
+    /// Empty for an item without a type.
     pub item_type: String,
-    /// The value of the container's order property; empty where the item has none.
+    /// The value of the container's order property; empty for an item without the property.
     pub order_value: String,
     /// Whether the item is soft-deleted.
     pub deleted: bool,
@@ -33,12 +34,12 @@ pub(super) struct ParsedBody {
     pub partition_key: Option<String>,
 }
 
-/// Checks a write as every adapter has to, and returns what the body holds; `None` for a delete. The index terms of the body are
-/// collected on the way, where that is wanted.
+/// Checks a write as every adapter has to, and returns the key properties of the body; `None` for a delete.
+/// The index terms of the body are collected on the way, where that is wanted.
 ///
 /// # Errors
-/// A limit that is passed, a body without the id and the partition key that it is written under, or a soft-deleted item where the
-/// container has none.
+/// A limit that is passed, a body whose id or partition key differs from the write's, or a soft-deleted item
+/// in a container without soft deletion.
 pub(super) fn check_write(
     spec: &ContainerSpec,
     partition_key: &str,

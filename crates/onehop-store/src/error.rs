@@ -1,5 +1,5 @@
-//! Errors of the store. A [`Rejection`] is an answer (the write was refused, and why); a [`Fault`] is a failure
-//! to answer, with a kind that says whether trying again can help.
+//! Errors of the store. A [`Rejection`] is an answer (the write was refused, and why); a [`Fault`] is a
+//! failure to answer, with a kind that says whether trying again can help.
 
 use std::error::Error;
 use std::fmt;
@@ -31,26 +31,27 @@ pub enum Rejection {
     SoftDelete,
 }
 
-/// What kind of failure it was.
+/// The kind of the failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// The store is busy, starting or out of reach; the same request may succeed later.
     Unavailable,
     /// The request was refused for now because of its rate (429).
     Throttled,
-    /// There is no room for writes, and nothing was written; reads go on. The same write may succeed after an operator has
-    /// made room.
+    /// There is no room for writes, and nothing was written; reads go on. The same write may succeed after an
+    /// operator has made room.
     Full,
-    /// A logical partition holds as much as it can, and nothing was written. Reads, deletes and other logical partitions go on.
+    /// A logical partition holds as much as it can, and nothing was written. Reads, deletes and other logical
+    /// partitions go on.
     PartitionFull,
-    /// The account does not admit this process, or lacks a container: a credential, a role, a network rule. The same request may
-    /// succeed after an operator has acted.
+    /// The account does not admit this process, or lacks a container: a credential, a role, a network rule.
+    /// The same request may succeed after an operator has acted.
     Misconfigured,
     /// It is not known whether the write happened.
     Ambiguous,
     /// A continuation or a keyset is not one of this store.
     InvalidContinuation,
-    /// What was read is not what was once written.
+    /// The data read differs from the data written.
     Corrupt,
     /// Anything else: a defect here or in the store.
     Internal,
@@ -79,15 +80,15 @@ impl FaultKind {
         }
     }
 
-    /// Whether the failure lies with the store and not with the request: other requests may fail in the same way, and this one may
-    /// succeed once the store is well again, if need be after an operator has acted.
+    /// Whether the failure lies with the store and not with the request: other requests may fail in the same
+    /// way, and this one may succeed once the store is well again, if need be after an operator has acted.
     #[must_use]
     pub fn is_of_the_store(self) -> bool {
         self.is_transient() || self == Self::Misconfigured
     }
 }
 
-/// What a store knows of something that cannot be read.
+/// The store's knowledge of unreadable data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Damage {
     /// Container, partition key and id.
@@ -116,7 +117,7 @@ pub struct Fault {
     pub kind: FaultKind,
     message: String,
     damage: Option<Box<Damage>>,
-    /// How long to wait before the next try, where the store said so.
+    /// The wait before the next try, where the store stated it.
     pub retry_after: Option<Duration>,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -135,25 +136,25 @@ impl Fault {
         Self { kind: self.kind, message, damage: None, retry_after: self.retry_after, source: None }
     }
 
-    /// What is known of what cannot be read.
+    /// The store's knowledge of the unreadable data.
     #[must_use]
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_deref()
     }
 
-    /// Names the item that cannot be read, if that is what failed.
+    /// Names the unreadable item, if the fault is damage.
     #[must_use]
     pub fn of_item(self, container: ContainerName, partition_key: &str, id: &str) -> Self {
         self.with_damage(|damage| damage.item = Some((container, partition_key.to_owned(), id.to_owned())))
     }
 
-    /// Names the files that cannot be read, if that is what failed.
+    /// Names the unreadable files, if the fault is damage.
     #[must_use]
     pub fn in_files(self, files: impl FnOnce() -> Vec<PathBuf>) -> Self {
         self.with_damage(|damage| damage.files = files())
     }
 
-    /// Says where a change feed goes on behind what cannot be read, if that is what failed.
+    /// Adds the continuation behind the unreadable change, if the fault is damage.
     #[must_use]
     pub fn before(self, continuation: Continuation) -> Self {
         self.with_damage(|damage| damage.beyond = Some(continuation))
@@ -200,7 +201,7 @@ impl Error for Fault {
     }
 }
 
-/// How a write can fail.
+/// A failure of a write.
 #[derive(Debug, ThisError)]
 pub enum WriteError {
     /// The operation at this position (0 for a single write) was refused, and with it all the others.

@@ -8,12 +8,12 @@ use super::{ContainerName, Item, PartitionKey};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FeedRange(pub String);
 
-/// Where a reader stands in a feed range. Opaque; it outlives the process, and after a partition split it serves
-/// every part of the range.
+/// Where a reader stands in a feed range. Opaque; it outlives the process, and after a partition split it
+/// serves every part of the range.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Continuation(pub String);
 
-/// Which changes are wanted.
+/// The requested changes.
 #[derive(Debug, Clone, Copy)]
 pub struct FeedRequest<'a> {
     pub container: ContainerName,
@@ -51,17 +51,19 @@ pub struct Change {
     pub item: Item,
 }
 
-/// A page of changes. `drained` says that there was nothing more at that moment; a store may say so only on the empty
-/// page after the last changes.
+/// A page of changes. `drained` says that there was nothing more at that moment; a store may say so only on
+/// the empty page after the last changes.
 #[derive(Debug, Clone)]
 pub struct FeedPage {
     pub changes: Vec<Change>,
     /// Where to read on after this page.
     pub continuation: Continuation,
     pub drained: bool,
-    /// What a reader has passed after this page, for [`Store::is_past`](crate::Store::is_past); `None` where the continuation says it, or
-    /// nothing does.
+    /// The reader's progress after this page, for [`Store::is_past`](crate::Store::is_past). `None` where
+    /// changes may be left: an item that was written before the end of this page, and once more after it,
+    /// comes later.
     pub passed: Option<Continuation>,
-    /// How many changes lie after this page, of all types, as far as the store can estimate that without reading them.
+    /// The number of changes after this page, of all types, as far as the store can estimate that without
+    /// reading them.
     pub behind: Option<u64>,
 }

@@ -124,10 +124,12 @@ impl NewItem {
         }
     }
 
-    /// The same for a value that has JSON by its type, as a struct of texts, numbers and lists has: a convenience.
+    /// The same for a value that has JSON by its type, as a struct of texts, numbers and lists has: a
+    /// convenience.
     ///
     /// # Panics
-    /// Where [`try_encode`](Self::try_encode) returns an error. That one is for values whose type does not rule it out.
+    /// Where [`try_encode`](Self::try_encode) returns an error. That one is for values whose type does not
+    /// rule it out.
     #[must_use]
     pub fn encode<T: Serialize>(id: impl Into<String>, value: &T) -> Self {
         Self::try_encode(id, value).expect("a plain struct with string keys serialises")

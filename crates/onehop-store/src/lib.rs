@@ -49,8 +49,8 @@ use tokio::sync::watch;
 /// A partitioned document store.
 ///
 /// Absence is `Option`, a refused write is a [`Rejection`], everything else is a [`Fault`]. Every operation
-/// writes what it did and what it was charged into the [`Ledger`] it is given. No method has a default: an adapter
-/// says what it cannot do, and a [`StoreDecorator`] forwards everything.
+/// writes its kind and its charge into the given [`Ledger`]. No method has a default: an adapter states its
+/// limits, and a [`StoreDecorator`] forwards everything.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Reads one item by partition key and id: the cheapest operation there is.
@@ -62,8 +62,8 @@ pub trait Store: Send + Sync + 'static {
         ledger: &Ledger,
     ) -> Result<Option<Item>, Fault>;
 
-    /// Reads many items by partition key and id; the answers are in the order of the keys. Each key is charged
-    /// as a point read.
+    /// Reads many items by partition key and id; the answers are in the order of the keys. Each key is
+    /// charged as a point read.
     async fn read_many(
         &self,
         container: ContainerName,
@@ -99,15 +99,16 @@ pub trait Store: Send + Sync + 'static {
     /// The feed ranges of a container, one for each physical partition at this moment.
     async fn feed_ranges(&self, container: ContainerName) -> Result<Vec<FeedRange>, Fault>;
 
-    /// The parts into which a range was split: those of the `present` ranges of its container that lie within it, if
-    /// they are at least two and make up all of it. `None` otherwise, also where ranges were merged: a range that was
-    /// once handed out stays readable. A continuation of the whole serves each of its parts.
+    /// The parts into which a range was split: the `present` ranges of its container that lie within it, if
+    /// they are at least two and make up all of it. `None` otherwise, also where ranges were merged: a range
+    /// that was once handed out stays readable. A continuation of the whole serves each of its parts.
     fn parts_of(&self, whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<FeedRange>>;
 
     /// Reads a page of the change feed: latest versions, in order within a logical partition, at least once.
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault>;
 
-    /// Where the change feed of a range ends: a reader that begins there sees every change written from now on.
+    /// Where the change feed of a range ends: a reader that begins there sees every change written from now
+    /// on.
     async fn change_feed_end(
         &self,
         container: ContainerName,
@@ -115,8 +116,8 @@ pub trait Store: Send + Sync + 'static {
         ledger: &Ledger,
     ) -> Result<Continuation, Fault>;
 
-    /// Where the change feed of a range stood at a time (Unix ms): a reader that begins there sees every change written at that time or
-    /// later, and may see earlier ones.
+    /// Where the change feed of a range stood at a time (Unix ms): a reader that begins there sees every
+    /// change written at that time or later, and may see earlier ones.
     async fn change_feed_since(
         &self,
         container: ContainerName,
@@ -125,16 +126,17 @@ pub trait Store: Send + Sync + 'static {
         ledger: &Ledger,
     ) -> Result<Continuation, Fault>;
 
-    /// Where the change feeds of a container end at this moment, for all of its ranges, if the store knows that without
-    /// a request; `None` otherwise.
+    /// Where the change feeds of a container end at this moment, for all of its ranges, if the store knows
+    /// that without a request; `None` otherwise.
     ///
     /// # Errors
     /// A fault of the store.
     fn local_feed_end(&self, container: ContainerName) -> Result<Option<Continuation>, Fault>;
 
-    /// Whether a reader at a continuation has read all that lies before an end; `false` where the store does not know. The end is
-    /// that of a container or of a write ([`Ledger::write_ends`]), or where another reader of the range stands; a reader stands at a
-    /// page's continuation or at what it has [passed](FeedPage::passed). Of two writes, whether the first does not end before the second.
+    /// Whether a reader at a continuation has read all changes before an end; `false` where the store does
+    /// not know. The end belongs to a container, to a write ([`Ledger::write_ends`]), or to another reader of
+    /// the range; a reader stands at a page's continuation or at its [progress](FeedPage::passed). Of two
+    /// writes, whether the first does not end before the second.
     fn is_past(&self, at: &Continuation, end: &Continuation) -> bool;
 
     /// Whether a feed range holds the write that ended here; `true` where the store does not know.
@@ -143,7 +145,7 @@ pub trait Store: Send + Sync + 'static {
     /// Whether pending changes are counted without a request to a service.
     fn counts_locally(&self) -> bool;
 
-    /// How many changes of a range lie after a continuation, counted up to `at_most`, and when the oldest of
+    /// The number of a range's changes after a continuation, counted up to `at_most`, and when the oldest of
     /// them was written (Unix ms). Charged as a read of the change feed.
     async fn pending_changes(
         &self,
@@ -152,11 +154,11 @@ pub trait Store: Send + Sync + 'static {
         ledger: &Ledger,
     ) -> Result<(u64, Option<i64>), Fault>;
 
-    /// Whether what was read may have been written since; `None` where other processes write as well.
+    /// Whether items may have been written since their read; `None` where other processes write as well.
     fn write_marks(&self) -> Option<&WriteMarks>;
 
-    /// A signal that changes whenever this process wrote an item in this scope; `None` where the adapter has no such signal and its
-    /// reader has to poll. It may change with other writes to the container, too.
+    /// A signal that changes whenever this process wrote an item in this scope; `None` where the adapter has
+    /// no such signal and its reader has to poll. It may change with other writes to the container, too.
     fn change_signal(&self, scope: &SignalScope<'_>) -> Option<watch::Receiver<u64>>;
 
     /// The physical partitions that a query without a partition key visits.

@@ -1,4 +1,5 @@
-//! Observed store: a decorator that reports duration, request charge and outcome of each operation to observers.
+//! Observed store: a decorator that reports duration, request charge and outcome of each operation to
+//! observers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ pub struct ObservedOperation<'a> {
     pub container: ContainerName,
     pub kind: OperationKind,
     pub duration: Duration,
-    /// What it did, one record for each item where it read many.
+    /// The records of the operation, one for each item of a read of many.
     pub records: &'a [OperationRecord],
     /// The logical partitions that it touched.
     pub scope: OperationScope<'a>,
@@ -38,7 +39,8 @@ pub struct ObservedOperation<'a> {
 #[derive(Debug, Clone, Copy)]
 pub enum OperationScope<'a> {
     One(&'a PartitionKey),
-    /// That of each item. The records are in this order, or, where items are read at the same time, nearly.
+    /// The key of each item. The records are in this order, or, where items are read at the same time,
+    /// nearly.
     Each(&'a [(PartitionKey, String)]),
     /// A query of all of them, or a page of the change feed.
     Across,

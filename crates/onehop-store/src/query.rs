@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContainerName, Item, PartitionKey};
 
-/// The order of a query's answer, by the container's `order_by` property and then by id. Items of several logical
-/// partitions that agree in both come in any order, and a page may end between them.
+/// The order of a query's answer, by the container's `order_by` property and then by id. Items of several
+/// logical partitions that agree in both come in any order, and a page may end between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     OldestFirst,

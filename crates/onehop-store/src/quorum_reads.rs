@@ -1,5 +1,6 @@
-//! Quorum reads: a decorator that charges the estimated reads of a store as reads of the latest committed version, which two replicas
-//! answer. On an account the adapter itself reads so ([`Consistency::LatestCommitted`](crate::cosmos::Consistency)).
+//! Quorum reads: a decorator that charges the estimated reads of a store as reads of the latest committed
+//! version, which two replicas answer. On an account the adapter itself reads so
+//! ([`Consistency::LatestCommitted`](crate::cosmos::Consistency)).
 
 use std::sync::Arc;
 

@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
-/// Stored JSON with another shape than was expected. The text names the property or what was expected where serde says
-/// so, and the place; it never repeats a value, because it reaches logs, dead letters and command lines.
+/// Stored JSON with another shape than was expected. The text names the property or the expected shape where
+/// serde reports it, and the place; it never repeats a value, because it reaches logs, dead letters and
+/// command lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShapeError(String);
 
@@ -25,7 +26,7 @@ impl From<serde_json::Error> for ShapeError {
         }
         let place = format!("at line {} column {}", error.line(), error.column());
         let is_of_another_type = text.starts_with("invalid type: ") || text.starts_with("invalid value: ");
-        // What was expected stands behind the value, and a value may hold anything.
+        // The expectation stands behind the value, and a value may hold anything.
         let expected = text.rsplit_once(", expected ").map(|(_, expected)| expected);
         let expected = expected.map(|expected| expected.split(" at line ").next().unwrap_or_default());
         Self(match expected.filter(|_| is_of_another_type) {

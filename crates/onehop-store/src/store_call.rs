@@ -14,7 +14,7 @@ pub trait StoreCall<'a>: Clone + Send + Sync {
 
     fn container(&self) -> ContainerName;
 
-    /// What is done, as far as it can be said before it is done: [`OperationKind::Batch`] for each write.
+    /// The kind of the operation, as far as it is known beforehand: [`OperationKind::Batch`] for each write.
     fn kind(&self) -> OperationKind;
 
     /// The logical partitions that are concerned.

@@ -1,9 +1,11 @@
-//! Write marks (cache validation for entity tags and caches): whether something that was read may have been written since.
+//! Write marks (cache validation for entity tags and caches): whether something that was read may have been
+//! written since.
 //!
-//! Each logical partition has a mark, the number of the last commit that wrote to it, and so has each item. Those whose hashes are
-//! equal share a mark, so a mark may report a write that did not happen, but never misses one. Each container has a mark for reads
-//! across partitions. A commit sets its marks before it becomes visible, and is done after that. So what was read after a commit
-//! was done, and whose marks are not above that commit, is unchanged.
+//! Each logical partition has a mark, the number of the last commit that wrote to it, and so has each item.
+//! Items with equal hashes share a mark, so a mark may report a write that did not happen, but never misses a
+//! write. Each container has a mark for reads across partitions. A commit sets its marks before it becomes
+//! visible, and is done after that. A read after a commit was done is unchanged while its marks are not above
+//! that commit.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -16,7 +18,7 @@ const ITEM_MARKS: usize = 1 << 16;
 /// Containers that a store may have.
 const CONTAINER_MARKS: usize = 1 << 8;
 
-/// The index of a mark: what a read depends on, an item, a logical partition or a whole container.
+/// The index of a mark: the dependency of a read, which is an item, a logical partition or a whole container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WriteMark(pub u32);
 
@@ -70,7 +72,8 @@ impl WriteMarks {
         self.done.load(Ordering::SeqCst)
     }
 
-    /// Whether no later commit wrote to what the mark stands for. `false` for a number that is no mark.
+    /// Whether no later commit wrote to the item, the logical partition or the container of the mark. `false`
+    /// for a number that is no mark.
     #[must_use]
     pub fn is_unwritten_since(&self, mark: WriteMark, commit: u64) -> bool {
         self.marks.get(mark.0 as usize).is_some_and(|mark| mark.load(Ordering::SeqCst) <= commit)

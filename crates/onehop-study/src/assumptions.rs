@@ -1,11 +1,11 @@
-//! Assumptions of a report, and what the estimates leave out: the list that a reader checks before using the
-//! figures.
+//! Assumptions of a report, and the omissions of the estimates: the list that a reader checks before using
+//! the figures.
 
 use super::bounds::Bounds;
 use super::report::{KnownPartitions, StudyReport};
 use onehop_store::ChargeSource;
 
-/// What the charge model does, and what it leaves out of every estimated charge.
+/// The charge model, and its omissions from every estimated charge.
 const MODEL_OF_CHARGES: [&str; 6] = [
     "Index terms: every path of an item's JSON tree that the indexing policy includes is one, nested \
      objects and arrays included; the \
@@ -21,7 +21,7 @@ const MODEL_OF_CHARGES: [&str; 6] = [
     "Left out: pages of a query that 4 MB or a deadline cut short, and what the service itself does with expired items.",
 ];
 
-/// The assumptions of a report, and what it leaves out, a sentence or two each.
+/// The assumptions of a report, and its omissions, a sentence or two each.
 #[must_use]
 pub fn assumptions(report: &StudyReport) -> Vec<String> {
     let has_estimates = report.charge_source == ChargeSource::Estimated || report.estimate_errors.is_some();

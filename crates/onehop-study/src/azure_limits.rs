@@ -1,5 +1,4 @@
-//! Limits of Azure Cosmos DB that decide what can be provisioned, each with the page of learn.microsoft.com
-//! that states it.
+//! Limits of Azure Cosmos DB for provisioning, each with the page of learn.microsoft.com that states it.
 
 const BYTES_A_KB: f64 = 1024.0;
 /// Bytes of a GB, as storage is counted here.
@@ -28,7 +27,7 @@ pub const ITEM_BYTES_MAX: f64 = 2.0 * BYTES_A_KB * BYTES_A_KB;
 pub struct ThroughputRules {
     /// RU/s are provisioned in steps of this many.
     pub step: f64,
-    /// RU/s, whatever the use.
+    /// RU/s, even without use.
     pub minimum: f64,
     /// RU/s for each stored GB, data and index.
     pub per_gb: f64,
@@ -68,8 +67,8 @@ pub const AUTOSCALE_PRICE_FACTOR: f64 = 1.5;
 /// GB of a serverless container. "Azure Cosmos DB service quotas", serverless.
 pub const SERVERLESS_GB_MAX: f64 = 1_024.0;
 /// RU/s of each physical partition of a serverless container, as many as its storage takes. "Azure Cosmos DB
-/// serverless account performance". An earlier text of the page had 5,000 RU/s for up to five physical partitions
-/// together, and 1,000 RU/s for each further one.
+/// serverless account performance". An earlier text of the page had 5,000 RU/s for up to five physical
+/// partitions together, and 1,000 RU/s for each further one.
 pub const SERVERLESS_PARTITION_THROUGHPUT: f64 = 5_000.0;
 /// Regions of a serverless account. The same page.
 pub const SERVERLESS_REGIONS: u32 = 1;

@@ -15,7 +15,7 @@ pub fn relative_error(calibration: &Calibration, kind: OperationKind) -> f64 {
     accuracy.map_or(UNPUBLISHED_ERROR, |accuracy| accuracy.p90)
 }
 
-/// The name of a kind of operation in the ledger of published charges; `None` where it has none.
+/// The name of a kind of operation in the ledger of published charges, if it has a name there.
 fn ledger_name(kind: OperationKind) -> Option<&'static str> {
     match kind {
         OperationKind::PointRead => Some("read"),

@@ -1,5 +1,5 @@
-//! Discarded changes: items of types that no projection wants, in containers whose change feed is followed. The service charges for
-//! each of them, because a change feed is filtered by type at the client.
+//! Discarded changes: items of types that no projection wants, in containers whose change feed is followed.
+//! The service charges for each of them, because a change feed is filtered by type at the client.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct FollowedContainer {
     pub types: Option<Vec<&'static str>>,
 }
 
-/// How many changes are discarded, and their bytes: in all, of one request in the mean, or a second.
+/// The number of discarded changes, and their bytes: in all, of one request in the mean, or a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscardedChanges {
@@ -49,7 +49,7 @@ impl DiscardedChanges {
         discarded
     }
 
-    /// What came in since an earlier sum.
+    /// The increase since an earlier sum.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self { changes: self.changes - earlier.changes, bytes: self.bytes - earlier.bytes }
@@ -61,7 +61,7 @@ impl DiscardedChanges {
         Self { changes: self.changes * factor, bytes: self.bytes * factor }
     }
 
-    /// The estimated charge of returning them, without that of the pages that return them.
+    /// The estimated charge of returning them, without the charge of the pages that return them.
     #[must_use]
     pub fn charge(self, calibration: &Calibration) -> RequestCharge {
         let page = |items, bytes| calibration.change_feed(items, bytes, ReadConsistency::Quorum).total().0;

@@ -12,11 +12,10 @@ pub struct FanOutQueries {
     pub times: f64,
     /// Items that the client received, of all of them.
     pub items: f64,
-    /// Items that the physical partitions returned, those beyond the pages included; 0 where an account
+    /// Items that the physical partitions returned, including items beyond the pages; 0 where an account
     /// measured the charge.
     pub returned: f64,
-    /// Whether a query had more than its page, so that the number returned depends on what the client asks
-    /// for.
+    /// Whether a query had more than its page, so that the number returned depends on the client's request.
     pub has_more: bool,
     /// Physical partitions that each of them asked.
     pub physical_partitions: u32,
@@ -80,7 +79,7 @@ impl FanOutQueries {
             return self.returned;
         }
         let asked = self.asked(calibration, physical_partitions);
-        // Fewer than were asked for are all that there are.
+        // Fewer items than requested are all items.
         let are_all = self.returned < self.asked(calibration, self.physical_partitions);
         if are_all { asked.min(self.returned) } else { asked }
     }

@@ -26,7 +26,7 @@ pub enum LimitKind {
     ItemSize,
 }
 
-/// What has to grow until a limit is met.
+/// The quantity that has to grow until a limit is met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum GrowthOf {

@@ -1,4 +1,5 @@
-//! Following: drains the change feed after each write of a study, and charges the write for what its projections did.
+//! Following: drains the change feed after each write of a study, and charges the write for the work of its
+//! projections.
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ impl Follower {
         self.store.discarded()
     }
 
-    /// Drains the change feed. Returns what the processor was charged for that.
+    /// Drains the change feed. Returns the charge of the processor.
     ///
     /// # Errors
     /// [`FollowError::Processor`].
@@ -48,7 +49,7 @@ impl Follower {
     /// Ends following and releases the leases.
     ///
     /// # Errors
-    /// [`FollowError::Parked`]: what was parked is missing in the charges. [`FollowError::Store`].
+    /// [`FollowError::Parked`]: parked changes are missing in the charges. [`FollowError::Store`].
     pub async fn release(&self) -> Result<(), FollowError> {
         let parked: u64 = self.processor.status().await?.iter().map(|status| status.dead_letters).sum();
         if parked > 0 {
@@ -92,7 +93,7 @@ mod tests {
     const ORDERS: ContainerName = ContainerName("orders");
     const COPIES: ContainerName = ContainerName("copies");
 
-    /// Copies orders; one that is called "poison" cannot be projected.
+    /// Copies orders; an order called "poison" cannot be projected.
     struct OrderCopies;
 
     impl Projection for OrderCopies {

@@ -16,13 +16,13 @@ use onehop_store::{FoldedOperation, Ledger};
 pub struct StudyRequest {
     /// Short, as in a column of a table: `Q3`.
     pub name: String,
-    /// What it is for: `List a user's posts`.
+    /// Its purpose: `List a user's posts`.
     pub title: String,
     pub is_write: bool,
 }
 
-/// A data model, and whether a data loader batches the look-ups of its reads. It shows as the model's name, with
-/// `, data loader` where one batches.
+/// A data model, and whether a data loader batches the look-ups of its reads. It shows as the model's name,
+/// with `, data loader` where one batches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelVariant {
@@ -47,12 +47,12 @@ impl fmt::Display for ModelVariant {
 
 /// One run of a request.
 pub struct Sample {
-    /// What the request did.
+    /// The operations of the request.
     pub ledger: Arc<Ledger>,
     pub duration: Duration,
-    /// What the projections were charged because of it, RU.
+    /// The charge of the projections because of it, RU.
     pub projection_charge: f64,
-    /// What the projections brought to the change feed in vain because of it.
+    /// The changes that the projections brought to the change feed in vain because of it.
     pub discarded: DiscardedChanges,
 }
 
@@ -64,7 +64,7 @@ impl Sample {
     }
 }
 
-/// What each of several writes costs that arrive at the same time in one logical partition, the means, RU.
+/// The cost of each of several simultaneous writes in one logical partition, the means, RU.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConcurrentCharge {
@@ -72,15 +72,15 @@ pub struct ConcurrentCharge {
     pub request: String,
     #[serde(flatten)]
     pub plan: ModelVariant,
-    /// How many arrive at the same time.
+    /// The number of simultaneous writes.
     pub at_once: usize,
     pub request_charge: f64,
-    /// What the projections were charged because of it, RU.
+    /// The charge of the projections because of it, RU.
     pub projection_charge: f64,
 }
 
 impl ConcurrentCharge {
-    /// Out of what all of them were charged together.
+    /// From the charge of all of them together.
     #[must_use]
     pub fn of(request: impl Into<String>, plan: ModelVariant, samples: &[Sample]) -> Self {
         let mean = |sum: f64| hundredths(sum / samples.len().max(1) as f64);
@@ -120,19 +120,19 @@ pub struct MeasurementRow {
     /// Relative error of that estimate: 0.1 is 10 % above the median that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate_error: Option<f64>,
-    /// The median of what the projections were charged because of a write, RU.
+    /// The median charge of the projections because of a write, RU.
     pub projection_charge: f64,
     /// Changes that it brings to the change feed in vain, in the mean of the samples. Their charge is
     /// background work.
     pub discarded: DiscardedChanges,
-    /// What a reference (an article, an earlier measurement) says, RU; `None` where it says nothing.
+    /// The figure of a reference (an article, an earlier measurement), RU, if it has a figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_request_charge: Option<f64>,
-    /// How far the median is from the reference: 0.1 is 10 % above it.
+    /// The deviation of the median from the reference: 0.1 is 10 % above it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
     pub latency_ms: Quantiles,
-    /// What a request with the median charge did.
+    /// The operations of a request with the median charge.
     pub operations: Vec<FoldedOperation>,
 }
 
@@ -166,7 +166,7 @@ impl Measurements {
 }
 
 impl EstimateErrors {
-    /// Over all rows that have one; `None` where none has.
+    /// Over all rows with a reference; `None` without such a row.
     #[must_use]
     pub fn of(rows: &[MeasurementRow]) -> Option<Self> {
         let errors: Vec<f64> = rows.iter().filter_map(|row| row.estimate_error).map(f64::abs).collect();

@@ -1,5 +1,5 @@
-//! Store decorator that meters request charges, also those of operations whose ledger the caller does not
-//! see: the change feed processor keeps its own. It can record in which logical partition each charge arose.
+//! Store decorator that meters request charges, including operations with a hidden ledger: the change feed
+//! processor keeps its own. It can record in which logical partition each charge arose.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use parking_lot::Mutex;
 pub struct MeteredStore {
     store: Arc<dyn Store>,
     charge: Mutex<RequestCharge>,
-    /// Of that, what pages of the change feed were charged.
+    /// The part of the charge for pages of the change feed.
     feed_charge: Mutex<RequestCharge>,
-    /// Whose change feed is followed, and what it brings in vain because of writes through this store.
+    /// The followed containers, and the changes brought in vain because of writes through this store.
     followed: Vec<FollowedContainer>,
     discarded: Mutex<DiscardedChanges>,
     /// `None` where they are not recorded.
@@ -70,14 +70,14 @@ impl MeteredStore {
         *self.discarded.lock()
     }
 
-    /// Of the charge so far, what pages of the change feed were charged.
+    /// The part of the charge so far for pages of the change feed.
     #[must_use]
     pub fn feed_charge(&self) -> RequestCharge {
         *self.feed_charge.lock()
     }
 
-    /// The charge so far, without what is charged whether or not there are changes: polling an idle change
-    /// feed, and operations on leases (checkpoints).
+    /// The charge so far, without the charges that arise even without changes: polling an idle change feed,
+    /// and operations on leases (checkpoints).
     #[must_use]
     pub fn charge(&self) -> RequestCharge {
         *self.charge.lock()
@@ -90,8 +90,8 @@ impl MeteredStore {
         std::mem::take(&mut *touches.lock())
     }
 
-    /// `partition_keys`: of what was read or written, one for each record, or several that share each record evenly. None
-    /// stands for an operation across logical partitions.
+    /// `partition_keys`: the keys of the items read or written, one for each record, or several that share
+    /// each record evenly. An empty list stands for an operation across logical partitions.
     fn record(&self, own: &Ledger, partition_keys: &[&PartitionKey], ledger: &Ledger) {
         let mut charge = self.charge.lock();
         let records = own.operations();
@@ -162,7 +162,7 @@ impl StoreDecorator for MeteredStore {
     }
 }
 
-/// The logical partitions of an operation; of a page of the change feed those of its changes.
+/// The logical partitions of an operation; for a page of the change feed, the partitions of its changes.
 fn partition_keys<'k>(place: OperationScope<'k>, changes: &'k [Change]) -> Vec<&'k PartitionKey> {
     match place {
         OperationScope::One(partition_key) => vec![partition_key],
@@ -262,7 +262,7 @@ mod tests {
         Arc::new(EmbeddedStore::open(&config, &specs(), Arc::new(ManualClock::new(0))).unwrap())
     }
 
-    /// How many changes the container has, of its only physical partition.
+    /// The number of changes in the container, of its only physical partition.
     async fn read_feed(store: &MeteredStore, container: ContainerName, ledger: &Ledger) -> usize {
         let ranges = store.feed_ranges(container).await.unwrap();
         let request =

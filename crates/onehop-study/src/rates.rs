@@ -1,4 +1,4 @@
-//! Rates of a traffic: how often each request comes, and what that brings to the containers and the change
+//! Rates of a traffic: the rate of each request, and the resulting load of the containers and the change
 //! feed. Pure.
 
 use serde::Serialize;
@@ -7,7 +7,7 @@ use super::discards::DiscardedChanges;
 use super::measurement::{Measurements, ModelVariant, StudyRequest};
 use onehop_store::ContainerName;
 
-/// How often a request comes, a second.
+/// The rate of a request, a second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestRate {
@@ -70,7 +70,7 @@ pub fn writes_to(
     rates.iter().filter(writes).fold(0.0, |sum, rate| sum + rate.per_second)
 }
 
-/// What a traffic brings to the change feed in vain, a second.
+/// The changes that a traffic brings to the change feed in vain, a second.
 #[must_use]
 pub fn discarded(
     measurements: &Measurements,

@@ -23,7 +23,7 @@ pub struct StudyReport {
     /// Parameters of the data set, by name.
     #[serde(flatten)]
     pub parameters: Map<String, Value>,
-    /// How often each request was run under each plan.
+    /// The runs of each request under each plan.
     pub samples: usize,
     /// With which the requests ran, of the container that is queried across them: the most that any of the
     /// databases had.
@@ -45,10 +45,10 @@ pub struct StudyReport {
     pub partitions: Option<PartitionReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
-    /// Which plan has the smallest bill for the traffic; `None` without a traffic.
+    /// The plan with the smallest bill for the traffic; `None` without a traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// What has to be provisioned for the traffic under each plan.
+    /// The provisioning for the traffic under each plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub provisioning: Vec<Provisioning>,
     /// Of the data models with a change feed processor; empty without a traffic.
@@ -86,12 +86,12 @@ pub struct AccountSummary {
 #[derive(Debug, Clone, Default)]
 pub struct Captions {
     pub title: String,
-    /// What the rows are compared with, as one word: `article`. Empty where there is nothing.
+    /// The reference of the rows, as one word: `article`. Empty without a reference.
     pub reference: String,
     /// The data set, as the beginning of a sentence: `200 users, seed 1`.
     pub data_set: String,
-    /// What was asked about, as the end of a sentence and further ones: `on the largest orders. Pages have 20
-    /// items.`
+    /// The subjects of the requests, as the end of a sentence and further ones: `on the largest orders. Pages
+    /// have 20 items.`
     pub subjects: String,
 }
 

@@ -1,12 +1,12 @@
-//! Store decorator that waits while an account throttles: reads that the adapter gives back to its caller are sent again. A study
-//! reads whole databases, and cannot go on from the middle.
+//! Store decorator that waits while an account throttles: reads that the adapter gives back to its caller are
+//! sent again. A study reads whole databases, and cannot go on from the middle.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use onehop_store::{Ledger, Store, StoreCall, StoreDecorator};
 
-/// How often a read is sent again after a transient fault.
+/// Attempts of a read after transient faults.
 pub(super) const ATTEMPTS_MAX: u32 = 600;
 /// Before it is sent again, where the store names no delay.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);

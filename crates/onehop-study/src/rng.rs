@@ -1,10 +1,10 @@
-//! Streams of pseudo-random numbers for data sets: each user, order or list of comments has a generator of its own,
-//! derived from a seed, the kind of stream and an index. There is no global sequence, so any part of a data set can be
-//! made alone, in any order, and again.
+//! Streams of pseudo-random numbers for data sets: each user, order or list of comments has a generator of
+//! its own, derived from a seed, the kind of stream and an index. There is no global sequence, so any part of
+//! a data set can be made alone, in any order, and again.
 //!
 //! The generator is xoshiro256++ 1.0, seeded by splitmix64, both by David Blackman and Sebastiano Vigna
-//! (<https://prng.di.unimi.it/>). The tests pin its published sequence, because a data set has to stay the same. It is
-//! not for secrets.
+//! (<https://prng.di.unimi.it/>). The tests pin its published sequence, because a data set has to stay the
+//! same. It is not for secrets.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
@@ -61,8 +61,8 @@ pub fn stream_key(seed: u64, stream: Stream, index: u64) -> u64 {
     mix(mix(seed.wrapping_add(kind)) ^ index)
 }
 
-/// The upper half of `bits`, brought below `bound`. Its bias is less than `bound` in 2^32, which no reader and no test
-/// of a data set can see.
+/// The upper half of `bits`, brought below `bound`. Its bias is less than `bound` in 2^32, which no reader
+/// and no test of a data set can see.
 #[must_use]
 pub fn scale(bits: u64, bound: u32) -> u32 {
     (((bits >> 32) * u64::from(bound)) >> 32) as u32

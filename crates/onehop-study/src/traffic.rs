@@ -1,5 +1,5 @@
-//! Throughput of a traffic: request units a second under each plan, what is provisioned for them, and the
-//! break-even ratio of reads to writes between two plans. Pure.
+//! Throughput of a traffic: request units a second under each plan, their provisioning, and the break-even
+//! ratio of reads to writes between two plans. Pure.
 
 use serde::Serialize;
 
@@ -16,8 +16,8 @@ pub struct Traffic {
     pub rates: Vec<RequestRate>,
     pub reads_per_write: Option<f64>,
     pub models: Vec<VariantThroughput>,
-    /// With this many reads for each write, in this mix, or more, the last plan takes fewer request units than the first;
-    /// `None` if it never does, or if one side of the ratio is missing.
+    /// With this many reads for each write, in this mix, or more, the last plan takes fewer request units
+    /// than the first; `None` if it never does, or if one side of the ratio is missing.
     pub break_even_reads_per_write: Option<f64>,
     /// Of each pair of data models.
     pub break_evens: Vec<BreakEven>,
@@ -59,8 +59,8 @@ pub struct VariantThroughput {
     /// Whether Azure serves it; `None` where that was not worked out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feasible: Option<bool>,
-    /// RU/s that have to be provisioned: what its [`Provisioning`] recommends, background work included;
-    /// `None` where it is infeasible.
+    /// RU/s to provision: the recommendation of its [`Provisioning`], background work included; `None` where
+    /// it is infeasible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provisioned: Option<f64>,
     /// Of manual throughput, in the currency of the price; `None` without a price.
@@ -69,8 +69,8 @@ pub struct VariantThroughput {
 }
 
 impl Traffic {
-    /// `provisioned`: for this traffic, under the plans for which that was worked out. Queries across partitions are charged for the physical
-    /// partitions that it has.
+    /// `provisioned`: for this traffic, under the plans for which that was worked out. Queries across
+    /// partitions are charged for the physical partitions that it has.
     #[must_use]
     pub fn of(
         measurements: &Measurements,
@@ -137,8 +137,8 @@ impl PlanCharges<'_> {
         }
     }
 
-    /// RU/s of the reads or of the writes. A data loader does not change writes: those of the plan without it
-    /// count.
+    /// RU/s of the reads or of the writes. A data loader does not change writes: writes of the plan without
+    /// it count.
     fn throughput_of(&self, rates: &[RequestRate], of_writes: bool) -> f64 {
         let plan = ModelVariant { batched: self.plan.batched && !of_writes, ..self.plan.clone() };
         let charge = |request: &str| {
@@ -162,7 +162,7 @@ impl PlanCharges<'_> {
     }
 }
 
-/// The ratio at which what the last plan saves on reads is what it adds to writes.
+/// The ratio at which the last plan's savings on reads equal its additions to writes.
 fn break_even(first: &VariantThroughput, last: &VariantThroughput, reads: f64, writes: f64) -> Option<f64> {
     if reads <= 0.0 || writes <= 0.0 {
         return None;

@@ -1,8 +1,8 @@
-//! Microsoft's in-memory Cosmos DB emulator as the other end of the real protocol, in this process. Test binaries that
-//! need it include this file.
+//! Microsoft's in-memory Cosmos DB emulator as the other end of the real protocol, in this process. Test
+//! binaries that need it include this file.
 //!
-//! It is a functional double and no measure of cost or speed. It never lets a `ttl` run out, shows no deletes in
-//! the change feed, and checks no composite index.
+//! It is a functional double and no measure of cost or speed. It never lets a `ttl` run out, shows no deletes
+//! in the change feed, and checks no composite index.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -123,7 +123,7 @@ impl Emulator {
         AccountReader::with_key(http, GATEWAY.parse().expect("a URL"), KEY)
     }
 
-    /// What is behind the protocol: physical partitions that can be split and merged.
+    /// The store behind the protocol, with physical partitions that can be split and merged.
     pub fn store(&self) -> Arc<EmulatorStore> {
         self.http.store()
     }

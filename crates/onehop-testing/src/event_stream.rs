@@ -7,7 +7,7 @@ use serde_json::Value;
 pub enum ServerSentEvent {
     Next(Value),
     Complete,
-    /// What keeps the connection alive.
+    /// A comment, which keeps the connection alive.
     Comment,
 }
 

@@ -14,7 +14,7 @@ type FaultPlan = Box<dyn FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> Writ
 type ConcurrentWriter =
     Box<dyn FnMut(ContainerName, &PartitionKey, &[WriteOp]) -> Option<BoxFuture<'static, ()>> + Send>;
 
-/// What happens to a write.
+/// The fate of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteFault {
     Pass,
@@ -71,7 +71,8 @@ impl FailingStore {
         *self.judge.lock().expect("no panic while locked") = None;
     }
 
-    /// A number that changes while operations are under way, and with each that was done: for a virtual clock.
+    /// A number that changes while operations are under way, and with each that was done: for a virtual
+    /// clock.
     pub fn progress(&self) -> usize {
         self.operations_under_way.progress()
     }

@@ -1,4 +1,5 @@
-//! Requests for pages of a change feed, as they arrive at the emulator: the time to start at, and whether a page came before.
+//! Requests for pages of a change feed, as they arrive at the emulator: the time to start at, and whether a
+//! page came before.
 
 use azure_core::http::Request;
 use azure_core::http::headers::HeaderName;
@@ -19,7 +20,7 @@ pub struct FeedPageRequest {
 pub struct FeedRequests(Mutex<Vec<FeedPageRequest>>);
 
 impl FeedRequests {
-    /// Forgets what was recorded, and returns it.
+    /// Forgets the recorded requests, and returns them.
     pub fn take(&self) -> Vec<FeedPageRequest> {
         std::mem::take(&mut *self.0.lock())
     }

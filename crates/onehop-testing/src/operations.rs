@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts the operations that are under way, and those that have ended.
+/// Counts the running and the ended operations.
 #[derive(Debug, Default)]
 pub struct Operations {
     under_way: AtomicUsize,
@@ -19,7 +19,8 @@ impl Operations {
         OperationUnderWay(self)
     }
 
-    /// A number that changes with each call while an operation is under way, and with each one that ends.
+    /// A number that changes with each call while an operation is under way, and with the end of each
+    /// operation.
     pub fn progress(&self) -> usize {
         if self.under_way.load(Ordering::SeqCst) > 0 {
             self.progress.fetch_add(1, Ordering::SeqCst);

@@ -1,6 +1,6 @@
-//! Request counts: what a client of Azure Cosmos DB sent, by operation and container.
+//! Request counts: the requests of a client of Azure Cosmos DB, by operation and container.
 //!
-//! The client's own diagnostics are counted, so each request is, also one that the client sent again.
+//! The source is the client's own diagnostics, so repeated requests are counted, too.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ impl RequestCounts {
         self.0.lock().clone()
     }
 
-    /// Forgets what was counted, and returns it.
+    /// Forgets the counts, and returns them.
     pub fn take(&self) -> BTreeMap<(String, String), usize> {
         std::mem::take(&mut *self.0.lock())
     }

@@ -21,7 +21,7 @@ pub struct LoggedRequest {
 }
 
 impl LoggedRequest {
-    /// Whether items are read or written: that is what request units are spent for.
+    /// Whether items are read or written, which costs request units.
     pub fn is_for_items(&self) -> bool {
         self.path.contains("/docs")
     }
@@ -32,7 +32,7 @@ impl LoggedRequest {
 pub struct RequestLog(Mutex<Vec<LoggedRequest>>);
 
 impl RequestLog {
-    /// Forgets what was logged, and returns it.
+    /// Forgets the logged requests, and returns them.
     pub fn take(&self) -> Vec<LoggedRequest> {
         std::mem::take(&mut *self.0.lock())
     }

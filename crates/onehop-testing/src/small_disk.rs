@@ -1,5 +1,5 @@
-//! A file system of a few megabytes, for tests of what happens when it is full. It takes the rights of an
-//! administrator to mount one.
+//! A file system of a few megabytes, for tests of a full disk. It takes the rights of an administrator to
+//! mount one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,7 +52,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Whatever still holds it open, the name goes away.
+        // Detaches the name, even while a process holds the file system open.
         let _ = Command::new("umount").arg("-l").arg(self.directory.path()).status();
     }
 }

@@ -1,4 +1,4 @@
-//! Virtual clock: time passes when a test says so, also for what sleeps.
+//! Virtual clock: time passes when a test says so, for sleeping tasks, too.
 //!
 //! It needs a runtime of one thread. Between two wake-ups the other tasks run until none of them gets on.
 
@@ -21,7 +21,7 @@ pub struct VirtualClock(Mutex<ClockState>);
 #[derive(Debug)]
 struct ClockState {
     now_ms: i64,
-    /// How far the wall clock was set forward, or back where it is negative.
+    /// The sum of the wall clock's steps: forward, or back where it is negative.
     wall_steps_ms: i64,
     slept: u64,
     sleepers: BTreeMap<(i64, u64), oneshot::Sender<()>>,
@@ -33,7 +33,8 @@ impl VirtualClock {
         Self(Mutex::new(ClockState { now_ms, wall_steps_ms: 0, slept: 0, sleepers: BTreeMap::new() }))
     }
 
-    /// Passes this much time. What was due meanwhile has run when this returns. `progress` is a number that changes while tasks get on.
+    /// Passes this much time. Tasks that were due meanwhile have run when this returns. `progress` is a
+    /// number that changes while tasks get on.
     pub async fn pass(&self, duration: Duration, progress: impl Fn() -> usize) {
         let end_ms = self.monotonic_ms() + i64::try_from(duration.as_millis()).expect("a short time");
         self.settle(&progress).await;
@@ -56,7 +57,8 @@ impl VirtualClock {
         }
     }
 
-    /// Sets the wall clock forward by this many milliseconds, or back where they are negative. No sleeper wakes.
+    /// Sets the wall clock forward by this many milliseconds, or back where they are negative. No sleeper
+    /// wakes.
     pub fn step_wall_ms(&self, by_ms: i64) {
         self.0.lock().wall_steps_ms += by_ms;
     }

@@ -1,5 +1,5 @@
-//! A client of `graphql-transport-ws` that sends exactly what a test gives it, and receives everything. Test binaries that need it
-//! include this file.
+//! A client of `graphql-transport-ws` that sends the exact frames of a test, and receives all frames. Test
+//! binaries that need it include this file.
 
 use std::net::SocketAddr;
 
@@ -122,7 +122,7 @@ impl WebSocketClient {
         message["payload"].take()
     }
 
-    /// Why the socket is closed, after whatever was said before.
+    /// Why the socket is closed, after any earlier messages.
     pub async fn closed(&mut self) -> (u16, String) {
         loop {
             match self.frame().await {
@@ -138,7 +138,7 @@ impl WebSocketClient {
         !matches!(self.stream.next().await, Some(Ok(_)))
     }
 
-    /// The next frame, save those that only keep the connection alive.
+    /// The next frame, except pings and pongs.
     async fn frame(&mut self) -> Option<Message> {
         loop {
             match self.stream.next().await?.ok()? {
@@ -148,7 +148,7 @@ impl WebSocketClient {
         }
     }
 
-    /// The next frame, whatever it is.
+    /// The next frame of any kind.
     pub async fn raw_frame(&mut self) -> Option<Message> {
         self.stream.next().await?.ok()
     }

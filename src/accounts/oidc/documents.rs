@@ -1,5 +1,5 @@
-//! Reading the documents of an OpenID Connect provider over HTTP: small, in bounded time, from the address that
-//! was asked for. What the documents mean is not known here.
+//! Reading the documents of an OpenID Connect provider over HTTP: small, in bounded time, from the address
+//! that was asked for. The meaning of the documents is not known here.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! A provider's published signing keys: which of them may verify a token. A key serves the algorithms of its own
-//! kind only, so that a public key is never taken for a shared secret. Pure: bytes in, keys out.
+//! A provider's published signing keys: which of them may verify a token. A key serves the algorithms of its
+//! own kind only, so that a public key is never taken for a shared secret. Pure: bytes in, keys out.
 
 use jsonwebtoken::jwk::{
     AlgorithmParameters, EllipticCurve, Jwk, JwkSet, KeyAlgorithm, KeyOperations, PublicKeyUse,
@@ -29,7 +29,7 @@ enum KeyKind {
     Ed25519,
 }
 
-/// What the keys have for a token.
+/// The keys' result for a token.
 pub enum Selection<'a> {
     Found(&'a DecodingKey),
     /// No key has the id; the provider may have a newer set.

@@ -1,4 +1,4 @@
-//! A provider in the process: it has real keys, signs real tokens, counts what is asked of it and can be down.
+//! A provider in the process: it has real keys, signs real tokens, counts its requests and can be down.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

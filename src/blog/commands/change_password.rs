@@ -1,7 +1,7 @@
 //! Changing a user's password, by the protocol of all [accounts](crate::domain::accounts::password_change).
 //!
-//! The hash lies in the reservation of the username, and a rename copies it to the next one. The version of the password
-//! says which copy is the latest, whichever of both is faster.
+//! The hash lies in the reservation of the username, and a rename copies it to the next one. The version of
+//! the password decides which copy is the latest, in either order of the two writes.
 
 use async_trait::async_trait;
 
@@ -20,7 +20,7 @@ use super::create_user::stored_password;
 use super::names::{Attempt, UserLookup, normalized};
 use super::{CommandError, Commands, no_such_user};
 
-/// How often a change starts again after others changed the user or the reservation.
+/// Attempts of a change after others changed the user or the reservation.
 const ATTEMPTS_MAX: u32 = 16;
 
 /// The passwords of the signed-in user, as typed.
@@ -43,8 +43,8 @@ impl Commands {
     /// Changes the password, ends all sessions of the user, and starts another one. Safe to repeat.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `newPassword`; `FORBIDDEN` on `currentPassword` when it is wrong or the user has none;
-    /// `UNAUTHENTICATED` when the user does not exist.
+    /// `BAD_USER_INPUT` on `newPassword`; `FORBIDDEN` on `currentPassword` when it is wrong or the user has
+    /// no password; `UNAUTHENTICATED` when the user does not exist.
     pub async fn change_password(
         &self,
         input: ChangePassword,
@@ -86,7 +86,8 @@ impl Commands {
         Err(contended("the reservation of a username").into())
     }
 
-    /// Stores the hash in the reservation of the name that the user has, until that is still the user's name afterwards.
+    /// Stores the hash in the reservation of the name that the user has, until that is still the user's name
+    /// afterwards.
     async fn store_password(
         &self,
         user: UserId,
@@ -99,7 +100,7 @@ impl Commands {
             let (_, account) = self.current_account(user, ledger).await?;
             let now = stored_password(&account);
             if !now.is_same(&wanted) && !now.is_same(compared) {
-                // Another change was faster: what was compared is the password no more.
+                // Another change was faster: the compared password is no longer the current one.
                 return Err(wrong_password().into());
             }
             if !now.is_same(&wanted) && !self.write_hash((&account.id, user), compared, hash, ledger).await? {

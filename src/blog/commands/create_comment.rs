@@ -45,8 +45,9 @@ impl Commands {
     /// Comments on a post; with an idempotency key used before, returns the comment made then.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `content` or `idempotencyKey`; `NOT_FOUND` on `postId`, or on `idempotencyKey` when the
-    /// comment it made was deleted; `CONFLICT` on `idempotencyKey`; `UNAUTHENTICATED` when the user does not exist.
+    /// `BAD_USER_INPUT` on `content` or `idempotencyKey`; `NOT_FOUND` on `postId`, or on `idempotencyKey`
+    /// when the comment it made was deleted; `CONFLICT` on `idempotencyKey`; `UNAUTHENTICATED` when the user
+    /// does not exist.
     pub async fn create_comment(
         &self,
         input: CreateComment,

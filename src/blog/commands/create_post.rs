@@ -15,7 +15,7 @@ use crate::domain::digest::sha256_hex;
 use crate::domain::error::{InvalidFields, contended};
 use crate::domain::text::IdempotencyKey;
 
-/// How often a Create is repeated whose answer was lost.
+/// Attempts of a Create whose answer was lost.
 const ATTEMPTS_MAX: u32 = 4;
 
 /// A new post of the signed-in user, as typed.
@@ -31,8 +31,9 @@ impl Commands {
     /// Creates a post; with an idempotency key used before, returns the post made then.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `title`, `content` or `idempotencyKey`; `CONFLICT` on `idempotencyKey`; `NOT_FOUND` when
-    /// the post that the key made was deleted; `UNAUTHENTICATED` when the user does not exist.
+    /// `BAD_USER_INPUT` on `title`, `content` or `idempotencyKey`; `CONFLICT` on `idempotencyKey`;
+    /// `NOT_FOUND` when the post that the key made was deleted; `UNAUTHENTICATED` when the user does not
+    /// exist.
     pub async fn create_post(
         &self,
         input: CreatePost,
@@ -81,7 +82,7 @@ impl Commands {
         self.write_post(post, ledger).await
     }
 
-    /// Writes the post. One that is there under this new id is this one, or was made by the same key.
+    /// Writes the post. An existing post under this new id is this one, or was made by the same key.
     async fn write_post(&self, post: PostItem, ledger: &Ledger) -> Result<Arc<PostItem>, CommandError> {
         let item = NewItem::encode(post.id.to_string(), &post);
         let partition_key = post.id.partition_key();

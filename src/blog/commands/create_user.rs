@@ -1,5 +1,5 @@
-//! C1: sign up. First the name's reservation, which holds the way to sign in, then the user; see [`super::names`]
-//! for why a crash between them neither loses the name nor gives it away twice.
+//! C1: sign up. First the name's reservation, which holds the way to sign in, then the user; see
+//! [`super::names`] for why a crash between them neither loses the name nor gives it away twice.
 
 use crate::accounts::hashing_queue::HashingCaller;
 use crate::accounts::password::Password;
@@ -17,7 +17,7 @@ use crate::domain::digest::sha256_hex;
 use crate::domain::error::{InvalidFields, contended};
 use crate::domain::text::IdempotencyKey;
 
-/// How often a sign-up starts again with a new user id after others had given it up for dead.
+/// Attempts of a sign-up with new user ids after others had given it up for dead.
 const SIGN_UP_ATTEMPTS_MAX: u32 = 8;
 
 /// A new user, as typed.
@@ -30,7 +30,7 @@ pub struct CreateUser {
     pub caller: HashingCaller,
 }
 
-/// What a repeated sign-up has to have in common with the first.
+/// The properties that a repeated sign-up has to share with the first.
 struct RepeatedSignUp<'a> {
     username: &'a Username,
     password: Password,
@@ -41,8 +41,8 @@ impl Commands {
     /// Creates a user who can sign in with a password.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `username`, `password` or `idempotencyKey`; `CONFLICT` on `username` when it is taken or protected, on
-    /// `idempotencyKey` when a sign-up with this key had another password or spelling.
+    /// `BAD_USER_INPUT` on `username`, `password` or `idempotencyKey`; `CONFLICT` on `username` when it is
+    /// taken or protected, on `idempotencyKey` when a sign-up with this key had another password or spelling.
     pub async fn create_user(&self, input: CreateUser, ledger: &Ledger) -> Result<UserItem, CommandError> {
         Ok(self.create_account(input, ledger).await?.0)
     }
@@ -106,8 +106,8 @@ impl Commands {
         Err(contended("the reservation of a username").into())
     }
 
-    /// The answer to a repeat: the user of the first sign-up, for who knows key and password. To all others the name
-    /// is taken, or about to be: then its rename is finished on the way.
+    /// The answer to a repeat: the user of the first sign-up, for who knows key and password. To all others
+    /// the name is taken, or about to be: then its rename is finished on the way.
     async fn first_sign_up(
         &self,
         RepeatedSignUp { username, password, key_hash }: RepeatedSignUp<'_>,

@@ -1,4 +1,5 @@
-//! C3 undone: delete a comment. Its author may, and the author of the post, who moderates what stands below it.
+//! C3 undone: delete a comment. Its author may, and the author of the post, who moderates the comments below
+//! it.
 
 use std::sync::Arc;
 
@@ -10,14 +11,14 @@ use onehop_store::Ledger;
 use super::post_queue::{PostChange, QueuedCommand};
 use super::{CommandError, Commands, Refusal};
 
-/// Which comment a user deletes, and from which post.
+/// The comment that a user deletes, and its post.
 pub struct DeleteComment {
     pub user_id: UserId,
     pub post_id: PostId,
     pub comment_id: CommentId,
 }
 
-/// What is left of the comment, and its post after it.
+/// The rest of the comment, and its post after it.
 #[derive(Debug, Clone)]
 pub struct DeletedComment {
     pub comment_id: CommentId,
@@ -28,8 +29,8 @@ impl Commands {
     /// Deletes the comment.
     ///
     /// # Errors
-    /// `NOT_FOUND` on `commentId` (or `postId`, when the post is gone); `FORBIDDEN` to all but the authors of the
-    /// comment and of its post.
+    /// `NOT_FOUND` on `commentId` (or `postId`, when the post is gone); `FORBIDDEN` to all but the authors of
+    /// the comment and of its post.
     pub async fn delete_comment(
         &self,
         input: DeleteComment,

@@ -1,4 +1,5 @@
-//! C2: delete a post. A tombstone without title and content stays for as long as projections may need to see it.
+//! C2: delete a post. A tombstone without title and content stays for as long as projections may need to see
+//! it.
 
 use std::sync::Arc;
 
@@ -9,14 +10,14 @@ use onehop_store::Ledger;
 use super::post_queue::{PostChange, QueuedCommand};
 use super::{CommandError, Commands};
 
-/// Which post its author deletes.
+/// The post that its author deletes.
 pub struct DeletePost {
     pub user_id: UserId,
     pub post_id: PostId,
 }
 
 impl Commands {
-    /// Deletes the post and returns what is left of it.
+    /// Deletes the post and returns the rest of it.
     ///
     /// # Errors
     /// `NOT_FOUND` on `postId`; `FORBIDDEN` to all but the author.

@@ -1,14 +1,14 @@
-//! Users who sign in elsewhere: a subject of an OpenID Connect provider is mapped to a user, who is created on
-//! first use.
+//! Users who sign in elsewhere: a subject of an OpenID Connect provider is mapped to a user, who is created
+//! on first use.
 //!
-//! Three items in three logical partitions, in this order: the subject with a new user id, a reservation for that
-//! id, the user. Whoever comes after a crash reads the id from the subject and goes on; the names it tries are
-//! derived from the subject, so it finds the reservation made before. Should a sign-up have taken that reservation
-//! over, the user id is blocked, and the subject gets a new one with If-Match.
+//! Three items in three logical partitions, in this order: the subject with a new user id, a reservation for
+//! that id, the user. A repeat after a crash reads the id from the subject and goes on; the names it tries
+//! are derived from the subject, so it finds the reservation made before. Should a sign-up have taken that
+//! reservation over, the user id is blocked, and the subject gets a new one with If-Match.
 //!
 //! Derived names can be foreseen, and registered by an attacker to keep the subject out. When all of them are
-//! taken, the subject gets a name with a random suffix. After a crash at that point its reservation stays behind, which
-//! the next claim of that name takes over.
+//! taken, the subject gets a name with a random suffix. After a crash at that point its reservation stays
+//! behind, which the next claim of that name takes over.
 
 use crate::accounts::username::{USERNAME_CHARS_MAX, Username};
 use crate::blog::containers::ACCOUNTS;
@@ -21,7 +21,7 @@ use super::{CommandError, Commands};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::contended;
 
-/// How often the protocol starts again after others changed what it had read.
+/// Attempts of the protocol after others changed the items it had read.
 const ATTEMPTS_MAX: u32 = 8;
 /// Digits of the subject's hash in a name's suffix.
 const SUFFIX_DIGITS: usize = 6;
@@ -31,15 +31,15 @@ const SUFFIXES_MAX: usize = 10;
 const RANDOM_DIGITS: usize = 12;
 /// Random suffixes that are tried when all derived names are taken.
 const RANDOM_SUFFIXES_MAX: usize = 4;
-/// The name of those whose provider names none that can be used.
+/// The name of users without a usable name from their provider.
 const NAMELESS: &str = "user";
 
-/// Whom a validated token of an OpenID Connect provider is about.
+/// The person behind a validated token of an OpenID Connect provider.
 #[derive(Debug, Clone)]
 pub struct ExternalSubject {
     pub issuer: String,
     pub subject: String,
-    /// What the provider calls the person; made valid, and unique by a suffix.
+    /// The provider's name for the person; made valid, and unique by a suffix.
     pub preferred_username: Option<String>,
 }
 
@@ -119,7 +119,8 @@ impl Commands {
     }
 }
 
-/// The names to try for a subject, always the same: the preferred one, then with suffixes of the subject's hash.
+/// The names to try for a subject, always the same: the preferred one, then with suffixes of the subject's
+/// hash.
 fn candidates(preferred: Option<&str>, digest: &str) -> Vec<Username> {
     let base = preferred.and_then(usable).unwrap_or_else(|| NAMELESS.to_owned());
     let start: String = base.chars().take(USERNAME_CHARS_MAX - SUFFIX_DIGITS - 1).collect();
@@ -134,7 +135,8 @@ fn candidates(preferred: Option<&str>, digest: &str) -> Vec<Username> {
     names
 }
 
-/// What can be used of a preferred name: of an address the part before the `@`, of that the allowed characters.
+/// The usable part of a preferred name: of an address the part before the `@`, of that part the allowed
+/// characters.
 fn usable(preferred: &str) -> Option<String> {
     let local = preferred.split('@').next().unwrap_or(preferred);
     let allowed = local.chars().filter(|found| found.is_alphanumeric() || "_-.".contains(*found));

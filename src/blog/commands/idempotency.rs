@@ -1,6 +1,7 @@
-//! Repeats with an idempotency key. Before a command creates anything it records, under a hash of user, command and
-//! key, a hash of its input and the id it is going to create. A repeat finds the record and uses the same id, so the
-//! store itself lets only one of them create, however they race and wherever one of them crashed.
+//! Repeats with an idempotency key. Before a command creates anything it records, under a hash of user,
+//! command and key, a hash of its input and the id it is going to create. A repeat finds the record and uses
+//! the same id, so the store itself lets only one of them create, however they race and wherever one of them
+//! crashed.
 
 use uuid::Uuid;
 
@@ -16,7 +17,7 @@ use crate::domain::digest::sha256_hex;
 use crate::domain::error::contended;
 use crate::domain::text::IdempotencyKey;
 
-/// How often a record is looked for again after it came or went between two operations.
+/// Attempts to find a record that came or went between two operations.
 const ATTEMPTS_MAX: u32 = 4;
 
 /// One use of a key.
@@ -26,12 +27,12 @@ pub(super) struct IdempotencyKeyUse<'a> {
     pub(super) key: &'a IdempotencyKey,
     /// A hash of the input.
     pub(super) content_hash: String,
-    /// What this use would create, if it is the first.
+    /// The post that this use would create, if it is the first.
     pub(super) post_id: PostId,
     pub(super) result_id: Uuid,
 }
 
-/// What a key stands for.
+/// The outcome of a key.
 pub(super) struct RecordedOutcome {
     pub(super) post_id: PostId,
     pub(super) result_id: Uuid,
@@ -40,7 +41,7 @@ pub(super) struct RecordedOutcome {
 }
 
 impl Commands {
-    /// Records what the key is going to stand for, or finds out what it stands for already.
+    /// Records the future outcome of the key, or finds its present one.
     ///
     /// # Errors
     /// `CONFLICT` on `idempotencyKey` when it was used with other input.

@@ -1,5 +1,5 @@
-//! C4: like a post. The like's id is derived from post and user, so the store refuses a second one; the like and the
-//! post's count are written in one batch.
+//! C4: like a post. The like's id is derived from post and user, so the store refuses a second one; the like
+//! and the post's count are written in one batch.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use onehop_store::Ledger;
 use super::post_queue::{PostChange, QueuedCommand};
 use super::{CommandError, Commands};
 
-/// Which post the signed-in user likes.
+/// The post that the signed-in user likes.
 pub struct LikePost {
     pub user_id: UserId,
     pub post_id: PostId,
@@ -27,8 +27,8 @@ impl Commands {
     /// Likes the post.
     ///
     /// # Errors
-    /// `CONFLICT` on `postId` when the user likes it already; `NOT_FOUND` on `postId`; `UNAUTHENTICATED` when the
-    /// user does not exist.
+    /// `CONFLICT` on `postId` when the user likes it already; `NOT_FOUND` on `postId`; `UNAUTHENTICATED` when
+    /// the user does not exist.
     pub async fn like_post(&self, input: LikePost, ledger: &Ledger) -> Result<PostLiked, CommandError> {
         let like = LikeItem {
             id: LikeId::derive(input.post_id, input.user_id),

@@ -1,8 +1,9 @@
-//! The write side: one file for each command, with its input, what it refuses, and what it writes.
+//! The write side: one file for each command, with its input, its refusals, and its writes.
 //!
-//! [`Commands`] owns the rules of writing: limits, who may change what, exact counts, unique names, repeats with an
-//! idempotency key. It refuses to know tokens, GraphQL and HTTP, and it writes no read model: copies follow by the
-//! change feed. A command returns the items as they are after its write, so that its answer needs no read.
+//! [`Commands`] owns the rules of writing: limits, rights, exact counts, unique names, repeats with an
+//! idempotency key. It refuses to know tokens, GraphQL and HTTP, and it writes no read model: copies follow
+//! by the change feed. A command returns the items as they are after its write, so that its answer needs no
+//! read.
 //!
 //! All commands on one post go through [`post_queue`]; all claims of a username through [`names`].
 
@@ -62,7 +63,7 @@ pub use update_user::UpdateUser;
 
 use post_queue::PostQueues;
 
-/// What commands need from outside.
+/// The parts that commands need from outside.
 pub struct CommandParts {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
@@ -87,7 +88,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// The write side over these parts. There has to be one for each process: its queues are what combines.
+    /// The write side over these parts. Each process needs exactly one: its queues combine the commands.
     #[must_use]
     pub fn new(parts: CommandParts) -> Self {
         let CommandParts { store, clock, ids, passwords, tasks, limits } = parts;
@@ -115,7 +116,7 @@ impl Commands {
         self.protected_names.get().unwrap_or(&NOT_RESOLVED)
     }
 
-    /// How many commands wait for their post at this moment.
+    /// The number of commands that wait for their post at this moment.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.posts.waiting()
@@ -129,7 +130,7 @@ impl Commands {
         format_timestamp(self.clock.now_ms())
     }
 
-    /// The username to be written beside what this user writes.
+    /// The username to be written beside this user's texts.
     async fn username(&self, user: UserId, ledger: &Ledger) -> Result<String, CommandError> {
         let username = self.names.author_name(user, self.clock.monotonic_ms(), ledger).await?;
         Ok(username.ok_or_else(no_such_user)?)

@@ -1,5 +1,5 @@
-//! Rename charge: an estimate of what the projections are charged for writing a new username to all copies. It is computed
-//! from the number of the user's items, for the quota of the user who renames.
+//! Rename charge: an estimate of the projections' charge for writing a new username to all copies. It is
+//! computed from the number of the user's items, for the quota of the user who renames.
 
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
@@ -8,14 +8,14 @@ use onehop_store::{Direction, Fault, Ledger, Query, RequestCharge};
 
 use super::Commands;
 
-/// Comments and likes that are counted at most, each. A user with more is charged less than the rename costs: counting
-/// them all would read them all.
+/// Comments and likes that are counted at most, each. A user with more is charged less than the rename costs:
+/// counting them all would read them all.
 const COUNTED_MAX: usize = 100;
-/// What an item is charged for, in RU: it is found, read and replaced, and a post's copies are replaced with it.
+/// The charge of an item, in RU: it is found, read and replaced, and a post's copies are replaced with it.
 const RU_PER_ITEM: f64 = 20.0;
 
 impl Commands {
-    /// What the projections will be charged, about, for renaming all that the user has written.
+    /// The approximate future charge of the projections for renaming the user in all the user's items.
     ///
     /// # Errors
     /// A fault of the store.

@@ -1,5 +1,6 @@
-//! Signing in by name and password. Every failure has one answer after the same work, so that neither words nor
-//! time reveal which names exist, nor does the ledger of the request. Making a token is left to the caller.
+//! Signing in by name and password. Every failure has one answer after the same work, so that neither words
+//! nor time reveal which names exist, nor does the ledger of the request. Making a token is left to the
+//! caller.
 
 use crate::accounts::hashing_queue::HashingCaller;
 use crate::accounts::password::Password;
@@ -86,7 +87,8 @@ impl Commands {
 }
 
 impl Commands {
-    /// The reservation of a name. The ledger has one item and the charge of one for it whether there is one or not.
+    /// The reservation of a name. The ledger has one item and the charge of one for it whether there is one
+    /// or not.
     async fn reserved(
         &self,
         name: &NormalizedUsername,

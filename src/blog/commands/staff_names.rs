@@ -1,8 +1,10 @@
-//! Staff names: usernames to which the settings give rights. A name is resolved to the id of its user when a process starts, and the
-//! first resolution is recorded in `accounts`. A name that belongs to another user at a later start, of any process, is refused.
+//! Staff names: usernames to which the settings give rights. A name is resolved to the id of its user when a
+//! process starts, and the first resolution is recorded in `accounts`. A name that belongs to another user at
+//! a later start, of any process, is refused.
 //!
-//! Rights belong to the id. The names are protected as well, so that nobody passes for staff: no sign-up, rename or OpenID Connect
-//! provider gives such a name, or one that looks like it, to another user. Its user keeps it until an operator lists the user by id.
+//! Rights belong to the id. The names are protected as well, against impersonation of staff: no sign-up,
+//! rename or OpenID Connect provider gives such a name, or a look-alike, to another user. Its user keeps it
+//! until an operator lists the user by id.
 
 use std::collections::HashMap;
 
@@ -98,7 +100,7 @@ impl ProtectedNames {
 }
 
 impl UsernameReservations {
-    /// The users behind what the settings list. A rename that is under way is finished first.
+    /// The users behind the names in the settings. A rename that is under way is finished first.
     ///
     /// # Errors
     /// A name has passed to another user since it was first listed; a fault of the store.

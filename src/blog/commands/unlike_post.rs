@@ -9,7 +9,7 @@ use onehop_store::Ledger;
 use super::post_queue::{PostChange, QueuedCommand};
 use super::{CommandError, Commands};
 
-/// Which post the signed-in user likes no longer.
+/// The post that the signed-in user likes no longer.
 pub struct UnlikePost {
     pub user_id: UserId,
     pub post_id: PostId,

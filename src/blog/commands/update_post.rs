@@ -1,4 +1,5 @@
-//! C2: edit a post. Title, content, or both; with optimistic concurrency, if the client says which version it has edited.
+//! C2: edit a post. Title, content, or both; with optimistic concurrency, if the client says which version it
+//! has edited.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::text::{PostContent, Title};
 use super::{CommandError, Commands, Refusal};
 use crate::domain::error::{InvalidField, InvalidFields};
 
-/// What the author changes, as typed.
+/// The author's changes, as typed.
 pub struct UpdatePost {
     pub user_id: UserId,
     pub post_id: PostId,
@@ -36,8 +37,8 @@ impl Commands {
     /// Edits the post.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `title` or `content`, also when neither is given; `NOT_FOUND` on `postId`; `FORBIDDEN` to
-    /// all but the author; `CONFLICT` on `ifVersion`, with the current version.
+    /// `BAD_USER_INPUT` on `title` or `content`, also when neither is given; `NOT_FOUND` on `postId`;
+    /// `FORBIDDEN` to all but the author; `CONFLICT` on `ifVersion`, with the current version.
     pub async fn update_post(
         &self,
         input: UpdatePost,

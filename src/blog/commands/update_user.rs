@@ -1,5 +1,5 @@
-//! C1: rename a user. The new name is announced in the user item and then rolled forward; see [`super::names`].
-//! The names beside posts, comments and likes follow by the change feed.
+//! C1: rename a user. The new name is announced in the user item and then rolled forward; see
+//! [`super::names`]. The names beside posts, comments and likes follow by the change feed.
 
 use crate::accounts::username::Username;
 use crate::blog::ids::UserId;
@@ -10,7 +10,7 @@ use super::names::{Attempt, RollForward, StoredUser, UserLookup, parsed};
 use super::{CommandError, Commands, Refusal, no_such_user};
 use crate::domain::error::contended;
 
-/// How often a rename starts again after another writer changed the user.
+/// Attempts of a rename after another writer changed the user.
 const RENAME_ATTEMPTS_MAX: u32 = 8;
 
 /// The new name of the signed-in user, as typed.
@@ -20,12 +20,12 @@ pub struct UpdateUser {
 }
 
 impl Commands {
-    /// Renames the user. A name that differs in case only, and has no other keys, is the same name: it replaces just the
-    /// user item.
+    /// Renames the user. A name that differs in case only, and has no other keys, is the same name: it
+    /// replaces just the user item.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` and `CONFLICT` on `username`, `FORBIDDEN` on it for a member of staff who is listed by name;
-    /// `UNAUTHENTICATED` when the user does not exist.
+    /// `BAD_USER_INPUT` and `CONFLICT` on `username`, `FORBIDDEN` on it for a member of staff who is listed
+    /// by name; `UNAUTHENTICATED` when the user does not exist.
     pub async fn update_user(&self, input: UpdateUser, ledger: &Ledger) -> Result<UserItem, CommandError> {
         let username = Username::choose(&input.username).map_err(Refusal::invalid_username)?;
         self.protected_names().check_rename(input.user_id, &username)?;

@@ -1,4 +1,4 @@
-//! What of a post has changed, so that an event is sent only to those who selected some of it. Pure.
+//! The changed parts of a post, so that an event is sent only to subscribers who selected one of them. Pure.
 
 use crate::blog::reads::PostView;
 
@@ -15,8 +15,8 @@ impl PostChanges {
     pub const AUTHOR: Self = Self(1 << 4);
     pub const ALL: Self = Self(u8::MAX);
 
-    /// What differs between two versions of a post. A version that looks the same has another text: a copy holds the start
-    /// of it only.
+    /// The differences between two versions of a post. A version that looks the same has another text: a copy
+    /// holds the start of it only.
     #[must_use]
     pub fn between(before: &PostView, after: &PostView) -> Self {
         let differing = [

@@ -1,5 +1,5 @@
-//! Deduplication of a topic: separates what is new from what the change feed merely repeats. The feed says that an item is,
-//! at least once and in its latest version. Pure: changes in, events out.
+//! Deduplication of a topic: separates news from mere repeats by the change feed. The feed says that an item
+//! is, at least once and in its latest version. Pure: changes in, events out.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) enum Deduplication {
 }
 
 impl Deduplication {
-    /// The events that a changed item is to those who listen; none if it is no news.
+    /// The events of a changed item for listeners; empty if it is no news.
     pub(super) fn hear(&mut self, item: &Item) -> Result<Vec<BlogEvent>, Fault> {
         match self {
             Self::Feed(memory) => memory.hear(item),
@@ -62,7 +62,8 @@ struct ItemCommentId {
     id: CommentId,
 }
 
-/// The posts that are in the feed, as they were last seen. The feed's projection also writes copies as they were.
+/// The posts that are in the feed, as they were last seen. The feed's projection also writes copies as they
+/// were.
 #[derive(Default)]
 pub(super) struct FeedDeduplication(HashMap<PostId, (u64, Arc<PostView>)>);
 
@@ -141,10 +142,10 @@ impl PostDeduplication {
     }
 }
 
-/// Which comments of a post were announced, as added and as deleted.
+/// The comments of a post that were announced, as added and as deleted.
 pub(super) struct CommentDeduplication {
     added: Creations<CommentId>,
-    /// Those that were deleted last.
+    /// The comments that were deleted last.
     deleted: VecDeque<CommentId>,
 }
 

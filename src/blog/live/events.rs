@@ -1,4 +1,4 @@
-//! Events: what was written, as listeners get it.
+//! Events: writes in the form for listeners.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::changes::PostChanges;
 use crate::blog::ids::{CommentId, PostId};
 use crate::blog::reads::{CommentView, PostView};
 
-/// Something that was written. All listeners share what it holds.
+/// Something that was written. All listeners share its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlogEvent {
     Post(PostEvent),
@@ -22,7 +22,7 @@ pub enum BlogEvent {
 pub struct PostEvent {
     /// The post, as V3 reads it where it changed.
     pub view: Arc<PostView>,
-    /// What differs from the event before.
+    /// The differences from the event before.
     pub changes: PostChanges,
     /// It entered the feed as a new post.
     pub is_new: bool,

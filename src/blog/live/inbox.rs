@@ -16,8 +16,9 @@ use crate::blog::ids::PostId;
 #[error("more was written than could be handed out")]
 pub struct ListenerOverrun;
 
-/// Where events are put for one listener, without waiting for it. Events of one post are merged while they wait, so that
-/// a slow listener gets the latest version; one that is too far behind gets [`ListenerOverrun`].
+/// Where events are put for one listener, without waiting for it. Events of one post are merged while they
+/// wait, so that a slow listener gets the latest version; a listener that is too far behind gets
+/// [`ListenerOverrun`].
 pub(super) struct Inbox {
     pub(super) number: u64,
     queue: Arc<Mutex<QueuedEvents>>,
@@ -43,7 +44,8 @@ impl Inbox {
         (Self { number, queue, events_max: events_max.max(1) }, stream)
     }
 
-    /// Puts an event in, and returns whether there was room; without room the stream ends after what is in the inbox.
+    /// Puts an event in, and returns whether there was room; without room the stream ends after the events in
+    /// the inbox.
     pub(super) fn put(&self, event: BlogEvent) -> bool {
         let mut queue = self.queue.lock();
         queue.merge(event);

@@ -1,8 +1,8 @@
-//! News of the blog as it is written, by whichever process: posts of the feed that changed or left it, a post that changed
-//! or was deleted, comments that were added to a post or deleted.
+//! News of the blog as it is written, by any process: changed and removed posts of the feed, changes and
+//! deletion of a post, and its added and deleted comments.
 //!
-//! Each container of interest is followed by one reader (`source`), which hears every change once and hands it as one
-//! event to all who asked for its topic. A `memory` for each topic separates what was heard before from what is new.
+//! Each container of interest is followed by one reader (`source`), which hears every change once and hands
+//! it as one event to all who asked for its topic. A `memory` for each topic separates news from repeats.
 //! Nothing is read without a listener. It knows neither GraphQL nor connections.
 
 mod changes;
@@ -46,8 +46,8 @@ impl LiveEvents {
         Self { feed: source(FEED, &[types::POST]), posts: source(POSTS, &[types::POST, types::COMMENT]) }
     }
 
-    /// Listens to a topic: everything that is written after this returns is heard. `None` when there is no such post, or
-    /// none any more. The ledger has what was read to begin.
+    /// Listens to a topic: everything that is written after this returns is heard. `None` when there is no
+    /// such post, or none any more. The ledger has the reads of the beginning.
     ///
     /// # Errors
     /// A fault of the store.
@@ -58,7 +58,7 @@ impl LiveEvents {
         }
     }
 
-    /// How many containers are followed at this moment.
+    /// The number of containers that are followed at this moment.
     #[must_use]
     pub fn sources_running(&self) -> usize {
         [&self.feed, &self.posts].into_iter().filter(|source| source.is_running()).count()

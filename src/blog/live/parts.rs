@@ -1,4 +1,4 @@
-//! The parts and settings of live events: what their readers need from outside.
+//! The parts and settings of live events that their readers need from outside.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use onehop_runtime::clock::Clock;
 use onehop_runtime::tasks::Tasks;
 use onehop_store::Store;
 
-/// What news need from outside.
+/// The parts that news need from outside.
 pub struct LiveParts {
-    /// A view of the store that sees what other processes have committed.
+    /// A view of the store that sees commits of other processes.
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     /// The readers of the change feeds are tasks of the process.
@@ -17,12 +17,12 @@ pub struct LiveParts {
     pub settings: LiveSettings,
 }
 
-/// How news are read and handed out.
+/// The settings of reading and handing out news.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveSettings {
     pub tail: TailSettings,
-    /// Events that wait for one listener, those of a post counted once. Nobody waits for a listener that is further behind:
-    /// it loses what it listens to.
+    /// Events that wait for one listener, with events of a post counted once. A listener that is further
+    /// behind is not waited for: it loses its topic.
     pub inbox_events_max: usize,
 }
 

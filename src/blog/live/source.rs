@@ -1,5 +1,5 @@
-//! One container that is followed for all who listen to something in it: a single reader, which starts with the first
-//! listener and ends with the last.
+//! One container that is followed for all who listen to something in it: a single reader, which starts with
+//! the first listener and ends with the last.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -52,7 +52,8 @@ struct TopicListeners {
     inboxes: Vec<Inbox>,
 }
 
-/// What one listener hears. It ends when there is nothing more to come: the post was deleted, or the process stops.
+/// The events of one listener. It ends when there is nothing more to come: the post was deleted, or the
+/// process stops.
 pub struct EventReceiver {
     stream: InboxStream,
     source: Arc<ContainerTail>,
@@ -174,7 +175,7 @@ impl ContainerTail {
                 changes = tail.next() => {
                     for change in changes {
                         self.announce(&change);
-                        // So that listeners take what they hear.
+                        // So that listeners take their events.
                         tokio::task::yield_now().await;
                     }
                 }
@@ -184,8 +185,8 @@ impl ContainerTail {
         self.tests.ended();
     }
 
-    /// Ends without listeners, under one lock: a listener that comes later starts the reader again, and its topic is not
-    /// touched by the reader that has ended.
+    /// Ends without listeners, under one lock: a listener that comes later starts the reader again, and its
+    /// topic is not touched by the reader that has ended.
     fn ends_without_listeners(&self) -> bool {
         let mut state = self.lock();
         state.running = !state.topics.is_empty() || state.expected > 0;
@@ -236,7 +237,8 @@ impl ContainerTail {
         Ok(true)
     }
 
-    /// Hands a change to those who listen. What cannot be read is no news: queries and projections meet it as well.
+    /// Hands a change to its listeners. An unreadable item is no news: queries and projections meet it as
+    /// well.
     fn announce(&self, change: &Change) {
         if let Err(fault) = self.hear(change) {
             tracing::warn!(container = %self.follows.container, id = change.id, %fault, "a change is no news");

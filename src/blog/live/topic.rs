@@ -2,7 +2,7 @@
 
 use crate::blog::ids::PostId;
 
-/// What one listens to.
+/// The topic of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LiveTopic {
     /// Posts that enter the feed, change in it, or leave it.

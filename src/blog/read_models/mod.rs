@@ -1,5 +1,5 @@
-//! The blog's read models, as the article draws its data model V3. Projections, verification, repair and the diagram in
-//! ARCHITECTURE.md follow from these rules.
+//! The blog's read models, as the article draws its data model V3. Projections, verification, repair and the
+//! diagram in ARCHITECTURE.md follow from these rules.
 //!
 //! Source: "Model and partition data on Azure Cosmos DB using a real-world example", its V2 and V3 items.
 
@@ -51,9 +51,9 @@ const AUTHOR: &[CopyTarget] = &[
     CopyTarget::new(&COMMENT, "userUsername"),
     CopyTarget::new(&LIKE, "userUsername"),
 ];
-/// What a short copy of a post has, with an excerpt in place of the content.
+/// The fields of a short copy of a post, with an excerpt in place of the content.
 const SHORT: &[&str] = &["userId", "userUsername", "title", "commentCount", "likeCount", "creationDate"];
-/// What short copies of earlier versions have: `postId` is their `id`, the summary was Markdown.
+/// The fields of short copies of earlier versions: `postId` is their `id`, the summary was Markdown.
 const FORMER: &[&str] = &["postId", "summary"];
 const COUNTS: &[&str] = &["commentCount", "likeCount"];
 const EDITED: &[&str] = &["textVersion", "updateDate"];
@@ -72,7 +72,7 @@ pub const DELETIONS: &str = "deletions";
 
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
-    copy(USERNAMES).of(&USER, "username").to(AUTHOR, "userId").unless_pending("pendingUsername").follows(USERNAMES_CATCH_UP),
+    copy(USERNAMES).of(&USER, "username").to(AUTHOR, "userId").follows(USERNAMES_CATCH_UP),
     list(USER_POSTS).of(&POST).into(USERS, Field("userId")).immutable_partition().fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).former(FORMER).all(),
     list(FEED_POSTS).of(&POST).into(FEED, Constant("post")).fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).former(FORMER).newest(FEED_POSTS_MAX),
     count(&COMMENT).into(&POST, "commentCount", "postId"),
@@ -89,7 +89,7 @@ pub fn read_models() -> ReadModels {
     ReadModels::new(SPECS, RULES).unwrap_or_else(|errors| panic!("the blog's read models: {errors:?}"))
 }
 
-/// The projections of the rules, and that which finishes renames.
+/// The projections of the rules, and the projection that finishes renames.
 #[must_use]
 pub fn projections() -> Vec<Arc<dyn Projection>> {
     let mut projections = read_models().projections();

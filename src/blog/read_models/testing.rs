@@ -30,7 +30,7 @@ pub(in crate::blog) fn page(items: Vec<Item>, has_more: bool) -> ReadResult {
     ReadResult::Page(Arc::new(QueryPage { items: items.into(), has_more }))
 }
 
-/// The next step after one whose reads were answered so.
+/// The next step after a step with these results of its reads.
 pub(in crate::blog) fn answer(
     projection: &dyn Projection,
     change: &Change,
@@ -59,7 +59,7 @@ pub(in crate::blog) fn resume(projection: &dyn Projection, change: &Change, note
     projection.step(change, StepInput { state: note, results: &[], may_be_projected: true }).expect("a step")
 }
 
-/// What was asked, in short: the container, and the id or the type.
+/// The requested reads, in short: the container, and the id or the type.
 pub(in crate::blog) fn asked(step: &Step) -> Vec<String> {
     step.reads().iter().map(name).collect()
 }

@@ -1,4 +1,5 @@
-//! The kinds of the blog's lists, all ordered by creation date. Their cursors are the same in all data models.
+//! The kinds of the blog's lists, all ordered by creation date. Their cursors are the same in all data
+//! models.
 
 use crate::domain::cursor::ListKind;
 

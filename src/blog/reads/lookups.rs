@@ -1,7 +1,8 @@
-//! The lookups that complete normalised items: a username by point read, the counts of a post by two COUNT queries.
+//! The lookups that complete normalised items: a username by point read, the counts of a post by two COUNT
+//! queries.
 //!
-//! Batched, they go through the data loaders of one request: a username is read once however many items name its
-//! user, the counts of a post once however often it is listed. Unbatched, each item has its own lookups.
+//! Batched, they go through the data loaders of one request: a username is read once however many items name
+//! its user, the counts of a post once however often it is listed. Unbatched, each item has its own lookups.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -18,12 +19,13 @@ use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::types;
 use onehop_store::{Fault, FaultKind, Item, Ledger, Store};
 
-/// How many lookups of one list are under way at once.
+/// Concurrency limit of lookups of one list.
 const LOOKUPS_AT_ONCE_MAX: usize = 16;
-/// How often a loader lets other tasks of the request go first, so that they may add to its batch.
+/// The number of times that a loader lets other tasks of the request go first, so that they may add to its
+/// batch.
 const LOADER_YIELDS: usize = 1;
 
-/// How many comments and likes a post has.
+/// The numbers of a post's comments and likes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReactionCounts {
     pub(super) comments: u32,
@@ -41,7 +43,8 @@ struct BatchLoaders {
     counts: Loader<PostId, LookupResult<ReactionCounts>, LookupSource>,
 }
 
-/// What a loader keeps for a key. Faults are shared, because several items may wait for the same key.
+/// The value that a loader keeps for a key. Faults are shared, because several items may wait for the same
+/// key.
 type LookupResult<T> = Result<T, Arc<Fault>>;
 
 /// Where lookups read.

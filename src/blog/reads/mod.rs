@@ -1,8 +1,8 @@
 //! The read side: one trait with one method per question, answered by three data models.
 //!
-//! [`v1`] gathers usernames and counts at read time, [`v2`] finds them in the items, [`v3`] reads every list from
-//! one logical partition. The three never import one another; what they share is in modules of its own. Nothing
-//! here writes, and nothing here knows GraphQL.
+//! [`v1`] gathers usernames and counts at read time, [`v2`] finds them in the items, [`v3`] reads every list
+//! from one logical partition. The three never import one another; shared parts are in modules of their own.
+//! Nothing here writes, and nothing here knows GraphQL.
 
 pub mod cursor;
 mod lookups;
@@ -31,7 +31,7 @@ pub use views::{CommentView, LikeView, PostText, PostView, UserView};
 use super::ids::{CommentId, LikeId, PostId, UserId};
 use onehop_store::{Fault, Store};
 
-/// How the data behind a read is modelled.
+/// The data model behind a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DataModel {
     /// Normalised: references only.
@@ -47,16 +47,16 @@ impl DataModel {
     pub const ALL: [Self; 3] = [Self::V1, Self::V2, Self::V3];
 }
 
-/// The questions that clients ask. What was deleted is absent from every answer.
+/// The questions that clients ask. Deleted items are absent from every answer.
 ///
-/// Every method returns a [`Fault`] when the store does not answer, or when an item is not what was once written.
+/// Every method returns a [`Fault`] when the store does not answer, or when an item is damaged.
 #[async_trait]
 pub trait Reads: Send + Sync + 'static {
     /// Q1: a user.
     async fn user(&self, id: UserId, session: &Session) -> Result<Option<UserView>, Fault>;
 
-    /// The user who goes by a name, given in its normalised form. A name that a rename is about to take, or has just
-    /// left, finds no user.
+    /// The user who goes by a name, given in its normalised form. A name that a rename is about to take, or
+    /// has just left, finds no user.
     async fn user_by_username(&self, normalised: &str, session: &Session) -> Result<Option<UserView>, Fault>;
 
     /// Q2: a post, with its whole text.

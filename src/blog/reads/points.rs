@@ -1,4 +1,5 @@
-//! Point reads that are the same in every data model: one item, or one batch of items, by partition key and id.
+//! Point reads that are the same in every data model: one item, or one batch of items, by partition key and
+//! id.
 
 use super::session::Session;
 use super::views::{self, CommentView, LikeView, PostView, UserView, decode_content, decode_found};
@@ -27,7 +28,7 @@ pub(super) async fn user_item(
     store.read(USERS, &key, key.as_str(), session.ledger()).await
 }
 
-/// Who holds a normalised username, by point read of its reservation.
+/// The holder of a normalised username, by point read of its reservation.
 pub(super) async fn holder(
     store: &dyn Store,
     normalised: &str,
@@ -37,7 +38,7 @@ pub(super) async fn holder(
     Ok(item.map(|item| item.decode::<AccountItem>()).transpose()?.map(|account| account.user_id))
 }
 
-/// Says whether a user goes by a normalised username. Whoever renames holds two names for a moment.
+/// Says whether a user goes by a normalised username. During a rename, a user holds two names for a moment.
 pub(super) fn goes_by(user: &UserView, normalised: &str) -> bool {
     Username::parse(&user.username).is_ok_and(|username| username.normalized().as_str() == normalised)
 }

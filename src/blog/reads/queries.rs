@@ -1,5 +1,5 @@
-//! The queries behind the lists, each one operation on the store. Which of them answers a question is what the data
-//! models differ in.
+//! The queries behind the lists, each one operation on the store. The data models differ in the query that
+//! answers a question.
 
 use super::views::{CommentView, LikeView, PostView, live};
 use super::{Page, PageRequest, Session};

@@ -1,4 +1,4 @@
-//! What one request carries through its reads: the ledger, and the lookups that V1 shares within a request.
+//! The context of the reads of one request: the ledger, and the lookups that V1 shares within a request.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,8 +19,8 @@ impl Session {
         Self { ledger, batched: true, lookups: OnceLock::new() }
     }
 
-    /// A session in which V1 looks up a username and the counts for each item, as the article has it: duplicates
-    /// included. V2 and V3 have no lookups and read as ever.
+    /// A session in which V1 looks up a username and the counts for each item, as the article has it:
+    /// duplicates included. V2 and V3 have no lookups and read as ever.
     #[must_use]
     pub fn unbatched(ledger: Arc<Ledger>) -> Self {
         Self { batched: false, ..Self::new(ledger) }

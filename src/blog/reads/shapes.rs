@@ -1,8 +1,8 @@
-//! The shapes of stored items, as [`StoredShape`] finds their members: what the views decode, member by member.
+//! The shapes of stored items, as [`StoredShape`] finds their members for the views.
 
 use crate::domain::stored_json::{StoredMember, StoredShape};
 
-/// A user. What an abandoned sign-up left has no `username`.
+/// A user. The item left by an abandoned sign-up has no `username`.
 pub const USER: StoredShape = StoredShape::of(&[
     StoredMember::id("id"),
     StoredMember::unread("type"),

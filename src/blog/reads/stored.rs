@@ -1,7 +1,8 @@
 //! Stored reads: the one-hop questions of V3, answered with the stored items.
 //!
-//! [`V3`](super::V3) decodes what the same operations give, so that both ways to an answer ask the store the same and are
-//! charged the same. Nothing here looks into an item: whether it is deleted, the reader of the item finds out.
+//! [`V3`](super::V3) decodes the results of the same operations, so that both ways to an answer ask the store
+//! the same and are charged the same. Nothing here looks into an item: whether it is deleted, the reader of
+//! the item finds out.
 
 use std::sync::Arc;
 

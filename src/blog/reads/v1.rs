@@ -1,6 +1,6 @@
-//! V1: items hold references only. The author's username is a point read in `users`, the counts are two COUNT queries
-//! in the post's logical partition, and lists of posts ask every physical partition. The usernames and counts that
-//! the same items hold for V2 are not looked at.
+//! V1: items hold references only. The author's username is a point read in `users`, the counts are two COUNT
+//! queries in the post's logical partition, and lists of posts ask every physical partition. The usernames
+//! and counts that the same items hold for V2 are not looked at.
 //!
 //! Source: "Model and partition data on Azure Cosmos DB using a real-world example", its V1.
 

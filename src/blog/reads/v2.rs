@@ -1,5 +1,5 @@
-//! V2: usernames and counts are in the items, so each question is one operation. A user's posts and the feed still
-//! ask every physical partition, because posts are partitioned by themselves.
+//! V2: usernames and counts are in the items, so each question is one operation. A user's posts and the feed
+//! still ask every physical partition, because posts are partitioned by themselves.
 
 use std::sync::Arc;
 

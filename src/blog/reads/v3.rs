@@ -1,5 +1,5 @@
-//! V3: as V2, and lists of posts come from short copies that are kept where they are read. Each question is one
-//! operation on one logical partition.
+//! V3: as V2, and lists of posts come from short copies that are kept where they are read. Each question is
+//! one operation on one logical partition.
 
 use std::sync::Arc;
 

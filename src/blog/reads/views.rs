@@ -1,5 +1,5 @@
-//! What a read answers with. Views are decoded from stored items once, by moving their strings; fields of an item
-//! that no answer shows are skipped. They know nothing of how they were found.
+//! Views: the answers of reads. Views are decoded from stored items once, by moving their strings; fields of
+//! an item that no answer shows are skipped. They know nothing of how they were found.
 
 use serde::Deserialize;
 
@@ -20,7 +20,7 @@ pub struct UserView {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PostText {
     Whole(String),
-    /// What a short copy holds.
+    /// The content of a short copy.
     Summary(String),
 }
 
@@ -154,7 +154,7 @@ impl LikeView {
 }
 
 impl UserView {
-    /// Reads a user; what an abandoned sign-up left under the user's id is none.
+    /// Reads a user; the item left by an abandoned sign-up under the user's id gives `None`.
     pub(in crate::blog) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
         let stored: StoredUser = item.decode()?;
         Ok(stored.username.map(|username| Self { id: stored.id, username }))
@@ -206,7 +206,7 @@ impl From<LikeItem> for LikeView {
     }
 }
 
-/// Reads what one optional item holds.
+/// Reads the content of one optional item.
 pub(super) fn decode_found<T>(
     item: Option<&Item>,
     decode: impl Fn(&Item) -> Result<Option<T>, Fault>,
@@ -253,7 +253,7 @@ struct StoredPost {
     title: String,
     content: Option<String>,
     excerpt: Option<String>,
-    /// What short copies of earlier versions have, in Markdown.
+    /// The field of short copies of earlier versions, in Markdown.
     summary: Option<String>,
     /// Short copies have no counts of 0.
     comment_count: Option<u32>,

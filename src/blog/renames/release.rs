@@ -1,8 +1,8 @@
 //! Deletes the reservations that a rename left, if the command that renamed did not come to it.
 //!
-//! A reservation is read first and the user second; the user is then written as read, with If-Match. At the moment of
-//! that write the user neither had nor announced a name with that key; a command that announces one later writes the
-//! reservation, and the delete's If-Match fails.
+//! A reservation is read first and the user second; the user is then written as read, with If-Match. At the
+//! moment of that write the user neither had nor announced a name with that key; a command that announces one
+//! later writes the reservation, and the delete's If-Match fails.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::blog::items::{AccountItem, UserItem};
 use onehop_change_feed::{IntendedWrite, ProjectionError, Step, StepInput};
 use onehop_store::{PartitionKey, WriteOp};
 
-/// What was asked. `key` is the place of the reservation among those to release.
+/// The requested reads. `key` is the place of the reservation among the reservations to release.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ProgressState {
     /// The first reservation.

@@ -1,11 +1,12 @@
-//! Finishes a rename that a command announced and, perhaps, left there. Any number may do this at the same time, the
-//! command included, and each step is a conditional write.
+//! Finishes a rename that a command announced and, perhaps, left there. Any number may do this at the same
+//! time, the command included, and each step is a conditional write.
 //!
-//! The new name is claimed key by key. A claim on a key writes its reservation, also where that points to the user already;
-//! then the user takes the name, if its item is the one that the claim was made for. A name of which another user has a key
-//! is not taken: the announcement is withdrawn. A reservation whose user neither has nor announces the name has lapsed and is taken
-//! over, after that user was confirmed. One whose user does not exist belongs to a sign-up that may only be slow:
-//! it is left to the next command, which can wait.
+//! The new name is claimed key by key. A claim on a key writes its reservation, even if it points to the user
+//! already. Then the user takes the name, if its item is the one for which the claim was made. A name of
+//! which another user has a key is not taken: the announcement is withdrawn. A reservation whose user neither
+//! has nor announces the name has lapsed and is taken over, after that user was confirmed. A reservation
+//! whose user does not exist belongs to a sign-up that may only be slow: it is left to the next command,
+//! which can wait.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +19,8 @@ use crate::blog::items::{AccountItem, UserItem, types};
 use onehop_change_feed::{IntendedWrite, ProjectionError, Step, StepInput};
 use onehop_store::{Item, NewItem, PartitionKey, WriteOp};
 
-/// What was asked. `user` is the ETag of the user for whom a claim is made, `key` the place of the claimed key among those
-/// of the new name.
+/// The requested reads. `user` is the ETag of the user for whom a claim is made, `key` the place of the
+/// claimed key among the keys of the new name.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ProgressState {
     /// The user.
@@ -30,7 +31,7 @@ pub(super) enum ProgressState {
         #[serde(default)]
         key: usize,
     },
-    /// Whoever holds the key, after the reservation with this ETag.
+    /// The holder of the key, after the reservation with this ETag.
     Holder {
         user: String,
         #[serde(default)]
@@ -71,7 +72,7 @@ pub(super) fn step(
     let names = Names { user: change, pending, keys: new.keys(), old };
     match asked {
         ProgressState::User => match input.item(0)? {
-            // Whatever the user has become, a change of it follows this one.
+            // A later change of the user follows this one.
             Some(item) if names.is_announced(item)? => {
                 let user = item.etag.to_string();
                 Ok(names.ask_reservations(0, ProgressState::Reservations { user, key: 0 }))
@@ -127,7 +128,7 @@ impl Names<'_> {
         self.keys.get(key).ok_or_else(|| ProjectionError::text("the new name has no such key".to_owned()))
     }
 
-    /// Asks for the reservation of the old name and that of a key of the new one.
+    /// Asks for the reservation of the old name and for the reservation of a key of the new one.
     fn ask_reservations(&self, key: usize, asked: ProgressState) -> Step {
         let old = self.old.normalized();
         let keys = self.keys.get(key).map(NameKey::as_str);
@@ -168,8 +169,8 @@ impl Names<'_> {
         Ok(self.ask_reservations(key, asked).after_writing(writes))
     }
 
-    /// Writes the reservation of a key, the first with the password of the old one, and goes on to the next key. Without
-    /// the old one the rename was finished since the user was read.
+    /// Writes the reservation of a key, the first with the password of the old one, and goes on to the next
+    /// key. Without the old one the rename was finished since the user was read.
     fn reserve(
         &self,
         Target { user, key }: Target,

@@ -1,8 +1,8 @@
 //! Table of the article "How to model and partition data on Azure Cosmos DB using a real-world example"
-//! (Thomas Weiss, 2019): what it measured for ten requests under three data models, as data.
+//! (Thomas Weiss, 2019): measured charges of ten requests under three data models, as data.
 //!
-//! It knows the article alone, and [`operations`] what its requests do to a store. What this program's requests do is
-//! measured elsewhere.
+//! It knows the article alone, and [`operations`] the store operations of its requests. The requests of this
+//! program are measured elsewhere.
 
 mod composition;
 
@@ -56,7 +56,7 @@ impl ArticleRequest {
         StudyRequest { name: self.name(), title: self.title().to_owned(), is_write: self.is_command() }
     }
 
-    /// What the request is for, in the article's words.
+    /// The purpose of the request, in the article's words.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {

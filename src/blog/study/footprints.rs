@@ -1,6 +1,6 @@
 //! Footprints of the article's requests, found by running them: each charge is attributed to the post that
 //! was asked about, its author, the user who asked, or another logical partition, by the partition key of the
-//! operation. What the projections do because of a command is part of it.
+//! operation. The projections' work because of a command is part of it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use onehop_store::{Ledger, PartitionKey};
 use onehop_study::metered::{MeteredStore, PartitionAccess};
 use onehop_study::partitions::{Footprint, FootprintTally, PartitionRole, contents_of};
 
-/// How often each request is run, unless fewer samples are wanted. The charges of one request hardly differ.
+/// The runs of each request, unless fewer samples are wanted. The charges of one request hardly differ.
 const RUNS_MAX: usize = 20;
 
 /// The post, its author and the user that one run is about.
@@ -30,7 +30,7 @@ struct FootprintSubject {
     other_users: Option<&'static str>,
 }
 
-/// What the requests of one data model are charged in which logical partition.
+/// The charges of the requests of one data model in each logical partition.
 #[derive(Debug, Default)]
 pub struct ModelFootprints {
     /// Of the reads, by the way in which they are read.
@@ -39,7 +39,7 @@ pub struct ModelFootprints {
 }
 
 impl ModelFootprints {
-    /// Those of one way to read, with the commands.
+    /// The footprints of one way to read, with the commands.
     #[must_use]
     pub fn of_path(&self, path: ReadPath) -> Vec<Footprint> {
         let reads = self.reads.iter().filter(|(known, _)| *known == path);
@@ -48,8 +48,8 @@ impl ModelFootprints {
 }
 
 /// Runs the article's reads on a database that was surveyed, in each way in which its data model is read, and
-/// returns their footprints. They work through `meter`, which records touches. Commands change what V1 can
-/// read, so the reads come before them.
+/// returns their footprints. They work through `meter`, which records touches. Commands change the data that
+/// V1 can read, so the reads come before them.
 ///
 /// # Errors
 /// The first request that failed.
@@ -155,8 +155,8 @@ impl<'a> Prober<'a> {
         Ok(tally.footprint(&ArticleRequest::C2.name(), None))
     }
 
-    /// Comments on, or likes of, posts that lie evenly apart among these ranks; `None` without posts. Whether
-    /// a post is in the feed changes what a comment or a like brings about.
+    /// Comments on, or likes of, posts that lie evenly apart among these ranks; `None` without posts. The
+    /// consequences of a comment or a like depend on whether its post is in the feed.
     async fn reactions(
         &self,
         request: ArticleRequest,

@@ -1,5 +1,5 @@
-//! Workload: runs the article's ten requests against one data model's database, many times each, and measures them. The
-//! caller opens the database, in whichever store.
+//! Workload: runs the article's ten requests against one data model's database, many times each, and measures
+//! them. The caller opens the database, in any store.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,13 +17,13 @@ use onehop_store::Ledger;
 use onehop_study::follower::Follower;
 use onehop_study::measurement::{ConcurrentCharge, MeasurementRow, Sample};
 
-/// Text of a comment where the data set has none for its post.
+/// Text of a comment where the data set has no comment for its post.
 const COMMENT: &str = "I had not thought of it that way. Thank you for writing this down.";
 
-/// How many commands arrive at the same time where that is measured.
+/// The number of simultaneous commands where their charge is measured.
 const AT_ONCE: usize = 10;
 
-/// What the requests were charged.
+/// The charges of the requests.
 pub struct WorkloadFigures {
     pub rows: Vec<MeasurementRow>,
     /// Of the API's commands alone: the others write one by one.
@@ -35,7 +35,7 @@ pub struct ModelDatabase {
     pub model: DataModel,
     pub reads: ReadModels,
     pub writes: WritePath,
-    /// The projections of the data model; `None` where it has none.
+    /// The projections of the data model, if any.
     pub follower: Option<Follower>,
 }
 
@@ -43,7 +43,7 @@ pub struct ModelDatabase {
 pub struct Workload {
     pub dataset: Dataset,
     pub subjects: Subjects,
-    /// How often each request is run.
+    /// The runs of each request.
     pub samples: usize,
 }
 
@@ -54,15 +54,15 @@ impl Workload {
         Self { dataset, subjects: Subjects::of(&dataset, samples), samples }
     }
 
-    /// How many requests [`run`](Self::run) runs on a database of this data model.
+    /// The number of requests that [`run`](Self::run) runs on a database of this data model.
     #[must_use]
     pub fn requests(&self, model: DataModel) -> u64 {
         let reads = 6 * plans_of(model).count();
         (self.samples * (reads + 4)) as u64
     }
 
-    /// Runs everything, the reads before the commands, so that they find the data set as it was made. `done` is
-    /// called after each request.
+    /// Runs everything, the reads before the commands, so that they find the data set as it was made. `done`
+    /// is called after each request.
     ///
     /// # Errors
     /// The first request that failed.
@@ -99,7 +99,7 @@ impl Workload {
         done: &mut impl FnMut(),
     ) -> Result<Vec<SampleAuthor>, CompareError> {
         let plan = ReadPath { model: database.model, batched: false };
-        // What was written before is not caused by these.
+        // Earlier writes are not caused by these requests.
         database.follow().await?;
         let mut samples = Vec::with_capacity(self.samples);
         let mut authors = Vec::with_capacity(self.samples);
@@ -212,7 +212,7 @@ impl Workload {
 }
 
 impl ModelDatabase {
-    /// Drains the projections. Returns what they were charged for that, RU.
+    /// Drains the projections. Returns their charge for it, RU.
     pub(super) async fn follow(&self) -> Result<f64, CompareError> {
         match &self.follower {
             Some(follower) => Ok(follower.follow().await?.0),

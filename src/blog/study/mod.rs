@@ -1,5 +1,5 @@
-//! Study of the blog: its data set, the article's requests and figures, and the workload that measures each data model. The
-//! analysis and the reports are in [`onehop_study`], which knows no blog.
+//! Study of the blog: its data set, the article's requests and figures, and the workload that measures each
+//! data model. The analysis and the reports are in [`onehop_study`], which knows no blog.
 
 pub mod article;
 pub mod dataset;

@@ -1,5 +1,5 @@
-//! Read requests of the article under one data model: runs one and records its operations in a ledger. It sees the reads
-//! alone, neither the store nor the figures.
+//! Read requests of the article under one data model: runs one and records its operations in a ledger. It
+//! sees the reads alone, neither the store nor the figures.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::blog::reads::{DataModel, PageRequest, ReadModels, Session};
 use onehop_store::{ChargeSource, Fault, Ledger};
 use onehop_study::measurement::ModelVariant;
 
-/// A read request of the article, with what it asks for.
+/// A read request of the article, with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArticleRead {
     /// Q1
@@ -30,7 +30,7 @@ pub enum ArticleRead {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReadPath {
     pub model: DataModel,
-    /// Whether a data loader batches the lookups of V1; the other models have none.
+    /// Whether a data loader batches the lookups of V1; the other models have no lookups.
     pub batched: bool,
 }
 
@@ -49,11 +49,11 @@ impl ReadPath {
         ModelVariant { model: format!("{:?}", self.model), batched: self.batched }
     }
 
-    /// Runs a read request, records its operations in the ledger, and returns how long it took. An empty answer is no
-    /// fault.
+    /// Runs a read request, records its operations in the ledger, and returns how long it took. An empty
+    /// answer is no fault.
     ///
     /// # Errors
-    /// A fault of the store; the ledger has what was done until then.
+    /// A fault of the store; the ledger has the operations until then.
     pub async fn run(
         self,
         reads: &ReadModels,

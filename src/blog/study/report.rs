@@ -25,7 +25,7 @@ use onehop_study::traffic::Traffic;
 /// each.
 pub const ARTICLE_PARTITIONS: u16 = 70;
 
-/// What was found in the database of one data model.
+/// The findings in the database of one data model.
 pub struct SurveyedModel {
     pub model: DataModel,
     pub survey: Survey,
@@ -36,7 +36,7 @@ pub struct SurveyedModel {
     pub physical_partitions: BTreeMap<ContainerName, u32>,
 }
 
-/// What a report is made from.
+/// The input of a report.
 pub struct StudyFindings {
     /// Of all data models, in any order.
     pub rows: Vec<MeasurementRow>,
@@ -59,7 +59,7 @@ pub struct StudyFindings {
     pub provisioning: ProvisioningInput,
 }
 
-/// What follows from a traffic.
+/// The findings about a traffic.
 struct TrafficFindings {
     traffic: Traffic,
     verdict: Verdict,

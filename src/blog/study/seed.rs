@@ -1,9 +1,9 @@
 //! Seeder: writes a data set through the store port, also into a blog that is in use.
 //!
-//! A post is created in one transactional batch with the first of its comments and likes; each further batch replaces the
-//! post with its new counts (If-Match), so counts are exact at any time. What is already there is passed over, item by
-//! item, so an interrupted seeding is resumed by running it again with the same parameters. Nothing is written to a
-//! deleted post.
+//! A post is created in one transactional batch with the first of its comments and likes; each further batch
+//! replaces the post with its new counts (If-Match), so counts are exact at any time. Existing items are
+//! passed over, so an interrupted seeding is resumed by running it again with the same parameters. Nothing is
+//! written to a deleted post.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use onehop_store::{
 
 /// Comments and likes in one batch, beside the post.
 const REACTIONS_MAX: usize = limits::BATCH_OPERATIONS_MAX - 1;
-/// How often a post that others write at the same time is tried.
+/// Attempts at a post that others write at the same time.
 const TRIES_MAX: u32 = 64;
 /// Batches that are on the way to the store at once.
 const BATCHES_IN_FLIGHT_MAX: usize = 128;
@@ -43,7 +43,7 @@ pub enum SeedError {
     UsernameTaken(String),
 }
 
-/// How far a seeding has got, in items of the write side.
+/// The progress of a seeding, in items of the write side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeedProgress {
     pub done: u64,
@@ -62,7 +62,7 @@ impl Seeder {
     /// Writes the whole data set and reports after each batch how many items are done.
     ///
     /// # Errors
-    /// See [`SeedError`]; what was written before stays.
+    /// See [`SeedError`]; items written before stay.
     pub async fn run(&self, mut progress: impl FnMut(SeedProgress)) -> Result<SeedProgress, SeedError> {
         let totals = self.dataset.totals();
         let total = totals.users + totals.posts + totals.comments + totals.likes;
@@ -159,7 +159,7 @@ impl Seeder {
         Ok(written)
     }
 
-    /// Adds to a post that is there what it lacks of the data set.
+    /// Adds the missing comments and likes of the data set to an existing post.
     async fn complete_post(
         &self,
         id: PostId,
@@ -194,7 +194,7 @@ impl Seeder {
         Err(SeedError::PostContended(id))
     }
 
-    /// Those that are not there; a soft-deleted comment is there.
+    /// The missing items; a soft-deleted comment is there.
     async fn missing_of(
         &self,
         key: &PartitionKey,
@@ -226,7 +226,7 @@ impl Seeder {
         self.write_batch(post, replace, reactions).await
     }
 
-    /// Writes a post and what is new with it. The post's ETag, or `None` when the batch was refused.
+    /// Writes a post and its new items. The post's ETag, or `None` when the batch was refused.
     async fn write_batch(
         &self,
         post: &PostItem,

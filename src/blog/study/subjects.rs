@@ -1,4 +1,4 @@
-//! Subjects of the requests: the users and posts of a data set that come nearest to those that the article measured. Its
+//! Subjects of the requests: the users and posts of a data set that come nearest to the article's. Its
 //! figures speak of a post with 20 comments and 50 likes, a user with about 27 posts and a feed of 100.
 
 use super::dataset::{Dataset, SeedPost};
@@ -49,7 +49,7 @@ impl Subjects {
     }
 }
 
-/// How far a post is from the article's, in comments and likes.
+/// The distance of a post from the article's, in comments and likes.
 fn distance(post: &SeedPost) -> u32 {
     let [comments, likes] = [COMMENTS_FIRST, LIKES_FIRST].map(|first| u32::try_from(first).unwrap_or(0));
     post.comment_count.abs_diff(comments) + post.like_count.abs_diff(likes)

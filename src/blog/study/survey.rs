@@ -1,4 +1,4 @@
-//! Survey of a database: what it holds by logical partition, and the authors of its posts. Reads all of it
+//! Survey of a database: its content by logical partition, and the authors of its posts. Reads all of it
 //! once.
 
 use std::borrow::Cow;
@@ -19,7 +19,7 @@ use onehop_study::partitions::{
     Subset, contents_of,
 };
 
-/// What a logical partition can be to a request, and the kinds of entities that requests are about.
+/// The possible roles of a logical partition in a request, and the kinds of entities in requests.
 pub(super) const USER: &str = "user";
 pub(super) const POST: &str = "post";
 /// The author of the post that a request is about.
@@ -37,9 +37,9 @@ const WHOLE_FEED: &str = "feed";
 #[derive(Debug, Default)]
 pub struct Survey {
     pub contents: Vec<ContainerContents>,
-    /// Those with the newest posts first; those without a post at the end.
+    /// Users with the newest posts first; users without a post at the end.
     pub users: Vec<PartitionKey>,
-    /// Newest first, without those that were deleted.
+    /// Newest first, without deleted posts.
     pub posts: Vec<RankedPost>,
 }
 
@@ -106,7 +106,7 @@ impl Survey {
         Ok(Self { contents, users, posts })
     }
 
-    /// How many posts are in the feed.
+    /// The number of posts in the feed.
     #[must_use]
     pub fn posts_in_feed(&self) -> usize {
         self.posts.len().min(FEED_POSTS_MAX)
@@ -195,7 +195,7 @@ fn live_post(change: &Change) -> Result<Option<UnrankedPost>, Fault> {
     Ok((!post.deleted).then_some(found))
 }
 
-/// Posts, the newest first, and users, those with the newest posts first.
+/// Posts, the newest first, and users, ordered by their newest posts.
 fn ranked(
     mut users: Vec<PartitionKey>,
     mut posts: Vec<UnrankedPost>,

@@ -1,5 +1,5 @@
-//! Commands of the article under each data model: V1 writes single items of the article's fields and keeps no counts, V2
-//! keeps counts in a transactional batch, V3 runs the commands of the API.
+//! Commands of the article under each data model: V1 writes single items of the article's fields and keeps no
+//! counts, V2 keeps counts in a transactional batch, V3 runs the commands of the API.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub enum CompareError {
     NotFollowed(#[from] FollowError),
 }
 
-/// How a data model writes.
+/// The writes of a data model.
 pub enum WritePath {
     /// V1
     SingleItems(Plain),
@@ -66,7 +66,8 @@ pub struct Plain {
     pub clock: Arc<dyn Clock>,
 }
 
-/// A username with a number in letters. As most names it has one key: digits that look like letters would bring another.
+/// A username with a number in letters. As most names it has one key: digits that look like letters would
+/// bring another.
 pub(super) fn numbered_name(word: &str, number: usize) -> String {
     let digits = format!("{number:06}");
     let letters = digits.bytes().map(|digit| char::from(digit - b'0' + b'a'));

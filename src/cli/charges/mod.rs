@@ -1,4 +1,5 @@
-//! `onehop charges`: published request charges beside the estimates, the fit of a calibration, and one charge as its sum.
+//! `onehop charges`: published request charges beside the estimates, the fit of a calibration, and one charge
+//! as its sum.
 
 mod measure;
 
@@ -30,16 +31,18 @@ pub struct Charges {
 enum ChargesCommand {
     /// Print the estimate beside each published charge, and the errors of each kind of operation
     ///
-    /// A charge that was printed in whole RU is met within half a RU; a case without an estimate counts as an error of 100 %.
+    /// A charge that was printed in whole RU is met within half a RU; a case without an estimate counts as an
+    /// error of 100 %.
     Check(Check),
     /// Fit a calibration to published charges, and print the constants that they determine
     ///
-    /// All other constants keep their values. The calibration goes to standard output, as a file for --calibration; the list of
-    /// fitted constants goes to standard error.
+    /// All other constants keep their values. The calibration goes to standard output, as a file for
+    /// --calibration; the list of fitted constants goes to standard error.
     Calibrate(Calibrate),
     /// Print one charge as its sum: base, indexed paths by name, size, physical partitions
     Explain(Explain),
-    /// Measure the charges of an account: print the budget, run each operation once, write a ledger and a report
+    /// Measure the charges of an account: print the budget, run each operation once, write a ledger and a
+    /// report
     Measure(Box<measure::Measure>),
 }
 
@@ -54,8 +57,8 @@ enum Format {
 
 #[derive(Debug, Args)]
 struct Check {
-    /// Ledger: one JSON object a line, as in docs/request-charges.md; `-` for standard input [default: the ledger of
-    /// this program]
+    /// Ledger: one JSON object a line, as in docs/request-charges.md; `-` for standard input [default: the
+    /// ledger of this program]
     #[arg(value_name = "FILE")]
     ledger: Option<PathBuf>,
 
@@ -69,8 +72,8 @@ struct Check {
 
 #[derive(Debug, Args)]
 struct Calibrate {
-    /// Ledger: one JSON object a line, as in docs/request-charges.md; `-` for standard input [default: the ledger of
-    /// this program]
+    /// Ledger: one JSON object a line, as in docs/request-charges.md; `-` for standard input [default: the
+    /// ledger of this program]
     #[arg(value_name = "CASES")]
     ledger: Option<PathBuf>,
 

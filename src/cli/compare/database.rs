@@ -19,7 +19,7 @@ use onehop_study::follower;
 use onehop_study::measurement::{ConcurrentCharge, MeasurementRow};
 use onehop_study::metered::MeteredStore;
 
-/// What is done with a database.
+/// The measurements of a database.
 pub(super) struct Measuring<'a> {
     pub model: DataModel,
     pub workload: &'a Workload,
@@ -27,7 +27,7 @@ pub(super) struct Measuring<'a> {
     pub with_survey: bool,
 }
 
-/// What was found in one database.
+/// The results for one database.
 pub(super) struct Measured {
     pub rows: Vec<MeasurementRow>,
     pub concurrent: Vec<ConcurrentCharge>,

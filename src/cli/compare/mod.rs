@@ -39,7 +39,7 @@ const ON_AN_ACCOUNT: &str = "With --store cosmos an account is measured, which n
     gives each of \
     their 18 containers the least there is, 400 RU/s.";
 
-/// How the report is written.
+/// The format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Table for a terminal

@@ -1,4 +1,5 @@
-//! The projections of a data model, which follow its writes while it is measured: none in V1, the usernames in V2, all in V3.
+//! The projections of a data model, which follow its writes while it is measured: in V1 no projections, in V2
+//! the usernames, in V3 all.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use onehop_study::discards::FollowedContainer;
 use onehop_study::follower::Follower;
 use onehop_study::metered::MeteredStore;
 
-/// The follower of a data model. `store` should be as recent as what the processor of a server reads.
+/// The follower of a data model. `store` should be as recent as the reads of a server's processor.
 pub(super) async fn follower(
     app: &App,
     member: &Member,

@@ -71,7 +71,7 @@ pub(super) struct PlaceSettings {
     #[arg(long, env = "ONEHOP_AS_THE_ARTICLE", value_parser = BoolishValueParser::new())]
     pub as_the_article: bool,
 
-    /// Indexing policy, which decides what a write is charged
+    /// Indexing policy, which decides the charge of a write
     #[arg(long, value_enum, env = "ONEHOP_INDEXING", default_value = "all")]
     indexing: IndexingSetting,
 
@@ -96,9 +96,9 @@ pub(super) struct PlaceSettings {
 /// The indexing policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum IndexingSetting {
-    /// Every property: Cosmos DB's default, and what the article measured
+    /// Every property: Cosmos DB's default, and the article's setting
     All,
-    /// Properties that queries need: what `onehop provision` creates
+    /// Properties that queries need, as `onehop provision` creates them
     Needed,
 }
 
@@ -244,7 +244,7 @@ impl PlaceSettings {
 }
 
 impl TrafficSettings {
-    /// What provisioning depends on beside the traffic.
+    /// The input of provisioning beside the traffic.
     pub fn provisioning(&self) -> ProvisioningInput {
         let mut prices = Prices { manual: self.price_per_100_ru, ..Prices::default() };
         for (name, price) in &self.prices {

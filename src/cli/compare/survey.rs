@@ -1,5 +1,5 @@
-//! Survey of a data model's database, the footprints of its requests, and what passes over all of its data
-//! are charged: input of the report on partition keys, provisioning and background work.
+//! Survey of a data model's database, the footprints of its requests, and the charges of passes over all of
+//! its data: input of the report on partition keys, provisioning and background work.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,11 +1,13 @@
 //! Signing in and changing a password, for each kind of account.
 //!
-//! A change ends every session of the account, in three steps: all sessions end, the new hash is stored, and a new session starts in
-//! place of all that began meanwhile. A process that dies after the first step has signed the account out and changed nothing. One
-//! that dies after the second leaves no old session but those that a client with the old password started in between; the next
-//! sign-in ends them, because it is under a later version of the password.
+//! A change ends every session of the account, in three steps: all sessions end, the new hash is stored, and
+//! a new session starts in place of all sessions begun meanwhile. A process that dies after the first step
+//! has signed the account out and changed nothing. A process that dies after the second leaves no old
+//! session, except sessions that a client with the old password started in between. The next sign-in ends
+//! them, because it is under a later version of the password.
 //!
-//! A sign-in compares the stored password again after its session has started. So one with the old password does not slip in.
+//! A sign-in compares the stored password again after its session has started. So one with the old password
+//! does not slip in.
 
 use onehop_store::{Ledger, Store};
 
@@ -45,7 +47,8 @@ pub(crate) async fn start_session(
     Ok(None)
 }
 
-/// Starts the first session of an account that has just been made, or was made by an earlier try of the same command.
+/// Starts the first session of an account that has just been made, or was made by an earlier try of the same
+/// command.
 pub(crate) async fn start_first_session(
     sessions: &Sessions,
     account: AccountId,
@@ -59,7 +62,8 @@ pub(crate) async fn start_first_session(
 /// Changes the password of an account, ends all its sessions, and starts another one. Safe to repeat.
 ///
 /// # Errors
-/// `BAD_USER_INPUT` on `newPassword`; `FORBIDDEN` on `currentPassword` when it is wrong or the account has none.
+/// `BAD_USER_INPUT` on `newPassword`; `FORBIDDEN` on `currentPassword` when it is wrong or the account has no
+/// password.
 pub(crate) async fn change_password(
     (passwords, sessions): (&PasswordHasher, &Sessions),
     holder: &dyn PasswordHolder,

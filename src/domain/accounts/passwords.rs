@@ -1,8 +1,9 @@
-//! Stored passwords: the hash of an account's password and its version, in an item of `accounts`. Each kind of account says which item.
-//! The version grows with each change; sessions that were started under an earlier version end.
+//! Stored passwords: the hash of an account's password and its version, in an item of `accounts`. Each kind
+//! of account says which item. The version grows with each change; sessions that were started under an
+//! earlier version end.
 //!
-//! [`AccountPasswords`] keeps the password in an item of its own, under the account with a prefix, so that a change of the login name
-//! does not move it.
+//! [`AccountPasswords`] keeps the password in an item of its own, under the account with a prefix, so that a
+//! change of the login name does not move it.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub struct StoredPassword {
     pub version: u64,
 }
 
-/// An item that has a password, whatever else it has.
+/// The password of an item, without its other fields.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PasswordFields {
@@ -125,7 +126,7 @@ impl AccountPasswords {
         format!("password:{account}")
     }
 
-    /// The password of an account; `None` where it has none.
+    /// The password of an account, if any.
     pub(crate) async fn find(
         &self,
         account: AccountId,
@@ -135,7 +136,7 @@ impl AccountPasswords {
         Ok(found.map(|(password, _)| password))
     }
 
-    /// Stores the first password of an account. One that is there already stays.
+    /// Stores the first password of an account. An existing password stays.
     pub(crate) async fn create(&self, account: AccountId, hash: &str, ledger: &Ledger) -> Result<(), Fault> {
         let place = Self::place(account);
         let (key, item) = (PartitionKey::from(place.as_str()), item(&place, hash, 0));

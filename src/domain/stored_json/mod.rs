@@ -1,8 +1,8 @@
 //! Stored JSON: the members of an item's body, found in one pass, without values in between.
 //!
-//! It reads what serde_json writes and nothing else: no white space, and each escape in its only form. A text that was read can
-//! stand in another JSON text unchanged. Whatever differs is not read, and its reader decodes the item instead. Objects and lists are
-//! read where a shape names them, and nowhere else.
+//! It reads the output of serde_json and nothing else: no white space, and each escape in its only form. A
+//! text that was read can stand in another JSON text unchanged. Another form is not read, and its reader
+//! decodes the item instead. Objects and lists are read where a shape names them, and nowhere else.
 
 mod scanner;
 
@@ -17,7 +17,7 @@ const MEMBERS_MAX: usize = 16;
 #[derive(Debug)]
 pub struct StoredShape(&'static [StoredMember]);
 
-/// A member of a stored object, and what it has to be.
+/// A member of a stored object, and its required form.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredMember {
     name: &'static str,
@@ -104,7 +104,7 @@ impl StoredMember {
         Self { name, kind: MemberKind::OptionalObject(shape) }
     }
 
-    /// One that is not read, named to speed up the search for those after it.
+    /// A member that is not read, named to speed up the search for the members after it.
     #[must_use]
     pub const fn unread(name: &'static str) -> Self {
         Self { name, kind: MemberKind::Unread }

@@ -124,7 +124,7 @@ impl Scanner<'_> {
     }
 }
 
-/// The bytes before the first quote, backslash or control character; `None` where there is none.
+/// The bytes before the first quote, backslash or control character, if there is one.
 fn plain_bytes(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES * 0x80;

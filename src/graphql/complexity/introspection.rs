@@ -1,5 +1,6 @@
-//! How much a query for the schema selects, counted on the schema that answers it. Types lead to fields and fields to
-//! types, so that each level of such a query multiplies its answer; the count stops where no limit allows more.
+//! Introspection: the fields that a query for the schema selects, counted on the schema that answers it.
+//! Types lead to fields and fields to types, so that each level of such a query multiplies its answer; the
+//! count stops where no limit allows more.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use super::operation_input::OperationInput;
 use crate::graphql::schema::BlogSchema;
 use onehop_graphql_server::selections::fields;
 
-/// All that introspection leads to. A type that is named is looked up by its name.
+/// The whole content of introspection. A type that is named is looked up by its name.
 const EVERYTHING: &str = "
     { __schema {
         types {
@@ -26,7 +27,7 @@ const EVERYTHING: &str = "
     fragment T on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } }
 ";
 
-/// What introspection of the schema returns.
+/// The data that introspection of the schema returns.
 pub(super) struct Introspected {
     schema: Value,
     types: HashMap<String, Value>,
@@ -44,7 +45,7 @@ impl Introspected {
         Self { types: types.collect(), schema }
     }
 
-    /// How many fields the answer to `__schema` or `__type` has, or one more than the limit.
+    /// The number of fields in the answer to `__schema` or `__type`, or one more than the limit.
     pub(super) fn fields(&self, input: &OperationInput<'_>, field: &Field, max: usize) -> usize {
         let node = match field.name.node.as_str() {
             "__schema" => Some(&self.schema),
@@ -79,7 +80,7 @@ impl Count<'_> {
         }
     }
 
-    /// Counts what is selected of a value: of an object, or of each object of a list.
+    /// Counts the selected fields of a value: of an object, or of each object of a list.
     fn values(&mut self, selections: &SelectionSet, value: &Value) {
         match value {
             Value::Array(values) => {
@@ -118,7 +119,7 @@ mod tests {
         }
     }
 
-    /// The fields counted, and those of the answer.
+    /// The number of counted fields, and of fields in the answer.
     fn counted_and_answered(query: &str) -> (usize, usize) {
         let schema = schema(SchemaOptions::default());
         let answer = schema.execute(query).now_or_never().unwrap();

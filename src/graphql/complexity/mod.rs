@@ -1,5 +1,6 @@
-//! How complex an operation is, worked out before it runs: its fields, those of a list as often as `first` says. It
-//! follows the types of the SDL and reads nothing. Introspection is counted on the schema itself, which is its data.
+//! Query complexity, worked out before an operation runs: its fields, with fields of a list as often as
+//! `first` says. It follows the types of the SDL and reads nothing. Introspection is counted on the schema
+//! itself, which is its data.
 
 mod introspection;
 mod operation_input;
@@ -23,17 +24,18 @@ use onehop_graphql_server::limit_exceeded::LimitExceeded;
 use onehop_graphql_server::selections::fields;
 use operation_input::{FIRST, OperationInput};
 
-/// What reading a list adds to its fields: nested lists are one read for each of their parents.
+/// The complexity of reading a list, beside its fields: nested lists are one read for each of their
+/// parents.
 const LIST_READ: usize = 10;
-/// What each operation of a comparison adds to its fields. All six requests with their largest pages fit into one
-/// document.
+/// The complexity of each operation of a comparison, beside its fields. All six requests with their
+/// largest pages fit into one document.
 const COMPARED_OPERATION: usize = 5;
-/// The fields of texts, and as how many fields each counts: by the length that a text may have, so that a request cannot
-/// repeat long texts as cheaply as counts and dates.
+/// The fields of texts, and as how many fields each counts: by the length that a text may have, so that
+/// a request cannot repeat long texts as cheaply as counts and dates.
 const TEXTS: [(&str, &str, usize); 3] =
     [("Post", "content", 20), ("Comment", "content", 2), ("Product", "description", 2)];
-/// The fields that are whole lists, and as how many items each counts: as many as it may have, or more than most have where
-/// a few have many (an order has at most 100 lines).
+/// The fields that are whole lists, and as how many items each counts: as many as it may have, or more
+/// than most have where a few have many (an order has at most 100 lines).
 const LISTS: [(&str, &str, usize); 6] = [
     ("Query", "productCategories", 100),
     ("Query", "productTags", 100),
@@ -42,32 +44,32 @@ const LISTS: [(&str, &str, usize); 6] = [
     ("SalesOrder", "lines", 20),
     ("ReadPlan", "operations", 10),
 ];
-/// How many fields of introspection count as one: no store is asked for them.
+/// The number of introspection fields that count as one: no store is asked for them.
 const INTROSPECTED_FIELDS: usize = 2;
 
-/// What the schema says about the fields of its types, and how much of them a request may ask.
+/// The schema's statements about the fields of its types, and the complexity limit of a request.
 pub(super) struct Complexity {
     types: HashMap<String, HashMap<String, Counted>>,
     introspected: Introspected,
     max: usize,
 }
 
-/// How a field counts.
+/// The count of a field.
 struct Counted {
     returns: String,
     by: By,
 }
 
 enum By {
-    /// Once, and what is selected of it.
+    /// Once, with its selection.
     Itself,
     /// As this many fields.
     Text(usize),
     /// Its selection, once for each of this many items.
     List(usize),
-    /// What is selected of it for each item of a page, of this size unless `first` says otherwise.
+    /// Its selection for each item of a page, of this size unless `first` says otherwise.
     Page { items_default: usize },
-    /// What is selected of it for each plan, and what the plans read.
+    /// Its selection for each plan, and the reads of the plans.
     Comparison { items_default: usize },
 }
 
@@ -100,8 +102,8 @@ impl Complexity {
             .unless(complexity <= self.max)
     }
 
-    /// The complexity of an operation with these variables, or something beyond the limit. Its document is within
-    /// the limits of documents.
+    /// The complexity of an operation with these variables, or something beyond the limit. Its document is
+    /// within the limits of documents.
     ///
     /// # Errors
     /// The size of a page is no number.
@@ -141,7 +143,7 @@ impl Complexity {
             let max = self.max.saturating_mul(INTROSPECTED_FIELDS);
             return Ok(self.introspected.fields(input, field, max).div_ceil(INTROSPECTED_FIELDS));
         }
-        // Of what is not in the schema nothing is resolved: validation refuses it.
+        // A field outside the schema is not resolved: validation refuses it.
         let known = self.types.get(on).and_then(|fields| fields.get(field.name.node.as_str()));
         let Some(Counted { returns, by }) = known else { return Ok(1) };
         let within = self.selections(input, &field.selection_set.node, returns)?;

@@ -16,7 +16,7 @@ pub(super) struct OperationInput<'a> {
 }
 
 impl OperationInput<'_> {
-    /// How many items of a list at most.
+    /// The limit of items in a list.
     pub(super) fn items(&self, field: &Field, default: usize) -> ServerResult<usize> {
         let Some(value) = self.argument(field, FIRST) else { return Ok(default) };
         let pos = field.arguments.iter().find(|(name, _)| name.node == FIRST).map(|(_, value)| value.pos);

@@ -1,5 +1,5 @@
-//! Arguments of planned fields: given in the document, or taken from the request's variables. A value that is not what the
-//! argument takes is left to the general executor, which says so.
+//! Arguments of planned fields: given in the document, or taken from the request's variables. A value that
+//! does not fit the argument is left to the general executor, which reports it.
 
 use async_graphql::parser::types::{Field, OperationDefinition};
 use async_graphql::{Name, Value, Variables};
@@ -9,7 +9,7 @@ use crate::blog::reads::{FIRST_MAX, PageRequest};
 use crate::domain::cursor::{self, List};
 use crate::graphql::ids::GlobalId;
 
-/// The size of a page where the document gives none.
+/// The size of a page if the document gives no size.
 const FIRST_DEFAULT: i64 = 20;
 const _: () = assert!(FIRST_DEFAULT as usize <= FIRST_MAX);
 
@@ -73,7 +73,7 @@ impl<T: Clone> Argument<T> {
 pub(super) struct IdArgument(Argument<GlobalId>);
 
 impl IdArgument {
-    /// That of a field; `None` where it is no id.
+    /// The id argument of a field; `None` if it is no id.
     pub(super) fn of(field: &Field, operation: &OperationDefinition) -> Option<Self> {
         Argument::of(&field.get_argument("id")?.node, operation, parse_id).map(Self)
     }
@@ -99,7 +99,7 @@ pub(super) struct PageVariables {
 }
 
 impl PageVariables {
-    /// Those of a field; `None` where they are not what they have to be.
+    /// The arguments of a field; `None` if they are invalid.
     pub(super) fn of(field: &Field, operation: &OperationDefinition) -> Option<Self> {
         let first = match field.get_argument("first") {
             Some(first) => Argument::of(&first.node, operation, parse_first)?,

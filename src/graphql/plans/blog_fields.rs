@@ -1,4 +1,5 @@
-//! Field tables of the blog: for each type that plans write, where the value of each field is stored, declared once.
+//! Field tables of the blog: for each type that plans write, where the value of each field is stored,
+//! declared once.
 
 use super::objects::{
     FieldSource, IdFormat, ListItems, ListRead, ListType, ObjectType, PointType, Presence, ViewerRight,
@@ -21,7 +22,7 @@ const fn like(name: &str) -> MemberSlot {
     shapes::LIKE.slot(name)
 }
 
-/// A user has one, and what an abandoned sign-up left has none.
+/// A user has a name; the item left by an abandoned sign-up has no name.
 const USERNAME: MemberSlot = shapes::USER.slot("username");
 
 /// Users that are read by their ids.
@@ -75,7 +76,7 @@ static USER: ObjectType = ObjectType {
     ],
 };
 
-/// The user in a post, by the copied name. What else a user has is not in the post.
+/// The user in a post, by the copied name. The other fields of a user are not in the post.
 static AUTHOR_OF_POST: ObjectType = copied_user(&[
     ("id", FieldSource::GlobalId(IdFormat::User(post("userId")))),
     ("viewerCanUpdate", FieldSource::ViewerRight(ViewerRight::User(post("userId")))),

@@ -1,5 +1,5 @@
-//! Compiling: an operation of a validated document becomes a plan, or is found to be none for plans, so that nothing of it is left to
-//! the requests.
+//! Compiling: an operation of a validated document becomes a plan or is found ineligible, so that requests do
+//! not repeat this work.
 
 use async_graphql::Name;
 use async_graphql::parser::types::{ExecutableDocument, Field, OperationDefinition, SelectionSet};
@@ -14,7 +14,8 @@ use super::root_fields::ROOT_FIELDS;
 use super::selection::{Selected, Selections};
 use onehop_graphql_server::json_length::key_length;
 
-/// Bytes of numbers, of truth values and null, and of objects and lists in the response budget, whatever their values are.
+/// Bytes of numbers, of truth values and null, and of objects and lists in the response budget, for any
+/// values.
 const NUMBER_BYTES: usize = 8;
 const WORD_BYTES: usize = 5;
 const NESTED_BYTES: usize = 3;
@@ -169,7 +170,7 @@ impl<'d> Compiler<'d> {
                 (WORD_BYTES, ObjectValue::ViewerHasLiked)
             }
             FieldSource::ViewerRight(right) => (WORD_BYTES, ObjectValue::ViewerRight(right)),
-            // Each object within is counted as often as it is selected; what is selected of it, once each.
+            // Each object within is counted as often as it is selected; its selected fields, once each.
             FieldSource::Object(object) => {
                 let fields = self.object(&selected.sets(), object, &mut within.at(Place::Part))?;
                 (NESTED_BYTES, ObjectValue::Object(fields))
@@ -195,7 +196,7 @@ impl<'d> Compiler<'d> {
         })
     }
 
-    /// What is selected of the items of a list.
+    /// The selection of the items of a list.
     fn nodes(
         &mut self,
         sets: &[&'d SelectionSet],
@@ -281,7 +282,7 @@ fn id_bytes(format: IdFormat) -> usize {
     }
 }
 
-/// What an object is read with.
+/// The reads of an object.
 struct Within<'a> {
     place: Place,
     found: &'a mut Found,
@@ -300,11 +301,11 @@ enum Place {
     Part,
 }
 
-/// What else is read for an object, or for the objects of a page.
+/// The further reads for an object, or for the objects of a page.
 #[derive(Default)]
 struct Found {
     lists: Vec<ConnectionPlan>,
-    /// How often it is asked whether the caller likes a post.
+    /// The number of selections of whether the caller likes a post.
     likes_asked: usize,
     /// Whether contents are selected of short copies of posts.
     asks_contents: bool,

@@ -1,8 +1,9 @@
 //! Compiled plans: queries whose answers are written straight from stored JSON into the response.
 //!
-//! An operation of a validated document is compiled once, where each field that it selects is stored in an item that is read,
-//! is a constant, or is computed from ids. Whether that is so is decided here, so that requests ask nothing. Whatever a plan was
-//! not made for at run time ends it, and the general executor answers. Both give the same bytes.
+//! An operation of a validated document is compiled once, where each field that it selects is stored in an
+//! item that is read, is a constant, or is computed from ids. Whether that is so is decided here, so that
+//! requests ask nothing. A case that a plan was not made for ends it at run time, and the general executor
+//! answers. Both give the same bytes.
 
 mod arguments;
 mod blog_fields;
@@ -33,13 +34,15 @@ use onehop_graphql_server::document::Document;
 use onehop_graphql_server::selections::{SelectionVisitor, visit};
 use onehop_graphql_server::written_response::WrittenData;
 
-/// Variables of `@skip` and `@include` in one operation, at most: there is a plan for each combination of their values.
+/// Variables of `@skip` and `@include` in one operation, at most: there is a plan for each combination
+/// of their values.
 const CONDITIONS_MAX: usize = 2;
 
 /// Bytes of one plan. A larger one is not kept, and the general executor answers.
 const PLAN_BYTES_MAX: usize = 128 * 1024;
 
-/// The plans of one operation: one for each combination of the variables of its directives, made when it is first needed.
+/// The plans of one operation: one for each combination of the variables of its directives, made when
+/// it is first needed.
 #[derive(Debug)]
 pub(super) struct OperationPlans {
     conditions: Vec<Name>,
@@ -52,7 +55,7 @@ pub(super) struct OperationPlans {
 pub(super) struct FittingPlan<'a>(&'a Plan);
 
 impl OperationPlans {
-    /// Those of an operation of a validated document.
+    /// The plans of an operation of a validated document.
     pub(super) fn of(document: &ExecutableDocument, operation: &OperationDefinition) -> Self {
         let mut conditions = Conditions(Vec::new());
         let is_query = operation.ty == OperationType::Query;
@@ -70,7 +73,8 @@ impl OperationPlans {
             + self.variants.capacity() * size_of::<OnceLock<Option<Plan>>>()
     }
 
-    /// The plan for a request with these variables, if there is one. A plan that is made here adds its bytes to those of the document.
+    /// The plan for a request with these variables, if there is one. A plan that is made here adds its
+    /// bytes to the document's.
     pub(super) fn plan(
         &self,
         document: &Document,

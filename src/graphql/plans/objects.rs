@@ -1,4 +1,5 @@
-//! What plans know of the types of the schema: where fields come from, and how objects and lists are read.
+//! The plans' knowledge of the types of the schema: the sources of fields, and the reads of objects and
+//! lists.
 
 use crate::domain::cursor::ListKind;
 use crate::domain::stored_json::{MemberSlot, StoredMembers, StoredShape};
@@ -55,7 +56,7 @@ pub(super) enum FieldSource {
     List(&'static ListType),
 }
 
-/// Who may change or delete an object. The ids of the item and of the caller decide.
+/// The right to change or delete an object. The ids of the item and of the caller decide.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ViewerRight {
     /// The user with this id.
@@ -84,7 +85,7 @@ pub(super) enum CurrencySource {
     Outer(MemberSlot),
 }
 
-/// The ids in a global id: that of the logical partition first, where there are two.
+/// The ids in a global id: the id of the logical partition first, where there are two.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum IdFormat {
     User(MemberSlot),
@@ -103,14 +104,14 @@ pub(super) enum IdFormat {
 pub(super) struct PointType {
     pub(super) object: &'static ObjectType,
     pub(super) shape: &'static StoredShape,
-    /// Whether an id is that of such an object.
+    /// Whether an id belongs to such an object.
     pub(super) has_id: fn(GlobalId) -> bool,
     pub(super) presence: Presence,
-    /// What is read together with it, and without which it is absent.
+    /// The item that is read together with it, and without which it is absent.
     pub(super) beside: Option<&'static PointType>,
 }
 
-/// What an item has to be so that there is such an object.
+/// The condition on an item for such an object to exist.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Presence {
     pub(super) required: Option<MemberSlot>,
@@ -150,7 +151,7 @@ pub(super) struct ListType {
     pub(super) order: MemberSlot,
 }
 
-/// How a list is read.
+/// The read of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListRead {
     Feed,
@@ -173,12 +174,12 @@ pub(super) struct RootField {
     pub(super) has_model: bool,
 }
 
-/// What a field at the root reads.
+/// The source of a field at the root.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RootSource {
-    /// What the argument `id` names.
+    /// The object that the argument `id` names.
     Point(&'static PointType),
-    /// What the argument `id` names, of any of these types.
+    /// The object that the argument `id` names, of any of these types.
     Node(&'static [&'static PointType]),
     /// The user or the customer who sends the request, if the caller is one.
     Caller(&'static PointType),

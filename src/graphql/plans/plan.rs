@@ -1,4 +1,4 @@
-//! Plans: an operation as the reads that it takes and the bytes that are written around what was read.
+//! Plans: an operation as its reads and the bytes that are written around the results.
 
 use super::arguments::{IdArgument, PageVariables, VariableArgument};
 use super::objects::{AmountSource, IdFormat, ListItems, ListType, PointType, ViewerRight};
@@ -29,9 +29,9 @@ impl<V> Default for Fields<V> {
 /// A field of an object.
 #[derive(Debug)]
 pub(super) struct PlannedField<V> {
-    /// What stands before the value: a brace or a comma, the key, and a colon.
+    /// The text before the value: a brace or a comma, the key, and a colon.
     pub(super) before: Box<[u8]>,
-    /// How often the field is selected: the response budget counts each time.
+    /// The number of selections of the field: the response budget counts each time.
     pub(super) times: usize,
     pub(super) value: V,
 }
@@ -41,7 +41,7 @@ pub(super) struct PlannedField<V> {
 pub(super) enum RootValue {
     Constant(Box<[u8]>),
     Point(IdArgument, &'static PointType, PointPlan),
-    /// What the id refers to decides. The general executor answers for types without a plan.
+    /// The object behind the id decides. The general executor answers for types without a plan.
     Node(IdArgument, Vec<(&'static PointType, PointPlan)>),
     Caller(&'static PointType, PointPlan),
     Page(ConnectionPlan),
@@ -53,7 +53,7 @@ pub(super) enum RootValue {
 pub(super) struct PointPlan {
     pub(super) object: Fields<ObjectValue>,
     pub(super) lists: Vec<ConnectionPlan>,
-    /// How often it is asked whether the caller likes the post.
+    /// The number of selections of whether the caller likes the post.
     pub(super) likes_asked: usize,
 }
 

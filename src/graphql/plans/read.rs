@@ -23,7 +23,7 @@ impl From<Fault> for Unplanned {
     }
 }
 
-/// What was read for a field at the root.
+/// The items read for a field at the root.
 pub(super) enum RootItems<'p> {
     /// Nothing is read for it.
     Constant,
@@ -33,12 +33,12 @@ pub(super) enum RootItems<'p> {
     List(PageItems),
 }
 
-/// An object that was read by itself, and what was read with it.
+/// An object that was read by itself, and the items read with it.
 pub(super) struct PointItems<'p> {
     pub(super) plan: &'p PointPlan,
     pub(super) item: Item,
     pub(super) members: StoredMembers,
-    /// What was read together with it.
+    /// The item read together with it.
     pub(super) beside: Option<(Item, StoredMembers)>,
     pub(super) pages: Vec<PageItems>,
     /// Whether the caller likes the post.
@@ -47,11 +47,11 @@ pub(super) struct PointItems<'p> {
 
 /// A page that was read.
 pub(super) struct PageItems {
-    /// Whose cursors it has; `None` of a whole list, which has none.
+    /// The list of its cursors; `None` for a whole list, which has no cursors.
     pub(super) list: Option<List>,
     pub(super) page: QueryPage,
     pub(super) has_previous: bool,
-    /// Whether the caller likes each post; empty where the caller likes none, or it was not asked.
+    /// Whether the caller likes each post; empty where the caller likes no post, or it was not asked.
     pub(super) liked: Vec<bool>,
     /// The whole item of each post; empty where no contents are selected.
     pub(super) posts: Vec<Option<Item>>,
@@ -62,7 +62,7 @@ pub(super) struct PageItems {
 pub(super) struct PlanReader<'a>(pub(super) PlanRequest<'a>);
 
 impl PlanReader<'_> {
-    /// Reads what a plan asks for, in the order of its fields, where it can be at the same time.
+    /// Does the reads of a plan, in the order of its fields, where possible at the same time.
     pub(super) async fn read<'p>(self, plan: &'p Plan) -> Result<Vec<RootItems<'p>>, Unplanned> {
         match plan.roots.fields.as_slice() {
             [only] => Ok(vec![self.root(&only.value).await?]),
@@ -108,7 +108,8 @@ impl PlanReader<'_> {
         }
     }
 
-    /// Whether the caller may see what belongs to a customer. Whether a user is staff, the general executor finds out.
+    /// Whether the caller may see a customer's data. The general executor finds out whether a user is
+    /// staff.
     fn may_see(self, customer: CustomerId) -> Result<bool, Unplanned> {
         match self.0.caller {
             PlanCaller::Anonymous => Ok(false),
@@ -149,7 +150,7 @@ impl PlanReader<'_> {
         Ok(RootItems::Point(Box::new(PointItems { plan, item, members, beside, pages, is_liked })))
     }
 
-    /// The item behind an id, and the one that is read together with it.
+    /// The item behind an id, and the item that is read together with it.
     async fn item(self, id: GlobalId) -> Result<(Option<Item>, Option<Item>), Unplanned> {
         let PlanRequest { blog, webstore, session, .. } = self.0;
         let ledger = session.ledger();

@@ -1,4 +1,4 @@
-//! The request that a plan answers: what it reads from, who asks, and with which variables.
+//! The request that a plan answers: its source of reads, its caller, and its variables.
 
 use async_graphql::Variables;
 
@@ -8,7 +8,7 @@ use crate::webstore::ids::CustomerId;
 use crate::webstore::reads::StoredWebstoreReads;
 use onehop_graphql_server::response_budget::ResponseBudget;
 
-/// What a plan works with.
+/// The context of a plan.
 #[derive(Clone, Copy)]
 pub(in crate::graphql) struct PlanRequest<'a> {
     pub(in crate::graphql) blog: &'a StoredReads,
@@ -19,7 +19,7 @@ pub(in crate::graphql) struct PlanRequest<'a> {
     pub(in crate::graphql) budget: &'a ResponseBudget,
 }
 
-/// Who sends a request.
+/// The sender of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::graphql) enum PlanCaller {
     Anonymous,

@@ -1,14 +1,14 @@
-//! Selections: what is selected of an object, with fragments expanded, directives decided, and fields with the same response key
-//! merged.
+//! Selections: the selected fields of an object, with fragments expanded, directives decided, and fields with
+//! the same response key merged.
 
 use async_graphql::parser::types::{Directive, ExecutableDocument, Field, Selection, SelectionSet};
 use async_graphql::{Name, Positioned};
 use async_graphql_value::Value as InputValue;
 
-/// The interface of what has an id.
+/// The interface of all objects with an id.
 const NODE: &str = "Node";
 
-/// All that is selected under one response key.
+/// All selections under one response key.
 pub(super) struct Selected<'d> {
     pub(super) key: &'d str,
     /// One for each time that it is selected.
@@ -41,7 +41,8 @@ pub(super) struct Selections<'d> {
 }
 
 impl<'d> Selections<'d> {
-    /// What selection sets select of an object of a type, in order; `None` where a directive is none that is known here.
+    /// The fields that selection sets select of an object of a type, in order; `None` for an unknown
+    /// directive.
     pub(super) fn select(
         &self,
         sets: &[&'d SelectionSet],

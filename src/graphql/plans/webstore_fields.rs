@@ -1,4 +1,5 @@
-//! Field tables of the web store: for each type that plans write, where the value of each field is stored, declared once.
+//! Field tables of the web store: for each type that plans write, where the value of each field is stored,
+//! declared once.
 
 use super::objects::{
     AmountSource, CurrencySource, FieldSource, IdFormat, ListItems, ListRead, ListType, ObjectType,

@@ -24,7 +24,7 @@ use onehop_graphql_server::response_budget::ResponseBudget;
 use onehop_graphql_server::written_response::WrittenData;
 use onehop_store::Item;
 
-/// What names, punctuation and computed values take beside the bodies, for each item and once.
+/// The bytes of names, punctuation and computed values beside the bodies, for each item and once.
 const BYTES_BESIDE_BODY: usize = 64;
 const BYTES_BESIDE_ITEMS: usize = 512;
 /// Null, in JSON and in the response budget.
@@ -85,11 +85,11 @@ impl PageItems {
 #[derive(Clone, Copy)]
 struct Source<'a> {
     object: Members<'a>,
-    /// Those of the object that this one is a part of.
+    /// The members of the object that this one is a part of.
     outer: Option<Members<'a>>,
-    /// Those of the object to whose list this one belongs.
+    /// The members of the object to whose list this one belongs.
     owner: Option<Members<'a>>,
-    /// What was read with an object that was read by itself.
+    /// The items read with an object that was read by itself.
     point: Option<&'a PointItems<'a>>,
     /// Whether the caller likes the post.
     is_liked: bool,
@@ -143,7 +143,7 @@ impl DataWriter<'_> {
         self.put(if fields.fields.is_empty() { b"{}" } else { b"}" });
     }
 
-    /// Takes what was written from the response budget.
+    /// Takes the written bytes from the response budget.
     fn settle(&mut self) -> Result<(), Unplanned> {
         let bytes = std::mem::take(&mut self.bytes);
         self.budget.try_take(bytes).then_some(()).ok_or(Unplanned)
@@ -190,7 +190,7 @@ impl DataWriter<'_> {
             },
             ObjectValue::Summary { content, excerpt } => match object.json(*content) {
                 Some(content) => self.summary(content, times)?,
-                // A short copy of an earlier version has none.
+                // A short copy of an earlier version has no excerpt.
                 None => self.put_text(json(*excerpt)?, times),
             },
             ObjectValue::ContentOnPage { content, excerpt } => {
@@ -315,7 +315,7 @@ impl DataWriter<'_> {
         owner: Option<Members<'_>>,
     ) -> Result<(), Unplanned> {
         let list = plan.list;
-        // A list whose items are not selected has none that is deleted or cannot be read, either.
+        // A list without selected items has no deleted or unreadable ones, either.
         let selects_items =
             |value: &ConnectionValue| matches!(value, ConnectionValue::Nodes(_) | ConnectionValue::Edges(_));
         if !plan.fields.fields.iter().any(|field| selects_items(&field.value)) {

@@ -41,7 +41,7 @@ impl ProductCategory {
     async fn products(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many products, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The number of products, 1 to 100.", default = 20)] first: i32,
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<One<ProductConnection>> {
         let scope = scope::of(ctx);

@@ -30,7 +30,7 @@ impl Listed for Customer {
     }
 }
 
-/// Somebody who buys from the web store. Only the customer and staff see one.
+/// A person who buys from the web store. Only the customer and staff see one.
 #[Object]
 impl Customer {
     /// Identifies the customer among all nodes.
@@ -43,7 +43,7 @@ impl Customer {
         scope::of(ctx).customer() == Some(self.0.id)
     }
 
-    /// How the customer is addressed.
+    /// The form of address of the customer.
     async fn title(&self) -> Option<&str> {
         self.0.title.as_deref()
     }
@@ -58,7 +58,7 @@ impl Customer {
         &self.0.last_name
     }
 
-    /// The e-mail address, unique whatever its case.
+    /// The e-mail address, unique in any case.
     async fn email_address(&self) -> &str {
         &self.0.email_address
     }
@@ -78,7 +78,7 @@ impl Customer {
         if let Some(addresses) = &self.0.addresses {
             return Ok(All(addresses.iter().cloned().map(Into::into).collect()));
         }
-        // A short copy has none.
+        // A short copy has no address.
         let scope = scope::of(ctx);
         let customer = scope.services().webstore.reads.customer(self.0.id, scope.ledger()).await;
         let customer = customer.map_err(|fault| scope.fault(&fault))?;
@@ -87,7 +87,7 @@ impl Customer {
         Ok(All(addresses.into_iter().map(Into::into).collect()))
     }
 
-    /// How many orders the customer has.
+    /// The number of the customer's orders.
     async fn sales_order_count(&self) -> u32 {
         self.0.sales_order_count
     }
@@ -96,7 +96,7 @@ impl Customer {
     async fn sales_orders(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many orders, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The number of orders, 1 to 100.", default = 20)] first: i32,
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<One<SalesOrderConnection>> {
         let scope = scope::of(ctx);
@@ -113,7 +113,7 @@ impl Customer {
 pub struct CustomerAddress {
     /// Street and number.
     address_line1: String,
-    /// What does not fit into the first line.
+    /// The part that does not fit into the first line.
     address_line2: Option<String>,
     /// The city.
     city: String,

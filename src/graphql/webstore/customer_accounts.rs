@@ -1,4 +1,5 @@
-//! Accounts of customers in the schema: signing up, in and out, renewal, and changes of password and e-mail address.
+//! Accounts of customers in the schema: signing up, in and out, renewal, and changes of password and e-mail
+//! address.
 
 use async_graphql::{Context, ID, InputObject, Object, Result, SimpleObject};
 
@@ -23,16 +24,16 @@ use crate::webstore::items::CustomerItem;
 use crate::webstore::reads::CustomerView;
 use crate::webstore::write_limits;
 
-/// Who signs up as a customer.
+/// The customer to sign up.
 #[derive(InputObject)]
 pub struct CreateCustomerInput {
-    /// How to address the customer: 1 to 20 characters.
+    /// The form of address of the customer: 1 to 20 characters.
     pub title: Option<String>,
     /// 1 to 100 characters.
     pub first_name: String,
     /// 1 to 100 characters.
     pub last_name: String,
-    /// The e-mail address, unique whatever its case: letters of one script, without invisible characters.
+    /// The e-mail address, unique in any case: letters of one script, without invisible characters.
     pub email_address: String,
     /// 1 to 40 characters.
     pub phone_number: Option<String>,
@@ -44,7 +45,7 @@ pub struct CreateCustomerInput {
     pub idempotency_key: Option<String>,
 }
 
-/// Which customer signs in.
+/// The customer to sign in.
 #[derive(InputObject)]
 pub struct SignInCustomerInput {
     /// The e-mail address, in any case.
@@ -53,10 +54,10 @@ pub struct SignInCustomerInput {
     pub password: String,
 }
 
-/// Which session of a customer is renewed.
+/// The session of a customer to renew.
 #[derive(InputObject)]
 pub struct RenewCustomerSessionInput {
-    /// What signing in, or the last renewal, gave.
+    /// The refresh token of signing in, or of the last renewal.
     pub refresh_token: String,
 }
 
@@ -72,13 +73,13 @@ pub struct ChangeCustomerPasswordInput {
 /// The new e-mail address of the signed-in customer.
 #[derive(InputObject)]
 pub struct ChangeCustomerEmailAddressInput {
-    /// The e-mail address, unique whatever its case: letters of one script, without invisible characters.
+    /// The e-mail address, unique in any case: letters of one script, without invisible characters.
     pub email_address: String,
     /// The password.
     pub current_password: String,
 }
 
-/// What signing up as a customer made.
+/// The result of signing up as a customer.
 #[derive(SimpleObject)]
 pub struct CreateCustomerPayload {
     /// The new customer.
@@ -87,12 +88,12 @@ pub struct CreateCustomerPayload {
     access_token: String,
     /// When the access token expires.
     expires_at: DateTime,
-    /// Renews the access token until the session ends, by `renewCustomerSession`. To be kept secret. Null where the session cookie
-    /// holds it.
+    /// Renews the access token until the session ends, by `renewCustomerSession`. To be kept secret. Null
+    /// where the session cookie holds it.
     refresh_token: Option<String>,
 }
 
-/// What signing in as a customer gave.
+/// The result of signing in as a customer.
 #[derive(SimpleObject)]
 pub struct SignInCustomerPayload {
     /// The customer who signed in.
@@ -101,12 +102,12 @@ pub struct SignInCustomerPayload {
     access_token: String,
     /// When the access token expires.
     expires_at: DateTime,
-    /// Renews the access token until the session ends, by `renewCustomerSession`. To be kept secret. Null where the session cookie
-    /// holds it.
+    /// Renews the access token until the session ends, by `renewCustomerSession`. To be kept secret. Null
+    /// where the session cookie holds it.
     refresh_token: Option<String>,
 }
 
-/// What renewing a session of a customer gave.
+/// The result of renewing a session of a customer.
 #[derive(SimpleObject)]
 pub struct RenewCustomerSessionPayload {
     /// The customer of the session.
@@ -115,18 +116,19 @@ pub struct RenewCustomerSessionPayload {
     access_token: String,
     /// When the access token expires.
     expires_at: DateTime,
-    /// Takes the place of the refresh token that was sent. To be kept secret. Null where the session cookie holds it.
+    /// Takes the place of the refresh token that was sent. To be kept secret. Null where the session cookie
+    /// holds it.
     refresh_token: Option<String>,
 }
 
-/// What signing out as a customer ended.
+/// The result of signing out as a customer.
 #[derive(SimpleObject)]
 pub struct SignOutCustomerPayload {
     /// The id of the customer who signed out.
     customer_id: ID,
 }
 
-/// What changing a customer's password gave: a new session. All others have ended.
+/// The result of changing a customer's password: a new session. All others have ended.
 #[derive(SimpleObject)]
 pub struct ChangeCustomerPasswordPayload {
     /// The customer whose password it is.
@@ -135,8 +137,8 @@ pub struct ChangeCustomerPasswordPayload {
     access_token: String,
     /// When the access token expires.
     expires_at: DateTime,
-    /// Renews the access token until the session ends, by `renewCustomerSession`. To be kept secret. Null where the session cookie
-    /// holds it.
+    /// Renews the access token until the session ends, by `renewCustomerSession`. To be kept secret. Null
+    /// where the session cookie holds it.
     refresh_token: Option<String>,
 }
 
@@ -158,7 +160,7 @@ impl CustomerAccountMutation {
     async fn create_customer(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Who signs up.")] input: CreateCustomerInput,
+        #[graphql(desc = "The customer to sign up.")] input: CreateCustomerInput,
     ) -> Result<Option<One<CreateCustomerPayload>>> {
         let scope = scope::for_write(ctx)?;
         let attempt = attempts::begin(ctx, AttemptKind::SignUp, &login(&input.email_address)).await?;
@@ -187,7 +189,7 @@ impl CustomerAccountMutation {
     async fn sign_in_customer(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Who signs in.")] input: SignInCustomerInput,
+        #[graphql(desc = "The customer to sign in.")] input: SignInCustomerInput,
     ) -> Result<Option<One<SignInCustomerPayload>>> {
         let scope = scope::for_write(ctx)?;
         let SignInCustomerInput { email_address, password } = input;
@@ -204,12 +206,12 @@ impl CustomerAccountMutation {
         Ok(Some(One(SignInCustomerPayload { customer, access_token, expires_at, refresh_token })))
     }
 
-    /// Renews the access token of a customer's session. The refresh token is replaced by another one, and is good for a minute more;
-    /// an older one ends the session.
+    /// Renews the access token of a customer's session. The refresh token is replaced by another one, and
+    /// is good for a minute more; an older one ends the session.
     async fn renew_customer_session(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which session.")] input: RenewCustomerSessionInput,
+        #[graphql(desc = "The session.")] input: RenewCustomerSessionInput,
     ) -> Result<Option<One<RenewCustomerSessionPayload>>> {
         let scope = scope::for_write(ctx)?;
         let token = session::parse_refresh_token(&input.refresh_token, AccountKind::Customer)?;
@@ -277,7 +279,8 @@ impl CustomerAccountMutation {
     }
 }
 
-/// Changes the e-mail address. It compares a password, and it says whether the new address is taken: both are attempts.
+/// Changes the e-mail address. It compares a password, and it says whether the new address is taken:
+/// both are attempts.
 async fn change_email_address(
     ctx: &Context<'_>,
     customer_id: CustomerId,

@@ -49,7 +49,7 @@ impl CustomerQuery {
     async fn top_customers(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many customers, 1 to 100.", default = 10)] first: i32,
+        #[graphql(desc = "The number of customers, 1 to 100.", default = 10)] first: i32,
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<Option<One<CustomerConnection>>> {
         let scope = scope::of(ctx);
@@ -60,11 +60,12 @@ impl CustomerQuery {
         Ok(Some(One(CustomerConnection::new(customers, &page, Customer::new))))
     }
 
-    /// The customers with most orders by a query of all partitions, as the article has it, to be compared. For staff.
+    /// The customers with most orders by a query of all partitions, as the article has it, to be compared.
+    /// For staff.
     async fn top_customers_across_partitions(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many customers, 1 to 100.", default = 10)] first: i32,
+        #[graphql(desc = "The number of customers, 1 to 100.", default = 10)] first: i32,
     ) -> Result<Option<All<Customer>>> {
         let scope = scope::of(ctx);
         staff::member(scope)?;
@@ -81,7 +82,7 @@ impl CustomerQuery {
 pub struct CustomerAddressInput {
     /// Street and number: 1 to 200 characters.
     pub address_line1: String,
-    /// What does not fit into the first line: 1 to 200 characters.
+    /// The part that does not fit into the first line: 1 to 200 characters.
     pub address_line2: Option<String>,
     /// The city: 1 to 200 characters.
     pub city: String,
@@ -93,7 +94,7 @@ pub struct CustomerAddressInput {
     pub zip_code: String,
 }
 
-/// How the signed-in customer changes; what is left out stays.
+/// The changes of the signed-in customer; omitted fields stay.
 #[derive(InputObject)]
 pub struct UpdateCustomerInput {
     /// 1 to 20 characters; null removes the title.
@@ -122,7 +123,7 @@ pub struct CustomerMutation;
 /// Writes of customers.
 #[Object]
 impl CustomerMutation {
-    /// Changes the data of the signed-in customer; what is left out stays.
+    /// Changes the data of the signed-in customer; omitted fields stay.
     async fn update_customer(
         &self,
         ctx: &Context<'_>,

@@ -7,7 +7,7 @@ use crate::webstore::money::Money;
 /// A decimal number in its text form. Whether it is an amount of a currency, commands say.
 pub struct Decimal(pub String);
 
-/// What a value must be. A JSON number is refused, since it may have been rounded on its way.
+/// The rule of the scalar. A JSON number is refused, since it may have been rounded on its way.
 const EXPECTED: &str = "a decimal number is a string such as \"12.50\"";
 
 impl Decimal {
@@ -17,7 +17,7 @@ impl Decimal {
     /// Checks that a value is a decimal number in its text form.
     ///
     /// # Errors
-    /// What a value of this scalar must be.
+    /// The rule of this scalar.
     pub fn check(value: &Value) -> Result<(), &'static str> {
         if matches!(value, Value::String(_)) { Ok(()) } else { Err(EXPECTED) }
     }

@@ -48,7 +48,7 @@ pub struct UpdateProductTagInput {
 /// A new product.
 #[derive(InputObject)]
 pub struct CreateProductInput {
-    /// The stock keeping unit: 1 to 40 characters, unique among all products whatever its case.
+    /// The stock keeping unit: 1 to 40 characters, unique among all products in any case.
     pub sku: String,
     /// 1 to 200 characters.
     pub name: String,
@@ -62,7 +62,7 @@ pub struct CreateProductInput {
     pub tag_ids: Vec<ID>,
 }
 
-/// How a product changes; what is left out stays.
+/// The changes of a product; omitted fields stay.
 #[derive(InputObject)]
 pub struct UpdateProductInput {
     /// The product's id.
@@ -77,7 +77,7 @@ pub struct UpdateProductInput {
     pub tag_ids: MaybeUndefined<Vec<ID>>,
 }
 
-/// Which product is deleted.
+/// The product to delete.
 #[derive(InputObject)]
 pub struct DeleteProductInput {
     /// The product's id.

@@ -1,4 +1,5 @@
-//! The mutations of the web store: each field issues one command and answers with the items as the command wrote them.
+//! The mutations of the web store: each field issues one command and answers with the items as the command
+//! wrote them.
 
 use async_graphql::{Context, Error, ID, Object, Result};
 use uuid::Uuid;
@@ -110,7 +111,7 @@ impl WebstoreMutation {
         Ok(Some(One(CreateProductPayload { product })))
     }
 
-    /// Changes a product; what is left out stays. For staff.
+    /// Changes a product; omitted fields stay. For staff.
     async fn update_product(
         &self,
         ctx: &Context<'_>,
@@ -134,11 +135,11 @@ impl WebstoreMutation {
         Ok(Some(One(UpdateProductPayload { product })))
     }
 
-    /// Deletes a product. Orders that were placed keep what they say of it. For staff.
+    /// Deletes a product. Placed orders keep their copy of its data. For staff.
     async fn delete_product(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which product.")] input: DeleteProductInput,
+        #[graphql(desc = "The product.")] input: DeleteProductInput,
     ) -> Result<Option<One<DeleteProductPayload>>> {
         let scope = scope::for_write(ctx)?;
         let by = staff::member(scope)?;
@@ -198,7 +199,7 @@ fn product_id(field: &'static str, id: &str) -> Result<(CategoryId, ProductId), 
     }
 }
 
-/// The parsed value, or another one beside what is wrong, so that the other fields can be checked, too.
+/// The parsed value, or another one beside the error, so that the other fields can be checked, too.
 fn valid_or<T>(otherwise: T, parsed: Result<T, InvalidField>, invalid: &mut Vec<InvalidField>) -> T {
     parsed.unwrap_or_else(|field| {
         invalid.push(field);

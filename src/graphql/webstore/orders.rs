@@ -18,7 +18,7 @@ use crate::webstore::commands::{
 use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId};
 use crate::webstore::write_limits;
 
-/// How much of one product is ordered.
+/// The ordered quantity of one product.
 #[derive(InputObject)]
 pub struct SalesOrderLineInput {
     /// The product's id.
@@ -36,14 +36,14 @@ pub struct CreateSalesOrderInput {
     pub idempotency_key: Option<String>,
 }
 
-/// Which order is deleted.
+/// The order to delete.
 #[derive(InputObject)]
 pub struct DeleteSalesOrderInput {
     /// The order's id.
     pub sales_order_id: ID,
 }
 
-/// Which order is shipped.
+/// The order to ship.
 #[derive(InputObject)]
 pub struct ShipSalesOrderInput {
     /// The order's id.
@@ -109,7 +109,7 @@ impl SalesOrderMutation {
     async fn delete_sales_order(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which order.")] input: DeleteSalesOrderInput,
+        #[graphql(desc = "The order.")] input: DeleteSalesOrderInput,
     ) -> Result<Option<One<DeleteSalesOrderPayload>>> {
         let scope = scope::for_write(ctx)?;
         let customer_id = scope.signed_in_customer()?;
@@ -131,7 +131,7 @@ impl SalesOrderMutation {
     async fn ship_sales_order(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which order.")] input: ShipSalesOrderInput,
+        #[graphql(desc = "The order.")] input: ShipSalesOrderInput,
     ) -> Result<Option<One<ShipSalesOrderPayload>>> {
         let scope = scope::for_write(ctx)?;
         let by = staff::member(scope)?;

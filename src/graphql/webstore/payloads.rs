@@ -1,4 +1,4 @@
-//! The payloads of the web store's mutations: what a command wrote.
+//! The payloads of the web store's mutations: the writes of a command.
 
 use async_graphql::{ID, SimpleObject};
 

@@ -63,7 +63,7 @@ impl Product {
         &self.view.name
     }
 
-    /// What the product is.
+    /// The description of the product.
     async fn description(&self, ctx: &Context<'_>) -> Result<String> {
         if let Some(description) = &self.view.description {
             return Ok(description.clone());

@@ -19,13 +19,13 @@ pub struct WebstoreQuery;
 /// Reads of the web store.
 #[Object]
 impl WebstoreQuery {
-    /// Whether the caller is staff of the web store, and may change the catalogue, ship orders and see all customers; false for
-    /// anonymous requests and for customers.
+    /// Whether the caller is staff of the web store, and may change the catalogue, ship orders and see all
+    /// customers; false for anonymous requests and for customers.
     async fn viewer_is_staff(&self, ctx: &Context<'_>) -> bool {
         staff::viewer_is_staff(scope::of(ctx))
     }
 
-    /// A product; null when there is none with this id, or none any more.
+    /// A product; null when it does not exist, or no longer.
     async fn product(
         &self,
         ctx: &Context<'_>,

@@ -40,7 +40,7 @@ impl Listed for SalesOrder {
     }
 }
 
-/// What a customer ordered at one time. Only the customer and staff see it.
+/// The products that a customer ordered at one time. Only the customer and staff see it.
 #[Object]
 impl SalesOrder {
     /// Identifies the order among all nodes.
@@ -48,7 +48,7 @@ impl SalesOrder {
         self.global_id().encode().into()
     }
 
-    /// Who ordered.
+    /// The customer who ordered.
     async fn customer(&self, ctx: &Context<'_>) -> Result<One<Customer>> {
         let scope = scope::of(ctx);
         let customer = scope.services().webstore.reads.customer(self.view.customer_id, scope.ledger()).await;
@@ -67,7 +67,7 @@ impl SalesOrder {
         self.view.ship_date.clone().map(DateTime)
     }
 
-    /// What was ordered, at the names and prices of that moment.
+    /// The ordered products, at the names and prices of that moment.
     async fn lines(&self) -> Many<'_, SalesOrderLine> {
         Many(self.lines.iter().collect())
     }
@@ -91,7 +91,7 @@ impl SalesOrder {
 /// A line of an order, as clients see it.
 pub struct SalesOrderLine(OrderLineView);
 
-/// How much of one product was ordered.
+/// The ordered quantity of one product.
 #[Object]
 impl SalesOrderLine {
     /// The stock keeping unit of the product.
@@ -109,7 +109,7 @@ impl SalesOrderLine {
         One(MoneyValue(self.0.price.clone()))
     }
 
-    /// How many were ordered.
+    /// The ordered quantity.
     async fn quantity(&self) -> u32 {
         self.0.quantity
     }

@@ -1,5 +1,6 @@
-//! Authorisation of staff: who may change the catalogue and see all customers. The subject of the access token and the settings
-//! decide; nothing is read. So an answer depends on no item beside those that it shows, and no fault of the store changes who may.
+//! Authorisation of staff: who may change the catalogue and see all customers. The subject of the access
+//! token and the settings decide; nothing is read. So an answer depends on no item beside the shown ones, and
+//! no fault of the store changes the rights.
 
 use async_graphql::Result;
 
@@ -26,7 +27,7 @@ pub(super) fn viewer_is_staff(scope: &RequestScope) -> bool {
     member(scope).is_ok()
 }
 
-/// Whether the caller may see what belongs to a customer: the customer, and staff.
+/// Whether the caller may see a customer's data: the customer, and staff.
 pub(super) fn may_see(scope: &RequestScope, customer: CustomerId) -> bool {
     scope.customer() == Some(customer) || member(scope).is_ok()
 }

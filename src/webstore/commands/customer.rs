@@ -1,5 +1,6 @@
-//! Customers: signing up, and changing their data. First the reservation of the e-mail address is written, then the password, then the
-//! customer. The password's hash is in `accounts`: what is in the customer travels through the change feed.
+//! Customers: signing up, and changing their data. First the reservation of the e-mail address is written,
+//! then the password, then the customer. The password's hash is in `accounts`: the content of the customer
+//! travels through the change feed.
 
 use crate::accounts::email_address::EmailAddress;
 use crate::accounts::hashing_queue::HashingCaller;
@@ -21,7 +22,7 @@ use super::holders::{StoredCustomer, reservation, reservation_id};
 use super::text::{CustomerTitle, FirstName, LastName, PhoneNumber};
 use super::{Place, WebstoreCommands};
 
-/// How often a sign-up starts again with a new id after others had given it up for dead.
+/// Attempts of a sign-up with new ids after others had given it up for dead.
 const SIGN_UP_ATTEMPTS_MAX: u32 = 8;
 
 /// A new customer, as typed.
@@ -38,7 +39,7 @@ pub struct CreateCustomer {
     pub caller: HashingCaller,
 }
 
-/// How a customer changes, as typed; what is `None` stays.
+/// The changes of a customer, as typed; fields that are `None` stay.
 pub struct UpdateCustomer {
     pub customer_id: CustomerId,
     /// `Some(None)` removes the title.
@@ -71,8 +72,8 @@ impl WebstoreCommands {
     /// Creates a customer who can sign in with a password.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on any field; `CONFLICT` on `emailAddress` when it is taken, on `idempotencyKey` when a sign-up with this key
-    /// had another password.
+    /// `BAD_USER_INPUT` on any field; `CONFLICT` on `emailAddress` when it is taken, on `idempotencyKey` when
+    /// a sign-up with this key had another password.
     pub async fn create_customer(
         &self,
         input: CreateCustomer,
@@ -122,7 +123,7 @@ impl WebstoreCommands {
             if let Some(customer) = self.customers.create(&customer, ledger).await? {
                 return Ok((customer, 0));
             }
-            // Others gave this sign-up up: nobody ever has this id.
+            // Others gave this sign-up up: no customer ever has this id.
             self.account_passwords.remove(id.into(), ledger).await?;
         }
         Err(contended("the reservation of an e-mail address").into())
@@ -203,8 +204,8 @@ impl WebstoreCommands {
         }
     }
 
-    /// The answer to a repeat: the customer of the first sign-up, for a client that knows key and password. To all others the address
-    /// is taken.
+    /// The answer to a repeat: the customer of the first sign-up, for a client that knows key and password.
+    /// To all others the address is taken.
     async fn first_sign_up(
         &self,
         checked: Checked,

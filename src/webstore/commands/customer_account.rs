@@ -1,9 +1,10 @@
-//! The accounts of customers: signing in, changing the password, changing the e-mail address, by the protocols of all
-//! [accounts](crate::domain::accounts).
+//! The accounts of customers: signing in, changing the password, changing the e-mail address, by the
+//! protocols of all [accounts](crate::domain::accounts).
 //!
-//! A change of the address reads the customer, claims the new address, and then replaces the customer as it was read. A judge of the
-//! claim rewrites the customer first, so that either the claim or the judgement holds (see [`crate::domain::reservations`]). A
-//! process that dies in between leaves an address that the next claim takes over.
+//! A change of the address reads the customer, claims the new address, and then replaces the customer as it
+//! was read. A judge of the claim rewrites the customer first, so that either the claim or the judgement
+//! holds (see [`crate::domain::reservations`]). A process that dies in between leaves an address that the
+//! next claim takes over.
 
 use async_trait::async_trait;
 
@@ -101,7 +102,8 @@ impl WebstoreCommands {
         Ok((self.customers.move_password(customer, ledger).await?, compared))
     }
 
-    /// The key of an address among login names: equal for all forms of one address; `None` for a text that is no address.
+    /// The key of an address among login names: equal for all forms of one address; `None` for a text that is
+    /// no address.
     #[must_use]
     pub fn login_key(address: &str) -> Option<String> {
         EmailAddress::parse(address).ok().map(|address| reservation_id(&address))
@@ -141,9 +143,9 @@ impl WebstoreCommands {
             Ok(address) => reservation_id(&address),
             Err(_) => "email:".to_owned(),
         };
-        let reserved = self.customers.reservations().find(&key, ledger).await?;
+        let reserved = self.signing_in.reservations().find(&key, ledger).await?;
         let id = reserved.map_or(nobody(), |(reservation, _)| reservation.customer_id);
-        Ok(match self.customers.read(id, ledger).await? {
+        Ok(match self.signing_in.read(id, ledger).await? {
             // A reservation that its customer has left opens no door.
             HolderLookup::Found(stored) => {
                 Some(stored.customer).filter(|customer| has_address(customer, &key))
@@ -165,8 +167,8 @@ impl WebstoreCommands {
     /// Changes the password, ends all sessions of the customer, and starts another one. Safe to repeat.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `newPassword`; `FORBIDDEN` on `currentPassword` when it is wrong or the customer has none;
-    /// `UNAUTHENTICATED` when the customer does not exist.
+    /// `BAD_USER_INPUT` on `newPassword`; `FORBIDDEN` on `currentPassword` when it is wrong or the customer
+    /// has no password; `UNAUTHENTICATED` when the customer does not exist.
     pub async fn change_customer_password(
         &self,
         input: ChangeCustomerPassword,
@@ -187,8 +189,8 @@ impl WebstoreCommands {
     /// Changes the e-mail address by which a customer signs in. Sessions go on. Safe to repeat.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` and `CONFLICT` on `emailAddress`; `FORBIDDEN` on `currentPassword` when it is wrong; `UNAUTHENTICATED`
-    /// when the customer does not exist.
+    /// `BAD_USER_INPUT` and `CONFLICT` on `emailAddress`; `FORBIDDEN` on `currentPassword` when it is wrong;
+    /// `UNAUTHENTICATED` when the customer does not exist.
     pub async fn change_email_address(
         &self,
         input: ChangeEmailAddress,

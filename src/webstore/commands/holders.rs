@@ -1,5 +1,6 @@
-//! Who holds an e-mail address: customers, and their reservations in the accounts container. See [`crate::domain::reservations`] for
-//! why a crash between the reservation and the customer neither loses an address nor gives it away twice.
+//! Holders of e-mail addresses: customers, and their reservations in the accounts container. See
+//! [`crate::domain::reservations`] for why a crash between the reservation and the customer neither loses an
+//! address nor gives it away twice.
 //!
 //! The id of a reservation is a hash of the address, so that the store's rules on ids do not matter.
 
@@ -57,7 +58,8 @@ impl Customers {
         Ok(HolderLookup::Found(StoredCustomer { customer: item.decode()?, etag: item.etag.clone(), item }))
     }
 
-    /// Creates the customer of a sign-up whose reservation is made; `None` when the sign-up was given up meanwhile.
+    /// Creates the customer of a sign-up whose reservation is made; `None` when the sign-up was given up
+    /// meanwhile.
     pub(super) async fn create(
         &self,
         customer: &CustomerItem,
@@ -88,7 +90,8 @@ impl Customers {
         self.attempt(customer.id, WriteOp::Replace { item, if_match: Some(etag) }, ledger).await
     }
 
-    /// Moves the password that earlier versions kept in the customer to the accounts container. Safe to repeat.
+    /// Moves the password that earlier versions kept in the customer to the accounts container. Safe to
+    /// repeat.
     pub(in crate::webstore) async fn move_password(
         &self,
         customer: CustomerItem,
@@ -114,7 +117,8 @@ impl Customers {
         Err(contended("a customer"))
     }
 
-    /// Reserves the address of a customer again where its reservation is missing or has lapsed; says whether it was written.
+    /// Reserves the address of a customer again where its reservation is missing or has lapsed; says whether
+    /// it was written.
     pub(in crate::webstore) async fn reserve_again(
         &self,
         id: CustomerId,

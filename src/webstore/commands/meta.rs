@@ -15,7 +15,7 @@ use super::{Place, WebstoreCommands};
 /// The most categories, and the most tags, that there may be. Each list is read whole.
 pub const META_ITEMS_MAX: u64 = 1_000;
 
-/// Which of the two lookup lists.
+/// The kind of lookup list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetaKind {
     Category,

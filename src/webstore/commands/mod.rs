@@ -1,9 +1,9 @@
-//! The write side of the web store: one file for each subject, with its inputs, what it refuses, and what it writes.
+//! The write side of the web store: one file for each subject, with its inputs, its refusals, and its writes.
 //!
-//! [`WebstoreCommands`] owns the rules of writing: limits, exact counts, repeats with an idempotency key. It refuses to know tokens,
-//! GraphQL and HTTP, and it writes no read model: copies follow by the change feed. A new product gets the names of its category and
-//! tags by point reads. Commands for staff ask for a [`StaffMember`](super::staff::StaffMember). A command returns the items as
-//! they are after its write.
+//! [`WebstoreCommands`] owns the rules of writing: limits, exact counts, repeats with an idempotency key. It
+//! refuses to know tokens, GraphQL and HTTP, and it writes no read model: copies follow by the change feed. A
+//! new product gets the names of its category and tags by point reads. Commands for staff ask for a
+//! [`StaffMember`](super::staff::StaffMember). A command returns the items as they are after its write.
 
 mod address;
 mod customer;
@@ -41,9 +41,12 @@ pub use sales_order::{
 };
 pub(in crate::webstore) use skus::{ProductKey, Products, sku_reservation, sku_reservation_id};
 
-/// What the commands need from outside.
+/// The parts that the commands need from outside.
 pub struct WebstoreParts {
     pub store: Arc<dyn Store>,
+    /// The store that sign-ins read. It does the same point reads, and charges the same, with and without a
+    /// customer.
+    pub sign_in_store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn IdSource>,
     pub passwords: PasswordHasher,
@@ -58,6 +61,8 @@ pub struct WebstoreCommands {
     passwords: PasswordHasher,
     account_passwords: AccountPasswords,
     customers: Customers,
+    /// The same for sign-ins.
+    signing_in: Customers,
     products: Products,
     /// Commands on one customer take turns: they would only refuse each other.
     turns: Arc<KeyedTurns>,
@@ -67,10 +72,20 @@ impl WebstoreCommands {
     /// The write side over these parts.
     #[must_use]
     pub fn new(parts: WebstoreParts) -> Self {
-        let WebstoreParts { store, clock, ids, passwords } = parts;
+        let WebstoreParts { store, sign_in_store, clock, ids, passwords } = parts;
         let (customers, products) = (Customers(Arc::clone(&store)), Products(Arc::clone(&store)));
         let account_passwords = AccountPasswords::new(Arc::clone(&store));
-        Self { store, clock, ids, passwords, account_passwords, customers, products, turns: Arc::default() }
+        Self {
+            store,
+            clock,
+            ids,
+            passwords,
+            account_passwords,
+            customers,
+            signing_in: Customers(sign_in_store),
+            products,
+            turns: Arc::default(),
+        }
     }
 
     fn new_id(&self) -> Uuid {
@@ -88,11 +103,12 @@ impl WebstoreCommands {
         conditional_write::create_new(&*self.store, container, partition_key, &item, ledger).await
     }
 
-    /// Changes an item by optimistic concurrency: reads it, applies the change, and replaces it unless another write was faster.
-    /// `None` from the change leaves the item unchanged.
+    /// Changes an item by optimistic concurrency: reads it, applies the change, and replaces it unless
+    /// another write was faster. `None` from the change leaves the item unchanged.
     ///
     /// # Errors
-    /// `absent` where there is no such item, what the change refuses, or `Unavailable` when others kept changing the item.
+    /// `absent` if the item does not exist, a refusal of the change, or `Unavailable` when others kept
+    /// changing the item.
     async fn change<T>(
         &self,
         Place { container, partition_key, item_type }: Place<'_>,

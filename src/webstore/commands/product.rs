@@ -1,5 +1,6 @@
-//! Products: creating, changing and deleting them. A product is written with the names that its category and its tags have at that
-//! moment; projections correct them later. First the reservation of its SKU is written, then the product.
+//! Products: creating, changing and deleting them. A product is written with the names that its category and
+//! its tags have at that moment; projections correct them later. First the reservation of its SKU is written,
+//! then the product.
 
 use crate::domain::error::{CommandError, InputStep, InvalidField, InvalidFields, Refusal, contended};
 use crate::domain::reservations::KeyClaim;
@@ -14,7 +15,7 @@ use super::skus::{ProductKey, sku_reservation};
 use super::text::{Description, ProductName, Sku};
 use super::{Place, WebstoreCommands};
 
-/// How often a creation starts again with a new id after others had given it up for dead.
+/// Attempts of a creation with new ids after others had given it up for dead.
 const CREATION_ATTEMPTS_MAX: u32 = 8;
 /// The most tags of a product.
 pub const TAGS_PER_PRODUCT_MAX: usize = 10;
@@ -44,7 +45,7 @@ impl CreateProduct {
     }
 }
 
-/// How a product changes, as typed; what is `None` stays.
+/// The changes of a product, as typed; fields that are `None` stay.
 pub struct UpdateProduct {
     pub category_id: CategoryId,
     pub product_id: ProductId,
@@ -67,7 +68,7 @@ impl UpdateProduct {
     }
 }
 
-/// What a product changes to.
+/// The new values of a product.
 struct Changes {
     name: Option<ProductName>,
     description: Option<Description>,
@@ -79,7 +80,8 @@ impl WebstoreCommands {
     /// Creates a product.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on any field; `NOT_FOUND` on `categoryId` or `tagIds`; `CONFLICT` on `sku` where another product has it.
+    /// `BAD_USER_INPUT` on any field; `NOT_FOUND` on `categoryId` or `tagIds`; `CONFLICT` on `sku` where
+    /// another product has it.
     pub async fn create_product(
         &self,
         _by: &StaffMember,
@@ -146,8 +148,8 @@ impl WebstoreCommands {
         self.change_product(input.category_id, input.product_id, update, ledger).await
     }
 
-    /// Deletes a product. A tombstone with its tags stays for as long as projections may need to see it. The SKU is free from then on:
-    /// its reservation has lapsed, and goes.
+    /// Deletes a product. A tombstone with its tags stays for as long as projections may need to see it. The
+    /// SKU is free from then on: its reservation has lapsed, and goes.
     ///
     /// # Errors
     /// `NOT_FOUND` on `productId`.
@@ -225,7 +227,8 @@ fn live(product: &ProductItem) -> Result<(), Refusal> {
     if product.deleted { Err(product_not_found()) } else { Ok(()) }
 }
 
-/// The product with the changes; `None` where they change nothing. The name of a tag that the product has already stays.
+/// The product with the changes; `None` where they change nothing. The name of a tag that the product has
+/// already stays.
 fn updated(product: &ProductItem, changes: &Changes) -> Result<Option<ProductItem>, Refusal> {
     live(product)?;
     let mut updated = product.clone();

@@ -1,9 +1,11 @@
-//! Sales orders: placing, deleting and shipping them. An order freezes number, name and price of each product.
+//! Sales orders: placing, deleting and shipping them. An order freezes number, name and price of each
+//! product.
 //!
-//! The order and the customer's `salesOrderCount` are written in one transactional batch, with If-Match on the customer, so the count
-//! is exact under any number of concurrent orders and deletions. Commands on one customer take turns within a process; between
-//! processes the batch that comes second is refused and sent again. Each batch leaves the command's marker in the order, so that one
-//! whose answer was lost is recognised.
+//! The order and the customer's `salesOrderCount` are written in one transactional batch, with If-Match on
+//! the customer, so the count is exact under any number of concurrent orders and deletions. Commands on one
+//! customer take turns within a process; between processes the batch that comes second is refused and sent
+//! again. Each batch leaves the command's marker in the order, so that a batch whose answer was lost is
+//! recognised.
 
 use std::collections::HashMap;
 
@@ -23,7 +25,7 @@ use crate::webstore::items::{
 use crate::webstore::money::CurrencyCode;
 use crate::webstore::staff::StaffMember;
 use onehop_runtime::clock::format_timestamp;
-use onehop_store::{Batch, ETag, Fault, Ledger, NewItem, WriteOp};
+use onehop_store::{Batch, ETag, Fault, Item, Ledger, NewItem, WriteOp};
 
 use super::customer::no_such_customer;
 use super::holders::StoredCustomer;
@@ -33,10 +35,10 @@ use super::{Place, WebstoreCommands, is_of_type};
 pub const ORDER_LINES_MAX: usize = 100;
 /// The most of one product in a line.
 pub const QUANTITY_MAX: u32 = 1_000;
-/// How often a batch is sent while other processes change the same customer.
+/// Attempts of a batch while other processes change the same customer.
 const BATCH_ATTEMPTS_MAX: u32 = 64;
 
-/// How much of which product, as typed.
+/// A product and its ordered quantity, as typed.
 #[derive(Debug, Clone, Copy)]
 pub struct OrderedProduct {
     pub category_id: CategoryId,
@@ -51,7 +53,7 @@ pub struct CreateSalesOrder {
     pub idempotency_key: Option<String>,
 }
 
-/// Which order its customer deletes.
+/// The order that its customer deletes.
 #[derive(Debug, Clone, Copy)]
 pub struct DeleteSalesOrder {
     pub customer_id: CustomerId,
@@ -88,8 +90,9 @@ impl WebstoreCommands {
     /// Places an order; with an idempotency key used before, returns the order placed then.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `lines` or `idempotencyKey`; `NOT_FOUND` on `lines` where a product does not exist, on `idempotencyKey`
-    /// when its order was deleted; `CONFLICT` on `idempotencyKey`; `UNAUTHENTICATED` when the customer does not exist.
+    /// `BAD_USER_INPUT` on `lines` or `idempotencyKey`; `NOT_FOUND` on `lines` where a product does not
+    /// exist, on `idempotencyKey` when its order was deleted; `CONFLICT` on `idempotencyKey`;
+    /// `UNAUTHENTICATED` when the customer does not exist.
     pub async fn create_sales_order(
         &self,
         input: CreateSalesOrder,
@@ -115,7 +118,8 @@ impl WebstoreCommands {
         self.place(order, ledger).await
     }
 
-    /// Deletes an order that is not shipped. A tombstone without lines stays for as long as projections may need to see it.
+    /// Deletes an order that is not shipped. A tombstone without lines stays for as long as projections may
+    /// need to see it.
     ///
     /// # Errors
     /// `NOT_FOUND` on `salesOrderId`; `CONFLICT` on it when the order is shipped.
@@ -158,7 +162,7 @@ impl WebstoreCommands {
         Err(contended("a customer's orders").into())
     }
 
-    /// Notes that an order is shipped; one that was shipped before stays as it is.
+    /// Notes that an order is shipped; an order that was shipped before stays as it is.
     ///
     /// # Errors
     /// `NOT_FOUND` on `salesOrderId`.
@@ -204,7 +208,8 @@ impl WebstoreCommands {
             if self.settle(&customer, stored.etag, create, ledger).await? {
                 return Ok(SettledOrder { order, customer });
             }
-            // It may be there already: by this command, whose answer was lost, or by another process with the same key.
+            // It may be there already: by this command, whose answer was lost, or by another process with the
+            // same key.
             let Some(found) = self.read_order(order.customer_id, order.id, ledger).await? else { continue };
             if found.written_by == Some(command_id) {
                 let customer = self.read_customer(order.customer_id, ledger).await?.customer;
@@ -215,7 +220,8 @@ impl WebstoreCommands {
         Err(contended("a customer's orders").into())
     }
 
-    /// The batch of a customer with a new count and of the write of an order; `false` where both have to be read again.
+    /// The batch of a customer with a new count and of the write of an order; `false` where both have to be
+    /// read again.
     async fn settle(
         &self,
         customer: &CustomerItem,
@@ -272,7 +278,7 @@ impl WebstoreCommands {
         }
     }
 
-    /// The lines with what the products are called and cost now, by one batch of point reads.
+    /// The lines with the present names and prices of the products, by one batch of point reads.
     async fn order_lines(
         &self,
         ordered: &[OrderedProduct],
@@ -286,7 +292,12 @@ impl WebstoreCommands {
             keys.iter().map(|(category, id)| (category.partition_key(), id.to_string())).collect();
         let mut products = HashMap::with_capacity(keys.len());
         for (key, item) in keys.into_iter().zip(self.store.read_many(PRODUCT, &reads, ledger).await?) {
-            let product: Option<ProductItem> = item.map(|item| item.decode()).transpose()?;
+            // The place of a product that was given up holds an item of another type.
+            let is_product = |item: &Item| is_of_type(item, types::PRODUCT);
+            let product: Option<ProductItem> = match item {
+                Some(item) if is_product(&item)? => Some(item.decode()?),
+                _ => None,
+            };
             let product = product.filter(|product| !product.deleted);
             products.insert(key, product.ok_or_else(|| no_such_product(ordered, key))?);
         }

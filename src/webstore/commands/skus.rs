@@ -1,5 +1,6 @@
-//! Who holds an SKU: products, and their reservations in the accounts container. See [`crate::domain::reservations`] for why a crash
-//! between the reservation and the product neither loses an SKU nor gives it to two products.
+//! Holders of SKUs: products, and their reservations in the accounts container. See
+//! [`crate::domain::reservations`] for why a crash between the reservation and the product neither loses an
+//! SKU nor gives it to two products.
 //!
 //! The id of a reservation is a hash of the SKU in lower case. A deleted product holds its SKU no longer.
 
@@ -85,7 +86,8 @@ impl Products {
         Err(contended("a product"))
     }
 
-    /// Reserves the SKU of a product again where its reservation is missing or has lapsed; says whether it was written.
+    /// Reserves the SKU of a product again where its reservation is missing or has lapsed; says whether it
+    /// was written.
     pub(in crate::webstore) async fn reserve_again(
         &self,
         key: ProductKey,
@@ -106,7 +108,8 @@ impl Products {
         Ok(matches!(claim, KeyClaim::Granted))
     }
 
-    /// Deletes the reservation of a product that was deleted by this command, so that no judge has to look at it.
+    /// Deletes the reservation of a product that was deleted by this command, so that no judge has to look at
+    /// it.
     pub(super) async fn release(&self, product: &ProductItem, ledger: &Ledger) -> Result<(), Fault> {
         let (id, reservations) = (sku_reservation_id(&product.sku), self.reservations());
         for _ in 0..ATTEMPTS_MAX {
@@ -116,7 +119,8 @@ impl Products {
             if reservations.delete(&id, etag, ledger).await? == Attempt::Written {
                 return Ok(());
             }
-            // It is gone by a deletion whose answer was lost, another product has claimed the SKU, or nothing was done.
+            // It is gone by a deletion whose answer was lost, another product has claimed the SKU, or nothing
+            // was done.
         }
         Err(contended("a reservation"))
     }
@@ -183,7 +187,7 @@ impl Holders for Products {
     }
 }
 
-/// The id of the reservation of an SKU, whatever its case. No username has a colon.
+/// The id of the reservation of an SKU, the same for every case. No username has a colon.
 pub(in crate::webstore) fn sku_reservation_id(sku: &str) -> String {
     format!("sku:{}", sha256_hex(&[&sku.to_lowercase()]))
 }

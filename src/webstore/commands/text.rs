@@ -30,7 +30,7 @@ text!(
     2_000
 );
 text!(
-    /// How a customer is addressed.
+    /// The form of address of a customer.
     CustomerTitle,
     "title",
     20,

@@ -1,5 +1,6 @@
-//! The read side of the web store, its final data model (V4): each question is one operation on one logical partition, but for
-//! [`WebstoreReads::top_customers_across_partitions`], which is there to be compared. What was deleted is absent from every answer.
+//! The read side of the web store, its final data model (V4): each question is one operation on one logical
+//! partition, but for [`WebstoreReads::top_customers_across_partitions`], which is there to be compared.
+//! Deleted items are absent from every answer.
 
 pub mod shapes;
 mod stored;
@@ -21,8 +22,8 @@ pub use views::{
     ProductView, RANKED_CUSTOMERS, SALES_ORDERS, SalesOrderView, TagView,
 };
 
-/// The questions that clients ask. Every method returns a [`Fault`] when the store does not answer, or when an item is not what was
-/// once written.
+/// The questions that clients ask. Every method returns a [`Fault`] when the store does not answer, or when
+/// an item is damaged.
 #[derive(Clone)]
 pub struct WebstoreReads {
     stored: StoredWebstoreReads,
@@ -147,7 +148,7 @@ impl std::fmt::Debug for WebstoreReads {
     }
 }
 
-/// What a point read found, if it is of a type and not deleted.
+/// The result of a point read, if it is of a type and not deleted.
 fn decode_found<T: DeserializeOwned>(item: Option<Item>, item_type: &str) -> Result<Option<T>, Fault> {
     let Some(item) = item else { return Ok(None) };
     let header: Header = item.decode()?;
@@ -161,7 +162,8 @@ fn decode_all<T: DeserializeOwned>(page: &QueryPage) -> Result<Vec<T>, Fault> {
     page.items.iter().map(Item::decode).collect()
 }
 
-/// What a point read found: a container may hold several types under ids that clients name, and what was deleted.
+/// The header of an item from a point read: a container may hold several types under ids that clients name,
+/// and deleted items.
 #[derive(serde::Deserialize)]
 struct Header {
     #[serde(rename = "type")]

@@ -1,4 +1,4 @@
-//! The shapes of stored items, as [`StoredShape`] finds their members: what the views decode, member by member.
+//! The shapes of stored items, as [`StoredShape`] finds their members for the views.
 
 use crate::domain::stored_json::{StoredMember, StoredShape};
 

@@ -1,7 +1,8 @@
 //! Stored reads: the one-hop questions of the web store, answered with the stored items.
 //!
-//! [`WebstoreReads`](super::WebstoreReads) decodes what these give, so that both ways to an answer ask the store the same and are
-//! charged the same. Nothing here looks into an item: whether it is deleted, the reader of the item finds out.
+//! [`WebstoreReads`](super::WebstoreReads) decodes their results, so that both ways to an answer ask the
+//! store the same and are charged the same. Nothing here looks into an item: whether it is deleted, the
+//! reader of the item finds out.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use onehop_store::{
     ContainerName, Direction, Fault, Item, Ledger, PartitionKey, Query, QueryPage, Store, limits,
 };
 
-/// Reads of stored items, each one operation on one logical partition. Every method returns a [`Fault`] when the store does not answer.
+/// Reads of stored items, each one operation on one logical partition. Every method returns a [`Fault`] when
+/// the store does not answer.
 #[derive(Clone)]
 pub struct StoredWebstoreReads {
     pub(super) store: Arc<dyn Store>,

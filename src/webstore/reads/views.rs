@@ -1,5 +1,5 @@
-//! What a read answers with. Views are decoded from stored items; fields of an item that no answer shows, such as the password, are
-//! skipped. They know nothing of how they were found.
+//! Views: the answers of reads. Views are decoded from stored items; fields of an item that no answer shows,
+//! such as the password, are skipped. They know nothing of how they were found.
 
 use serde::Deserialize;
 

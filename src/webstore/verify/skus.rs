@@ -63,7 +63,8 @@ impl ReservedSkus {
     }
 }
 
-/// Each reservation of an SKU has its product. A creation that died, and a deletion that did, leave one without.
+/// Each reservation of an SKU has its product. A creation that died, and a deletion that did, leave one
+/// without.
 pub(super) struct HeldSkus(pub(super) Products);
 
 #[async_trait]

@@ -69,7 +69,7 @@ impl Scene {
         async move { commands.unlike_post(input, &Ledger::new()).await }
     }
 
-    /// Has the first user's like held up in a batch of its own, so that what follows has to wait.
+    /// Has the first user's like held up in a batch of its own, so that later commands have to wait.
     async fn held_like(&self) -> Answer<PostLiked> {
         self.blog.store.next(Meddling::Nothing);
         let answer = self.clients.spawn(self.like(0));

@@ -27,7 +27,7 @@ fn done<T>(result: Result<T, CommandError>) -> Option<T> {
     }
 }
 
-/// A mix of commands; returns what all of them were charged.
+/// A mix of commands; returns the charge of all of them.
 async fn play(commands: Commands, author: UserItem, user: UserItem, post_id: PostId, task: usize) -> f64 {
     let mut comments: Vec<CommentId> = Vec::new();
     let ledger = Ledger::new();

@@ -96,7 +96,7 @@ async fn a_repeated_sign_up_after_a_crash_at_any_step_makes_one_user() {
     }
 }
 
-/// Who comes after a rename that died.
+/// The command after a rename that died.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rescuer {
     TheSameRename,
@@ -182,7 +182,8 @@ async fn a_first_use_of_an_external_subject_may_die_at_any_step() {
     }
 }
 
-/// One command after another, each with its n-th write's answer lost, for every n: as if nothing had happened.
+/// One command after another, each with its n-th write's answer lost, for every n: as if nothing had
+/// happened.
 #[tokio::test]
 async fn a_lost_answer_changes_no_outcome() {
     let blog = Blog::new().await;

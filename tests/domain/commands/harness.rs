@@ -26,7 +26,7 @@ pub const PASSWORD: &str = "correct horse battery";
 /// More than there are concurrent writes in any test.
 const GATE_PERMITS: usize = 1000;
 
-/// What happens to the n-th write or operation (from 0) after [`Meddler::next`].
+/// The fate of the n-th write or operation (from 0) after [`Meddler::next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meddling {
     Nothing,
@@ -44,7 +44,7 @@ pub enum Meddling {
     Hang(usize),
 }
 
-/// A store that passes everything on, counts what was spent, and meddles with one write.
+/// A store that passes everything on, counts the spent units, and meddles with one write.
 pub struct Meddler {
     inner: Arc<dyn Store>,
     meddling: Mutex<Meddling>,
@@ -248,7 +248,7 @@ impl Blog {
         (u32::try_from(comments).unwrap(), u32::try_from(likes).unwrap())
     }
 
-    /// Asserts that the counts of a post are those of its live comments and likes.
+    /// Asserts that the counts of a post equal the numbers of its live comments and likes.
     pub async fn assert_counts_are_exact(&self, id: PostId) {
         let post = self.stored_post(id).await;
         assert_eq!((post.comment_count, post.like_count), self.counted(id).await);

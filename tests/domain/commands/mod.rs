@@ -1,4 +1,4 @@
-//! The write side over the embedded store: what it refuses, exact counts, unique names, crashes, repeats.
+//! The write side over the embedded store: refusals, exact counts, unique names, crashes, repeats.
 
 mod batches;
 mod counts;

@@ -1,4 +1,4 @@
-//! Names are unique whatever their case, also in a race, and a rename gives the old one free.
+//! Names are unique in any case, also in a race, and a rename gives the old one free.
 
 use std::sync::Arc;
 

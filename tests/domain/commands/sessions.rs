@@ -1,5 +1,5 @@
-//! Sessions and changed passwords: what one process ends, others accept for a bounded time; and a password that was changed stays
-//! so, whatever dies or is slow.
+//! Sessions and changed passwords: other processes accept an ended session for a bounded time; and a changed
+//! password stays changed after crashes and delays.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use onehop_store::{Ledger, Store as _};
 use super::harness::{Blog, Meddling, PASSWORD, START_MS, code_and_field};
 
 const NEW_PASSWORD: &str = "another horse battery";
-/// Long before anything is read, so that no token can be newer than what is remembered.
+/// Long before any read, so that no token can be newer than the remembered state.
 const LONG_AGO_MS: i64 = START_MS - 3_600_000;
 
 fn settings() -> SessionSettings {
@@ -99,7 +99,7 @@ async fn an_ended_session_is_refused_here_at_once_and_elsewhere_soon() {
     let (here, elsewhere) = (process(&blog), process(&blog));
     let (one, other) = (start(&here, user).await, start(&elsewhere, user).await);
     for sessions in [&here, &elsewhere] {
-        // A token that is younger than what is remembered has the store asked.
+        // A token that is younger than the remembered state has the store asked.
         assert!(sessions.exists(user, one.id, START_MS).await.unwrap());
         assert!(sessions.exists(user, other.id, START_MS).await.unwrap());
     }

@@ -1,5 +1,6 @@
-//! A process stands still at every step of a sign-up and of a rename, others act meanwhile, and it goes on. Whatever
-//! comes of it: every user can sign in under the name beside what they write, and nobody else has that name.
+//! A process stands still at every step of a sign-up and of a rename, others act meanwhile, and it goes on.
+//! In every outcome, each user can sign in under the name beside the user's texts, and no other user has that
+//! name.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use super::harness::{Blog, Meddling, PASSWORD, sign_up};
 
-/// What others do while one process stands still.
+/// The acts of others while one process stands still.
 const INTRUSIONS: [&[Act]; 9] = [
     &[],
     &[Act::SignUp("countess")],
@@ -39,7 +40,7 @@ enum Act {
 
 struct Scene<'a> {
     blog: &'a Blog,
-    /// Keeps the names of one scene apart from those of others in the same store.
+    /// Keeps the names of one scene apart from the names of others in the same store.
     number: usize,
     /// All who were ever created, as far as their creators were told.
     users: Vec<UserId>,
@@ -68,7 +69,7 @@ impl<'a> Scene<'a> {
 
     async fn rename(&self, user_id: UserId, name: &str) {
         let input = UpdateUser { user_id, username: self.name(name) };
-        // Refused or not: only what comes of it counts.
+        // Refused or not: only the outcome counts.
         let _ = self.blog.commands.update_user(input, &Ledger::new()).await;
     }
 

@@ -1,4 +1,5 @@
-//! Staff names: resolved once to users, whatever a rename left half done and whichever process asks, and taken by nobody else.
+//! Staff names: resolved once to users by any process, even during an unfinished rename, and taken by no
+//! other user.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ async fn resolve(blog: &Blog, users: &[ListedUser]) -> Result<ResolvedStaff, Sta
     UsernameReservations::new(store).resolve_staff(users, &Ledger::new()).await
 }
 
-/// A process that has resolved what its settings list.
+/// A process that has resolved the names in its settings.
 async fn process(blog: &Blog, users: &[ListedUser]) -> Commands {
     let commands = blog.another(CommandLimits::default());
     commands.protect(resolve(blog, users).await.unwrap().names);

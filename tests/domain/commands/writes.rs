@@ -1,4 +1,4 @@
-//! What commands write, and what they answer with.
+//! The writes of commands, and their answers.
 
 use onehop::blog::commands::{CreateComment, DeleteComment, DeletePost, LikePost, UpdatePost, UpdateUser};
 use onehop::blog::containers::POSTS;

@@ -1,4 +1,5 @@
-//! Copies of a blog from one store to another: between directories, and to Microsoft's in-memory emulator and back.
+//! Copies of a blog from one store to another: between directories, and to Microsoft's in-memory emulator and
+//! back.
 
 mod commands;
 use onehop_testing::failing_store;

@@ -71,7 +71,7 @@ impl Blog {
         Self { store: Arc::clone(&app.recent), app: Arc::new(app), _directory: None }
     }
 
-    /// Deletes some post by its author, and what belongs to it.
+    /// Deletes some post by its author, with its comments and likes.
     pub async fn delete_a_post(&self) {
         let items = items_of(&*self.store).await;
         let post =

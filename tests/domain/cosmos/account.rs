@@ -1,4 +1,4 @@
-//! Accounts with several regions: one that writes in all of them is refused.
+//! Accounts with several regions: an account that writes in all of them is refused.
 
 use std::time::Duration;
 

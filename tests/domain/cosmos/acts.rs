@@ -35,7 +35,7 @@ pub const ALL: [Act; 9] = [
     Act::Unlike,
 ];
 
-/// What there was before: Ada's post, with a comment and a like by Bob.
+/// The initial data: Ada's post, with a comment and a like by Bob.
 pub struct Scene {
     pub ada: UserId,
     pub bob: UserId,

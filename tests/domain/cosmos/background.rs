@@ -1,4 +1,5 @@
-//! Background work on an account: its requests say that others go first, and they keep to its budget. A virtual clock passes the time.
+//! Background work on an account: its requests say that others go first, and they keep to its budget. A
+//! virtual clock passes the time.
 
 use std::sync::Arc;
 use std::time::Duration;

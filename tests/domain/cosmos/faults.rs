@@ -1,5 +1,5 @@
-//! The service fails each kind of request once, three times, and until it is mended. Whoever got no answer asks again;
-//! afterwards everything happened once.
+//! The service fails each kind of request once, three times, and until it is mended. A client without an
+//! answer asks again; afterwards everything happened once.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const REQUESTS: [FaultOperationType; 8] = [
 /// Tries of a client that goes on asking.
 const TRIES_MAX: usize = 12;
 
-/// How often each kind of request fails.
+/// The number of failures of each kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Times {
     N(u32),
@@ -69,8 +69,8 @@ async fn every_command_happens_once(fault: FaultInjectionErrorType) {
     }
 }
 
-/// Sends a command, and again for as long as there is no answer. Where the service has to be mended, that happens after
-/// the first try.
+/// Sends a command, and again for as long as there is no answer. Where the service has to be mended, that
+/// happens after the first try.
 async fn send_until_done(
     process: &Process,
     scene: &Scene,

@@ -1,4 +1,5 @@
-//! The requests that following the change feed costs, counted where they leave the client, while a virtual clock passes the time.
+//! The requests that following the change feed costs, counted where they leave the client, while a virtual
+//! clock passes the time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ const PARTITIONS: [u32; 3] = [1, 4, 16];
 /// Longer than any test lets a caller wait.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Requests by what they are for.
+/// Requests by their purpose.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Requests {
     feed_reads: usize,
@@ -200,7 +201,7 @@ async fn likes_without_pause_share_lease_writes() {
         server.pass(1).await;
     }
     let liked = Requests::of(&server.requests.take());
-    // Two feed ranges at most change in each interval: the post's, and those of the users.
+    // Two feed ranges at most change in each interval: the post's, and the users'.
     assert!(liked.lease_writes <= (1 + 4) * (30 / 5 + 1) + 3, "{liked:?}");
 }
 

@@ -1,4 +1,5 @@
-//! The requests of a tail, counted where they leave the client: a write of this process is looked for in its feed range alone.
+//! The requests of a tail, counted where they leave the client: a write of this process is looked for in its
+//! feed range alone.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -79,6 +79,7 @@ impl Process {
         let passwords = PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).unwrap();
         let webstore_commands = WebstoreCommands::new(WebstoreParts {
             store: Arc::clone(&store),
+            sign_in_store: Arc::clone(&store),
             clock: Arc::new(SystemClock),
             ids: Arc::clone(&ids),
             passwords: passwords.clone(),

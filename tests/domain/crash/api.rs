@@ -1,8 +1,8 @@
-//! A client of the API: one request, and what became of it.
+//! A client of the API: one request, and its outcome.
 
 use serde_json::{Value, json};
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Debug)]
 pub enum Answer {
     /// Its payload.

@@ -1,4 +1,4 @@
-//! What has to be there, asked of the server.
+//! Checks of the required data, asked of the server.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::crash::writer::content_of;
 /// Posts, comments and likes in a page: more than any list here has.
 const FIRST: u32 = 100;
 
-/// No change is waiting, and none was parked because it could not be projected.
+/// No change is waiting, and no change was parked because it could not be projected.
 pub async fn check_projections(api: &Api) {
     let answer = api.ask_operations("{ projections { name pendingChanges deadLetters } }").await;
     for status in answer["projections"].as_array().expect("projections") {
@@ -19,7 +19,7 @@ pub async fn check_projections(api: &Api) {
     }
 }
 
-/// Checks the posts that were touched and the list of posts of every writer. Settles what was lost.
+/// Checks the posts that were touched and the list of posts of every writer. Settles the lost commands.
 pub async fn check(api: &Api, record: &mut Record) {
     let touched = std::mem::take(&mut record.touched);
     check_posts(api, record, touched).await;
@@ -112,7 +112,7 @@ fn check_comments(record: &mut Record, post: &str, found: &[Value]) {
     }
 }
 
-/// Every list of posts has what is left of them, no more and no less, in both data models that keep it.
+/// Every list of posts has the remaining ones, no more and no less, in both data models that keep it.
 async fn check_list(api: &Api, record: &Record, author: Author) {
     let id = &record.writers[author].id;
     let left = record.posts.iter().filter(|(_, post)| post.author == author && !post.deleted.get());

@@ -11,10 +11,10 @@ const WRITERS: usize = 3;
 const COPIES: u32 = 3;
 const SEED: u64 = 3;
 
-/// A write is acknowledged when it is in the files: a copy of them, taken at that moment from a process that stands
-/// still, holds it. This shows that nothing acknowledged was in the memory of the process alone. It does not show
-/// that the files were brought to the disk: the copy reads what the system holds in memory for them, and only a
-/// loss of power would tell.
+/// A write is acknowledged when it is in the files: a copy of them, taken at that moment from a process that
+/// stands still, holds it. This shows that nothing acknowledged was in the memory of the process alone. It
+/// does not show that the files were brought to the disk: the copy reads the system's cache of them, and only
+/// a loss of power would show the difference.
 #[tokio::test(flavor = "multi_thread")]
 async fn copied_files_of_a_server_hold_all_acknowledged_writes() {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -30,7 +30,7 @@ async fn copied_files_of_a_server_hold_all_acknowledged_writes() {
         enough.reached().await;
         let copy = directory.path().join(format!("copy {number}"));
         copy_standing_still(&server, &data, &copy);
-        // The writers have had no answer since the copy: what is acknowledged now is in it.
+        // The writers have had no answer since the copy: all acknowledged writes are in it.
         server.kill();
         crew.gather(writing).await;
 

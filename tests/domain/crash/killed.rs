@@ -98,8 +98,8 @@ impl Crew {
         self.writers.sort_by_key(|writer| writer.author);
     }
 
-    /// Verifies by way of the running server, which brings the read models up to date, then settles what was lost
-    /// and checks what was touched.
+    /// Verifies by way of the running server, which brings the read models up to date, then settles lost
+    /// commands and checks touched posts.
     pub async fn look_after_restart(&mut self, api: &Api, data: &Path) {
         assert_clean(data);
         check_projections(api).await;
@@ -116,14 +116,15 @@ impl Crew {
         *self.record() = record;
     }
 
-    /// Checks all that was ever written, while nobody writes.
+    /// Checks all posts that were ever written, while the writers rest.
     pub async fn check_everything(&self, api: &Api) {
         let mut record = std::mem::take(&mut *self.record());
         check_all(api, &mut record).await;
         *self.record() = record;
     }
 
-    /// A name that nobody has is free: no crash has left it with a rename or sign-up that never came to its end.
+    /// A name without an owner is free: no crash has left it with a rename or sign-up that never came to its
+    /// end.
     async fn assert_no_name_is_lost(&self, api: &Api) {
         let taken: BTreeSet<String> =
             self.record().writers.iter().map(|writer| writer.name.get().clone()).collect();

@@ -1,4 +1,4 @@
-//! The program, started as whoever installs it would start it.
+//! The program, started as its users start it.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -57,19 +57,19 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // What has ended already cannot be killed.
+        // A process that has ended already cannot be killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Asserts that `onehop verify` finds nothing, whoever holds the directory.
+/// Asserts that `onehop verify` finds nothing, with any holder of the directory.
 pub fn assert_clean(data: &Path) {
     let Output { status, stdout, .. } = onehop(data, "verify").output().expect("a process");
     assert!(status.success(), "{status}: {}", String::from_utf8_lossy(&stdout));
 }
 
-/// The program, with none of the settings of whoever runs the tests. Its log goes where the test's goes.
+/// The program, without the settings of the tests' environment. Its log goes where the test's goes.
 pub fn onehop(data: &Path, subcommand: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_onehop"));
     command.args(["--log", "warn", subcommand, "--data"]).arg(data);

@@ -1,19 +1,19 @@
-//! What is known of the blog by what became of the commands.
+//! The expected state of the blog by the outcomes of the commands.
 //!
-//! Each thing is changed by one writer alone, who waits for one answer before the next command. So a thing is as it
-//! was acknowledged last, or, where the last answer was lost, as it was going to be.
+//! Each thing is changed by one writer alone, who waits for one answer before the next command. So a thing is
+//! as it was acknowledged last, or, where the last answer was lost, as it was going to be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-/// Who wrote something: the place of the writer in [`Record::writers`].
+/// The writer of an item: its place in [`Record::writers`].
 pub type Author = usize;
 
 /// A thing that one writer changes.
 #[derive(Debug, Clone)]
 pub struct Register<T> {
     certain: T,
-    /// What it becomes by a command whose answer has not come.
+    /// Its next state by a command whose answer has not come.
     under_way: Option<T>,
 }
 
@@ -35,7 +35,7 @@ impl<T: Clone + PartialEq + Debug> Register<T> {
         self.under_way = None;
     }
 
-    /// What it is, when no command is under way.
+    /// Its state, when no command is under way.
     pub fn get(&self) -> &T {
         &self.certain
     }
@@ -45,7 +45,7 @@ impl<T: Clone + PartialEq + Debug> Register<T> {
         self.certain == *value || self.under_way.as_ref() == Some(value)
     }
 
-    /// Settles what was lost: from now on it is as it was found.
+    /// Settles a lost command: from now on the found state counts.
     pub fn settle(&mut self, found: T, what: &str) {
         assert!(self.may_be(&found), "{what} is {found:?} and has to be {self:?}");
         *self = Self::new(found);

@@ -1,4 +1,4 @@
-//! After a restart: what became of the creation whose answer was lost.
+//! After a restart: the fate of the creation whose answer was lost.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,8 @@ use crate::crash::check::{post_answer, posts_of};
 use crate::crash::writer::{Lost, Writer, sign_up};
 
 impl Writer {
-    /// Finds out what became of a lost creation: asks again where it had a key, and else looks. Says whether that may
-    /// have written.
+    /// Finds out the fate of a lost creation: asks again where it had a key, and else looks. Says whether
+    /// that may have written.
     pub async fn resolve(&mut self, api: &Api) -> bool {
         let lost = self.lost.take();
         let asks_again = matches!(

@@ -14,7 +14,7 @@ use crate::crash::program::onehop;
 const USERS: u32 = 40;
 /// Less than the data set takes, and enough that posts are being written.
 const KILLED_AT_BYTES: u64 = 2 * 1024 * 1024;
-/// The unit in which file systems count what files take: see stat(2).
+/// The unit in which file systems count the blocks of files: see stat(2).
 const BLOCK_BYTES: u64 = 512;
 
 #[test]
@@ -54,8 +54,8 @@ fn a_seeding_that_was_killed_is_finished_by_the_same_command() {
     assert_eq!(report.drifts, []);
 }
 
-/// Bytes that all files below a directory take on the disk, without what is only reserved; what goes away meanwhile
-/// counts nothing.
+/// Bytes that all files below a directory take on the disk, without reserved space; files that go away
+/// meanwhile count nothing.
 fn bytes_of(directory: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(directory) else { return 0 };
     let sizes = entries.flatten().map(|entry| match entry.metadata() {

@@ -1,4 +1,4 @@
-//! A writer: one user who sends one command after another, chosen by chance, and records what became of each.
+//! A writer: one user who sends one command after another, chosen by chance, and records the outcome of each.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,7 +15,7 @@ pub const PASSWORD: &str = "correct horse";
 /// Names that writers take and leave, in competition.
 pub const NAMES: [&str; 8] = ["Ada", "Brontë", "Colette", "Dante", "Eliot", "Flaubert", "Goethe", "Heine"];
 
-/// Counts what is acknowledged, and says when it is enough.
+/// Counts acknowledged commands, and says when there are enough.
 #[derive(Default)]
 pub struct Enough {
     left: AtomicU32,
@@ -223,7 +223,7 @@ impl Writer {
         }
     }
 
-    /// Signs up somebody who does nothing more. With a key, so that a lost answer can be asked for again.
+    /// Signs up a user who does nothing more. With a key, so that a lost answer can be asked for again.
     async fn sign_up_another(&mut self, api: &Api, enough: &Enough) -> Went {
         let name = self.new_text("visitor").replace(' ', ".");
         let key = format!("key of {name}");
@@ -240,7 +240,7 @@ impl Writer {
         }
     }
 
-    /// A refusal because somebody deleted the post, or is about to.
+    /// A refusal because the post was deleted, or is about to be.
     fn assert_deleted(&self, post: &str, code: &str) -> Went {
         assert_eq!(code, "NOT_FOUND", "a command on the post {post}");
         assert!(self.record().post(post).deleted.may_be(&true), "the post {post} is lost");
@@ -286,7 +286,7 @@ impl Writer {
         NAMES[self.below(8) as usize].to_owned()
     }
 
-    /// A text that nobody else writes.
+    /// A text that no other writer uses.
     fn new_text(&mut self, what: &str) -> String {
         self.texts += 1;
         format!("{what} {} {}", self.author, self.texts)

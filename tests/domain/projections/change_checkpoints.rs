@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::projections::world::World;
 use onehop_testing::failing_store::WriteFault;
 
-/// Saves a note, and then writes what a test wants. It keeps a diary of its turns.
+/// Saves a note, and then makes the writes of a test. It keeps a diary of its turns.
 struct Diarist {
     diary: Arc<Mutex<Vec<String>>>,
     writes: fn(&UserItem) -> Vec<IntendedWrite>,
@@ -88,7 +88,8 @@ async fn after_a_crash_a_change_goes_on_from_its_note() {
     let mut lease_writes = 0;
     world.store.judge(move |container, _, _| {
         lease_writes += usize::from(container.as_str() == "leases");
-        // The start checkpoints of four feed ranges and the note pass, the checkpoint after the page does not.
+        // The start checkpoints of four feed ranges and the note pass, the checkpoint after the page does
+        // not.
         if lease_writes > 5 { WriteFault::Fail(FaultKind::Internal) } else { WriteFault::Pass }
     });
     let diary = Arc::default();

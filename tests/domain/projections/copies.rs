@@ -1,4 +1,4 @@
-//! Short copies under their author, and what replays, duplicates and late changes do to them.
+//! Short copies under their author, under replays, duplicates and late changes.
 
 use onehop::blog::containers::{POSTS, USERS};
 use onehop::blog::items::PostCopyItem;

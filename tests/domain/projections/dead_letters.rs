@@ -129,7 +129,8 @@ async fn transient_faults_are_tried_again_and_park_nothing() {
             if writes % 3 == 0 { verdict } else { WriteFault::Pass }
         });
         let processor = world.processor().await;
-        // What cannot be tried again within a page (acquiring a lease) fails the page, and the next try goes on.
+        // A failure that cannot be tried again within a page (acquiring a lease) fails the page, and the next
+        // try goes on.
         while processor.drain().await.is_err() {}
         world.store.mend();
         assert_eq!(dead_letters(&processor, USER_POSTS).await, 0);
@@ -282,7 +283,7 @@ async fn a_replay_of_an_expired_deletion_is_retried_on_conflict() {
     let purge = WriteOp::Delete { id: written.id.to_string(), if_match: None };
     world.store.write(POSTS, &written.id.partition_key(), purge, &Ledger::new()).await.expect("a delete");
 
-    // The copy is written by somebody else before the replay's own write of it.
+    // Another writer writes the copy before the replay's own write of it.
     let (store, copy) = (world.store.unfailing(), PostCopyItem::of(&written));
     let mut once = Some(async move {
         let write = WriteOp::Upsert(NewItem::encode(copy.id.to_string(), &copy));
@@ -296,7 +297,8 @@ async fn a_replay_of_an_expired_deletion_is_retried_on_conflict() {
     assert!(world.user_copy(&written).await.is_none_or(|copy| copy.deleted));
 }
 
-/// Has the copy of a post written anew, as it is, before each of the next writes of it; and the post, too, if it is hot.
+/// Has the copy of a post written anew, as it is, before each of the next writes of it; and the post, too, if
+/// it is hot.
 fn contend_for_copies(world: &World, post: &PostItem, times: usize, is_hot: bool) {
     let (store, post) = (world.store.unfailing(), post.clone());
     let mut left = times;

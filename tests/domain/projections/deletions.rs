@@ -1,4 +1,4 @@
-//! What a deleted post leaves behind.
+//! The state after the deletion of a post.
 
 use onehop::blog::items::types;
 

@@ -1,4 +1,4 @@
-//! The feed holds the newest posts, whatever happens to them, and old posts cost it nothing.
+//! The feed holds the newest posts after any change of them, and old posts cost it nothing.
 
 use onehop::blog::containers::{FEED, FEED_POSTS_MAX};
 use onehop::blog::ids::PostId;

@@ -170,7 +170,7 @@ async fn readers_that_fill_the_feed_concurrently_do_not_conflict() {
     let world = World::new().await;
     let ada = world.sign_up(1, "ada").await;
     write_posts(&world, &ada, 160).await;
-    // Whoever finds once that what it read has changed is parked.
+    // A change is parked at its first stale read.
     let settings =
         Settings { stale_attempts_max: 0, page_items_max: 3, ..Settings::new("test").without_delays() };
     let processor = world.processor_with(settings).await;

@@ -257,7 +257,7 @@ async fn commit_like(store: Arc<dyn Store>, id: onehop::blog::ids::PostId, numbe
     store.batch(Batch { container: POSTS, partition_key: key, operations }, &ledger).await.expect("a like");
 }
 
-/// Has a like committed before each of the next replaces of a post; returns the count of those.
+/// Has a like committed before each of the next replaces of a post; returns the number of likes.
 fn like_before_replaces(world: &World, post: &PostItem, times: usize) -> Arc<AtomicUsize> {
     let (store, id) = (world.store.unfailing(), post.id);
     let (likes, counted) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));

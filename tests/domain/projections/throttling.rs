@@ -1,5 +1,5 @@
-//! Sustained throttling and outages: the read models' containers refuse writes for longer than any retry lasts, while a virtual clock
-//! passes the time.
+//! Sustained throttling and outages: the read models' containers refuse writes for longer than any retry
+//! lasts, while a virtual clock passes the time.
 
 use std::sync::Arc;
 use std::time::Duration;

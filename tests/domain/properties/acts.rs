@@ -12,15 +12,15 @@ const NAMES: [[&str; 3]; 5] = [
     ["George_Eliot", "george_eliot", "GEORGE_ELIOT"],
 ];
 
-/// Who acts.
+/// The user who acts.
 #[derive(Debug, Clone)]
 pub enum Actor {
-    /// Whoever wrote it, if somebody did.
+    /// The author of the post or comment, if it exists.
     Author,
     User(Index),
 }
 
-/// Which text of a post is edited.
+/// The edited text of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edited {
     Title,
@@ -28,7 +28,7 @@ pub enum Edited {
     Both,
 }
 
-/// One command. An [`Index`] chooses among what is there when its turn comes.
+/// One command. An [`Index`] chooses among the existing items when its turn comes.
 #[derive(Debug, Clone)]
 pub enum Act {
     SignUp { name: String },

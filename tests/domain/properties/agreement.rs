@@ -1,5 +1,5 @@
-//! What has to hold once the read models have caught up: the data models agree with one another, and with the
-//! commands that were acknowledged.
+//! The conditions after the read models have caught up: the data models agree with one another, and with the
+//! acknowledged commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::properties::play::PASSWORD;
 /// Sizes of pages with which every list is read: smaller than most lists, and as large as can be.
 const PAGE_SIZES: [i64; 3] = [1, 3, 100];
 
-/// Asserts all that has to hold of a blog that has come to rest.
+/// Asserts all conditions of a blog that has come to rest.
 pub async fn assert_agreement(blog: &TestProcess, model: &Model) {
     let usernames = assert_users(blog, model).await;
     for id in model.posts.keys() {

@@ -1,4 +1,4 @@
-//! More posts than the feed keeps: what leaves it by newer posts comes back when these are deleted.
+//! More posts than the feed keeps: posts that left it for newer posts come back when these are deleted.
 
 use onehop::blog::commands::{CreatePost, DeletePost};
 use onehop::blog::containers::FEED_POSTS_MAX;
@@ -17,7 +17,7 @@ use crate::properties::{block_on, cases};
 /// Posts that are there before the steps begin: more than the feed keeps.
 const FIRST_POSTS: usize = FEED_POSTS_MAX + 20;
 
-/// What is done at once.
+/// Commands that run at once.
 #[derive(Debug, Clone)]
 enum Step {
     CreatePosts(usize),

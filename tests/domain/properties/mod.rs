@@ -1,9 +1,9 @@
-//! Properties that hold whatever is written, in whichever order, by however many at once.
+//! Properties that hold for all writes, in any order, by any number of tasks at once.
 //!
-//! Each case is a random plan, run through the parts of a process: commands, change feed processor, read models. A plan
-//! that fails is shrunk, printed, and kept in `tests/proptest-regressions/`, whose plans run before new ones. The
-//! plan is reproduced by that, the interleaving of its tasks is not: run a stubborn one several times.
-//! `PROPTEST_CASES` asks for more cases than the few of an ordinary run.
+//! Each case is a random plan, run through the parts of a process: commands, change feed processor, read
+//! models. A plan that fails is shrunk, printed, and kept in `tests/proptest-regressions/`, whose plans run
+//! before new ones. The plan is reproduced by that, the interleaving of its tasks is not: run a stubborn one
+//! several times. `PROPTEST_CASES` asks for more cases than the few of an ordinary run.
 
 mod acts;
 mod agreement;
@@ -17,7 +17,7 @@ mod webstore;
 
 use proptest::prelude::ProptestConfig;
 
-/// How often a failing plan is made smaller: each try runs the whole plan.
+/// Attempts to make a failing plan smaller: each try runs the whole plan.
 const SHRINKS_MAX: u32 = 200;
 
 /// So many cases, unless the environment asks for another number.

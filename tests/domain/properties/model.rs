@@ -1,7 +1,7 @@
-//! What has to be there, by nothing but the commands that were acknowledged.
+//! The required data, computed from the acknowledged commands alone.
 //!
-//! Tasks race, so the order of acknowledgements says nothing. What they sum up to does: an acknowledged like turns
-//! no like into one and an acknowledged unlike turns it back, so their difference is the like that is left; and the
+//! Tasks race, so the order of acknowledgements says nothing. Their sum does: an acknowledged like turns no
+//! like into one and an acknowledged unlike turns it back, so their difference is the remaining like. The
 //! last of several edits is the one with the highest version.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +44,7 @@ pub struct ModelComment {
     pub deleted: bool,
 }
 
-/// The values of the highest version: one, or those of several edits that went into one batch.
+/// The values of the highest version: one, or the values of several edits that went into one batch.
 #[derive(Debug)]
 pub struct Latest<T> {
     version: u64,
@@ -175,7 +175,7 @@ impl Model {
         left.map(|(id, _)| *id).collect()
     }
 
-    /// Who likes a post.
+    /// The users who like a post.
     pub fn likers(&self, post: PostId) -> BTreeSet<UserId> {
         let of_post = self.likes.iter().filter(|((liked, _), _)| *liked == post);
         of_post

@@ -1,4 +1,4 @@
-//! Plans: what several tasks do at the same time, and what happens to the process in between.
+//! Plans: simultaneous acts of several tasks, and the fate of the process in between.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub enum Step<A> {
     Drain,
 }
 
-/// What happens after the tasks of a phase have ended.
+/// The event after the tasks of a phase have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Between {
     Nothing,
@@ -27,7 +27,7 @@ pub enum Between {
     Restart,
 }
 
-/// What several tasks do at the same time.
+/// Simultaneous acts of several tasks.
 #[derive(Debug, Clone)]
 pub struct Phase<A> {
     pub tasks: Vec<Vec<Step<A>>>,
@@ -36,10 +36,10 @@ pub struct Phase<A> {
     pub then: Between,
 }
 
-/// Sends commands, and notes in a model what was acknowledged.
+/// Sends commands, and notes the acknowledged ones in a model.
 pub trait Player: Clone + Send + Sync + 'static {
     type Act: Clone + Send + Sync + 'static;
-    /// What outlives the process, such as the model.
+    /// State that outlives the process, such as the model.
     type Notes;
 
     /// A player in this process.
@@ -115,7 +115,8 @@ pub async fn play_phases<P: Player>(
     process
 }
 
-/// Brings a process to rest, asserts what has to hold then, and that neither a rebuild nor a restart writes anything more.
+/// Brings a process to rest, asserts the conditions of rest, and that neither a rebuild nor a restart writes
+/// anything more.
 pub async fn assert_at_rest(process: TestProcess, agreement: impl AsyncFn(&TestProcess)) {
     process.drain().await;
     process.assert_clean().await;

@@ -1,4 +1,4 @@
-//! Plays a plan: sends the commands, and notes in the model what was acknowledged.
+//! Plays a plan: sends the commands, and notes the acknowledged ones in the model.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -29,7 +29,7 @@ struct BlogPlayer {
     notes: Arc<BlogNotes>,
 }
 
-/// What is known of a blog.
+/// The notes about a blog.
 #[derive(Default)]
 struct BlogNotes {
     model: Mutex<Model>,
@@ -213,7 +213,7 @@ impl BlogPlayer {
     }
 }
 
-/// What was acknowledged; `None` for a refusal that random commands may meet.
+/// The result of an acknowledged command; `None` for a refusal that random commands may meet.
 pub fn done<T>(result: Result<T, CommandError>) -> Option<T> {
     match result {
         Ok(value) => Some(value),

@@ -1,5 +1,5 @@
-//! Random commands of several users at the same time, with the read models catching up beside them, in between, or
-//! only in the end.
+//! Random commands of several users at the same time, with the read models catching up beside them, in
+//! between, or only in the end.
 
 use proptest::prelude::*;
 

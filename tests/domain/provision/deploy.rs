@@ -1,4 +1,4 @@
-//! The files for deployment say what the program says, and name nothing that is not there.
+//! The files for deployment agree with the program, and name nothing that does not exist.
 
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ fn the_identity_may_use_the_items_of_one_database() {
                 scope: '${account.id}/dbs/${database.name}'";
     assert!(template.contains(role));
     assert_eq!(template.matches("sqlRoleDefinitions/${dataContributor}").count(), 1);
-    // What reaches the whole account reads no items.
+    // A role for the whole account reads no items.
     assert_eq!(template.matches("scope: account.id").count(), 1);
     assert!(template.contains("roleDefinitionId: metadataReader.id scope: account.id"));
     assert!(template.contains("dataActions: [ 'Microsoft.DocumentDB/databaseAccounts/readMetadata' ]"));
@@ -108,7 +108,7 @@ fn the_template_is_well_formed() {
     }
 }
 
-/// What the Dockerfile copies out of the repository.
+/// The paths that the Dockerfile copies out of the repository.
 fn copied() -> Vec<String> {
     let dockerfile = file("Dockerfile");
     let copies = dockerfile.lines().filter_map(|line| line.strip_prefix("COPY "));

@@ -1,4 +1,5 @@
-//! `onehop provision` on Microsoft's in-memory emulator, and the files for Azure Resource Manager that must say the same.
+//! `onehop provision` on Microsoft's in-memory emulator, and the files for Azure Resource Manager that must
+//! say the same.
 
 mod deploy;
 mod throughput;

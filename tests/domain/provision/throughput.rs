@@ -1,5 +1,5 @@
-//! Throughput that `onehop provision` sets, refuses and finds, on Microsoft's in-memory emulator. The emulator knows manual throughput
-//! of containers alone: it has no autoscale and no throughput of a database.
+//! Throughput that `onehop provision` sets, refuses and finds, on Microsoft's in-memory emulator. The
+//! emulator knows manual throughput of containers alone: it has no autoscale and no throughput of a database.
 
 use std::sync::Arc;
 

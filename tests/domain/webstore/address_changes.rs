@@ -1,5 +1,5 @@
-//! Changes of a customer's e-mail address and password that die, lose their answers or race: no address is lost or given twice, and no
-//! old session lives on.
+//! Changes of a customer's e-mail address and password that die, lose their answers or race: no address is
+//! lost or given twice, and no old session lives on.
 
 use std::sync::Arc;
 

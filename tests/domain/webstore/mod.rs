@@ -1,4 +1,5 @@
-//! The web store without HTTP: sign-ups that die, what happens at once, and what verification finds and repairs.
+//! The web store without HTTP: sign-ups that die, simultaneous commands, and the findings and repairs of
+//! verification.
 
 mod address_changes;
 pub mod shop;

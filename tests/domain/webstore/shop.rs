@@ -19,7 +19,7 @@ pub const PASSWORD: &str = "correct horse battery";
 /// A product, with the category in whose logical partition it is.
 pub type ProductKey = (CategoryId, ProductId);
 
-/// What changes of a product; what is `None` stays.
+/// The changes of a product; fields that are `None` stay.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProductEdit<'a> {
     pub name: Option<&'a str>,
@@ -124,7 +124,7 @@ impl Shop {
         self.commands.create_product(&self.staff, input, &Ledger::new()).await
     }
 
-    /// Changes what is given of a product.
+    /// Changes the given fields of a product.
     pub async fn update_product(
         &self,
         (category_id, product_id): ProductKey,

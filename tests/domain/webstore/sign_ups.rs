@@ -1,4 +1,5 @@
-//! The process dies at each operation of a customer's sign-up: no e-mail address is lost, reserved for ever or given twice.
+//! The process dies at each operation of a customer's sign-up: no e-mail address is lost, reserved for ever
+//! or given twice.
 
 use std::sync::Arc;
 
@@ -71,8 +72,8 @@ async fn taking_over_a_dead_sign_ups_address_may_die_at_any_step() {
         let address = format!("eva{operation}@example.com");
         assert_eq!(scene.dying_sign_up(&address, None, 1).await, None);
         if scene.dying_sign_up(&address, None, operation).await.is_some() {
-            // The Create that is refused, reads of reservation and customer, the block of the id, the reservation, the
-            // password, the customer.
+            // The Create that is refused, reads of reservation and customer, the block of the id, the
+            // reservation, the password, the customer.
             assert!(operation >= 7, "{operation}");
             break;
         }

@@ -1,4 +1,5 @@
-//! The process dies at each operation of a product's creation and deletion: no SKU is lost, reserved for ever or given twice.
+//! The process dies at each operation of a product's creation and deletion: no SKU is lost, reserved for ever
+//! or given twice.
 
 use std::sync::Arc;
 
@@ -16,9 +17,11 @@ use super::shop::{Shop, key_of};
 use crate::commands::harness::{Meddler, Meddling, code_and_field};
 use crate::process::TestProcess;
 
-/// Operations of a creation for a free SKU: the read of the category, the writes of the reservation and of the product.
+/// Operations of a creation for a free SKU: the read of the category, the writes of the reservation and of
+/// the product.
 const CREATE_OPERATIONS: usize = 3;
-/// Operations of a deletion: the read and the write of the product, the read and the deletion of the reservation.
+/// Operations of a deletion: the read and the write of the product, the read and the deletion of the
+/// reservation.
 const DELETE_OPERATIONS: usize = 4;
 
 /// A catalogue and commands over a store that meddles.
@@ -49,7 +52,7 @@ impl Scene {
         outcome.ok()
     }
 
-    /// Asserts that the next product with an SKU gets it, in whichever category, and that no other does.
+    /// Asserts that the next product with an SKU gets it, in any category, and that no other does.
     async fn assert_sku_is_free(&self, name: &str) {
         let product = self.shop.create_product(name, self.parts, &[]).await.expect("a product");
         assert_eq!(product.sku, format!("SKU-{name}"));
@@ -137,7 +140,7 @@ async fn a_deletion_that_died_at_any_step_frees_or_keeps_the_sku() {
         let is_gone = operation >= 2;
         assert!(deleted.is_err() || is_gone, "the product is gone from the second operation on");
         if is_gone {
-            // The client repeats what was not acknowledged.
+            // The client repeats its unacknowledged command.
             let again = scene.shop.delete_product(key_of(&product)).await;
             assert!(again.is_err(), "it is gone");
             scene.process.drain().await;

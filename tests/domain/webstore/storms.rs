@@ -151,7 +151,7 @@ async fn a_tag_renamed_on_1000_products_while_tags_come_and_go() {
     for number in 0..products {
         let shop = shop.clone();
         making.spawn(async move {
-            // Those of every tenth get their tag in the storm.
+            // Every tenth product gets its tag in the storm.
             let tags: &[TagId] = if number % 10 == 0 { &[fast] } else { &[red] };
             key_of(&shop.create_product(&format!("P{number:03}"), bikes, tags).await.expect("a product"))
         });

@@ -1,5 +1,5 @@
-//! Verification of the web store: reservations of e-mail addresses, and counts with the key that ranks their customers, each damaged
-//! behind the back of commands and projections.
+//! Verification of the web store: reservations of e-mail addresses, and counts with the key that ranks their
+//! customers, each damaged behind the back of commands and projections.
 
 use onehop::app::work::ProgressSink;
 use onehop::domain::containers::ACCOUNTS;
@@ -157,7 +157,8 @@ async fn two_customers_with_one_address_stay_in_the_report() {
     scene.assert_reserved(&scene.eva).await;
 }
 
-/// Asserts that a damaged count or sort key is found under the name of the field, and that both are right after the repair.
+/// Asserts that a damaged count or sort key is found under the name of the field, and that both are right
+/// after the repair.
 async fn assert_count_is_repaired(damage: &[(&str, Value)], field: &str) {
     let scene = Scene::new().await;
     scene.damage_customer(scene.eva.id, damage).await;

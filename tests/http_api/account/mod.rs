@@ -1,5 +1,5 @@
-//! Several processes on one account: whole servers over Microsoft's in-memory emulator, each with a client, a store and an
-//! app of its own.
+//! Several processes on one account: whole servers over Microsoft's in-memory emulator, each with a client, a
+//! store and an app of its own.
 
 use onehop_testing::emulator;
 mod process;
@@ -157,7 +157,8 @@ async fn commands_beside_a_server_do_their_work_themselves() {
     server.stop().await;
 }
 
-/// The titles of a user's posts, as the read model has them, and whether the response says that the writes are not reached.
+/// The titles of a user's posts, as the read model has them, and whether the response says that the writes
+/// are not reached.
 async fn own_posts(process: &Process, token: &str, query: &str) -> (Vec<String>, bool) {
     let answer = process.answer(token, query, json!({})).await;
     assert!(answer["errors"].is_null(), "{answer}");

@@ -1,4 +1,4 @@
-//! What `onehop serve --store cosmos` puts together, over a store of its own on the emulator.
+//! The process of `onehop serve --store cosmos`, over a store of its own on the emulator.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Process {
         process
     }
 
-    /// One whose projections run only while it is asked to.
+    /// A process whose projections run only on demand.
     pub async fn quiet(account: &Emulator, name: &str) -> Self {
         let store = OpenStore::Cosmos(Arc::new(account.open().await));
         let options = AppOptions {
@@ -81,7 +81,7 @@ impl Process {
         answer["data"].take()
     }
 
-    /// Signs somebody up, and returns their access token.
+    /// Signs a user up, and returns the access token.
     pub async fn sign_up(&self, username: &str) -> String {
         let query = "mutation($username: String!) {
             createUser(input: { username: $username, password: \"one and two\" }) { accessToken } }";
@@ -97,7 +97,7 @@ impl Process {
         data["createPost"]["post"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Waits until every process has projected what was written.
+    /// Waits until every process has projected all writes.
     pub async fn settle(&self) {
         self.app.processor.drain().await.unwrap();
     }

@@ -1,5 +1,5 @@
-//! Accounts that answer what the emulator cannot: with a throughput that the containers of a database share, and with several
-//! write regions.
+//! Accounts with answers beyond the emulator: with a throughput that the containers of a database share, and
+//! with several write regions.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -17,7 +17,7 @@ use crate::api::logs;
 
 const BODY_BYTES_MAX: usize = 1 << 20;
 
-/// Answers the question for a database's throughput. Its resource id has 4 bytes, that of a container has 8.
+/// Answers the question for a database's throughput. Its resource id has 4 bytes, a container's has 8.
 async fn share_throughput(request: Request, next: Next) -> Response {
     if request.uri().path() != "/offers" {
         return next.run(request).await;

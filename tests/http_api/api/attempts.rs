@@ -1,4 +1,4 @@
-//! Trying to be somebody, by the thousand: from one address, at one name, and what it tells.
+//! Attempts at accounts, by the thousand: from one address, at one name, and the information in the answers.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn options(attempts: AttemptLimits) -> ApiOptions {
     ApiOptions { limits, attempts, ..ApiOptions::default() }
 }
 
-/// What became of a mutation that was sent from an address.
+/// The outcome of a mutation from an address.
 struct Tried {
     code: Option<String>,
     extensions: Value,

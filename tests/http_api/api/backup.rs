@@ -1,4 +1,5 @@
-//! `backup`, `restore` and `check`, done by the server that holds the data directory or by the command itself.
+//! `backup`, `restore` and `check`, done by the server that holds the data directory or by the command
+//! itself.
 
 use std::path::Path;
 
@@ -84,7 +85,7 @@ async fn without_a_server_the_command_backs_up_and_checks_by_itself() {
     assert_eq!((status, printed.contains("backups of its own")), (2, true), "{printed}");
 }
 
-/// What the journal of a small blog is cut to: behind its first posts.
+/// The length to which the journal of a small blog is cut: behind its first posts.
 const JOURNAL_BYTES_LEFT: u64 = 100_000;
 
 #[tokio::test]
@@ -126,7 +127,7 @@ fn report_in(printed: &str) -> Value {
     serde_json::Deserializer::from_str(printed).into_iter().next().unwrap().unwrap()
 }
 
-/// The largest file with tables: that of the items.
+/// The largest file with tables, which holds the items.
 fn largest_table(directory: &Path) -> std::path::PathBuf {
     let spaces = std::fs::read_dir(directory.join("engine/keyspaces")).unwrap();
     let tables = spaces

@@ -11,7 +11,7 @@ use tokio::net::TcpSocket;
 /// A graceful shutdown timeout longer than any test, so that a stop ends well however busy the machine is.
 const STOP_SECONDS: (&str, &str) = ("ONEHOP_STOP_SECONDS", "3600");
 
-/// The program with these arguments, and none of the settings of whoever runs the tests.
+/// The program with these arguments, without the settings of the tests' environment.
 pub fn onehop(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_onehop"));
     command.args(arguments).stdin(Stdio::null());
@@ -41,14 +41,15 @@ pub async fn run(arguments: &[&str]) -> Output {
     tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
 }
 
-/// Runs a command on a data directory, and returns its exit status and what it printed.
+/// Runs a command on a data directory, and returns its exit status and its output.
 pub async fn run_on(data: &Path, arguments: &[&str]) -> (i32, String) {
     let output = run(&[arguments, &["--data", data.to_str().unwrap()]].concat()).await;
     let printed = [output.stdout, output.stderr].concat();
     (output.status.code().unwrap(), String::from_utf8(printed).unwrap())
 }
 
-/// An address that refuses every connection for as long as the socket lives: the socket is bound and does not listen.
+/// An address that refuses every connection for as long as the socket lives: the socket is bound and does not
+/// listen.
 pub fn refusing_address() -> (SocketAddr, TcpSocket) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((std::net::Ipv4Addr::LOCALHOST, 0).into()).unwrap();

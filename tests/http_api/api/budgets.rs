@@ -1,4 +1,4 @@
-//! What callers may cost: as the settings say, and charged with what requests take.
+//! Quotas of callers: as in the settings, and charged with the real use of requests.
 
 use onehop::accounts::account_id::NEW_ACCOUNT_AGE;
 use onehop::api::ApiOptions;
@@ -38,7 +38,8 @@ async fn a_quota_decreases_by_the_stated_request_charges() {
         last = left(&answer);
     }
     assert!(charged > 4.0, "{charged}");
-    // Told in whole units; meanwhile the clock has gone on by milliseconds. Each request is charged for its preparation, too.
+    // Told in whole units; meanwhile the clock has gone on by milliseconds. Each request is charged for its
+    // preparation, too.
     let prepared = first - charged - last;
     assert!((-1.0..4.0).contains(&(prepared - 4.0 * REQUEST_RU)), "{first} {charged} {last}");
 }
@@ -60,7 +61,8 @@ async fn an_account_spends_its_networks_quota_for_a_day() {
             charged += answer.body["extensions"]["requestCharge"].as_f64().unwrap();
         }
         let spent = before - of_network().await;
-        // Told in whole units, with the preparation of requests; meanwhile the clock has gone on by milliseconds.
+        // Told in whole units, with the preparation of requests; meanwhile the clock has gone on by
+        // milliseconds.
         let expected = if is_new { charged - 1.0..charged + 6.0 } else { -1.0..3.0 };
         assert!(charged >= 8.0 && expected.contains(&spent), "{is_new}: {charged} {spent}");
         server.clock.advance(NEW_ACCOUNT_AGE);
@@ -142,8 +144,8 @@ async fn a_list_of_dead_letters_is_charged_to_its_reader() {
     let from_memory = left_after_operations(&server, "{ partitions { container } }").await;
     let listed = left_after_operations(&server, "{ deadLetters { deadLetters { id } unlisted } }").await;
     let one = left_after_operations(&server, "{ deadLetter(id: \"none\") { id } }").await;
-    // Each query is charged 10 RU beside what it reads: here a query for each projection, and a point read. What is left is stated in
-    // whole units.
+    // Each query is charged 10 RU beside its reads: here a query for each projection, and a point read. The
+    // rest is stated in whole units.
     assert!(from_memory - listed >= 20.0, "{from_memory} {listed}");
     assert!(listed - one >= 10.0, "{listed} {one}");
 }

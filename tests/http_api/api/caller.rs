@@ -7,17 +7,17 @@ use crate::api::server::Server;
 
 const GRAPHQL_RESPONSE: &str = "application/graphql-response+json";
 
-/// What is asked of a post where a test looks at all of it.
+/// The selection of a post where a test looks at all of it.
 pub const POST: &str = "id title summary creationDate commentCount likeCount author { id username }";
 
 pub struct Caller<'a> {
     server: &'a Server,
     token: Option<String>,
-    /// The user's id; empty for those who did not sign up here.
+    /// The user's id; empty for callers who did not sign up here.
     pub id: String,
 }
 
-/// What came back.
+/// An answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,

@@ -1,4 +1,4 @@
-//! What a response says of its request charge.
+//! The request charge in a response.
 
 use serde_json::{Value, json};
 

@@ -16,7 +16,7 @@ use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 
-/// Takes whatever is sent.
+/// Takes all requests.
 pub struct Collector {
     pub endpoint: String,
     taken: Arc<Mutex<Vec<Bytes>>>,
@@ -52,7 +52,7 @@ impl Collector {
         format!("{}/v1/traces", self.endpoint)
     }
 
-    /// All that was sent, as one text; what is no text is left out.
+    /// All received bodies, as one text; bodies that are no text are left out.
     pub fn raw(&self) -> String {
         self.taken.lock().unwrap().iter().map(|body| String::from_utf8_lossy(body).into_owned()).collect()
     }
@@ -62,7 +62,7 @@ impl Collector {
         taken.iter().map(|body| ExportTraceServiceRequest::decode(body.clone()).unwrap()).collect()
     }
 
-    /// What the process says of itself.
+    /// The process's attributes of itself.
     pub fn resource(&self) -> Vec<KeyValue> {
         let requests = self.requests();
         requests[0].resource_spans[0].resource.clone().unwrap().attributes

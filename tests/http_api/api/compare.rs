@@ -111,7 +111,7 @@ pub fn assert_documented(report: &Value) {
         let mut found = BTreeSet::new();
         rows.iter().for_each(|row| fields(row, "", &mut found));
         for field in found {
-            // An empty list does not show what is in it.
+            // An empty list does not show its fields.
             let is_there = section.contains(&format!("`{field}`"))
                 || field.strip_suffix("[]").is_some_and(|list| section.contains(&format!("`{list}[].")));
             assert!(is_there, "docs/comparison-json.md, {heading}: no {field}");
@@ -311,7 +311,7 @@ async fn without_a_traffic_nothing_that_needs_one_is_reported() {
     }
 }
 
-/// What the container's logical partitions serve under the popularity with this number.
+/// The load of the container's logical partitions under the popularity with this number.
 fn load<'a>(report: &'a Value, container: &str, popularity: usize) -> &'a Value {
     let mut containers = report["partitions"]["containers"].as_array().unwrap().iter();
     &containers.find(|found| found["container"] == container).unwrap()["loads"][popularity]
@@ -373,7 +373,7 @@ async fn the_feed_is_the_first_at_its_limit() {
         (of_likes(0) / (10.0 * like * in_feed) - 1.0).abs() < 0.05,
         "likes of older posts cost the feed nothing"
     );
-    // Popular posts are new ones, and those are in the feed.
+    // Popular posts are new ones, and new posts are in the feed.
     assert!(of_likes(1) > 1.5 * of_likes(0), "{} {}", of_likes(0), of_likes(1));
     let readers = load(&report, "feed", 0)["requestsOfLargest"][0].clone();
     let charge = row(&report, "Q6", "V3", false)["requestCharge"].as_f64().unwrap();

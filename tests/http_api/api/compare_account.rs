@@ -32,7 +32,7 @@ impl Account {
         Self::behind(|router| router).await
     }
 
-    /// One whose answers a layer may spoil.
+    /// An account whose answers a layer may spoil.
     pub async fn behind(layer: impl FnOnce(Router) -> Router) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -68,7 +68,7 @@ impl Account {
         client_of(&settings).await.unwrap()
     }
 
-    /// Which of these databases there are.
+    /// The databases among these that exist.
     pub async fn databases<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
         let client = self.client().await;
         let mut there = Vec::new();

@@ -1,5 +1,5 @@
-//! The configuration reference: generates `docs/configuration.md` from the definitions of the command line. A file that
-//! differs fails the test; `ONEHOP_UPDATE_DOCS=1` writes it anew.
+//! The configuration reference: generates `docs/configuration.md` from the definitions of the command line. A
+//! file that differs fails the test; `ONEHOP_UPDATE_DOCS=1` writes it anew.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -54,7 +54,8 @@ fn the_configuration_reference_is_up_to_date() {
     );
 }
 
-/// One setting as it is printed (flag, environment variable, default, meaning), with the commands that take it.
+/// One setting as it is printed (flag, environment variable, default, meaning), with the commands that take
+/// it.
 struct Setting {
     cells: [String; 4],
     commands: BTreeSet<String>,

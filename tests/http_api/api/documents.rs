@@ -23,7 +23,7 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Files with this extension in a folder and below it, outside of what is built or installed.
+/// Files with this extension in a folder and below it, without built or installed files.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     const SKIPPED: [&str; 5] = ["target", "node_modules", "dist", "corpus", ".git"];
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
@@ -54,7 +54,7 @@ fn the_diagrams_of_the_read_models_are_those_of_the_declarations() {
 /// The document with the request charges of the read models; its tables begin with the first domain.
 const COSTS_FILE: &str = "docs/read-model-costs.md";
 const COSTS_BEGIN: &str = "## Blog\n";
-/// How far a prediction may be from what was measured, percent.
+/// The permitted difference of a prediction from the measurement, percent.
 const COSTS_DIFFERENCE_MAX: f64 = 10.0;
 
 #[tokio::test]

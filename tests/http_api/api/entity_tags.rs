@@ -1,5 +1,5 @@
-//! Entity tags over the embedded store: they follow the read models, and an answer that is still the same is told without
-//! a read.
+//! Entity tags over the embedded store: they follow the read models, and an answer that is still the same is
+//! told without a read.
 
 use reqwest::StatusCode;
 use reqwest::header::{ETAG, IF_NONE_MATCH};

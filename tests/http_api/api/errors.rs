@@ -1,4 +1,4 @@
-//! What errors and log lines say, and what they never do.
+//! The texts of errors and log lines, and the secrets that never occur in them.
 
 use onehop::blog::containers::{FEED, POSTS};
 use onehop::graphql::GlobalId;

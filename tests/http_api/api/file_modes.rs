@@ -1,4 +1,4 @@
-//! File permissions: everything that the program writes is private to its user, whatever the umask.
+//! File permissions: all files of the program are private to its user, under every umask.
 
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::api::binary::{Serving, onehop, run_on, under_umask};
 
-/// The modes of a path and of all that is in it, without files that the running server deletes meanwhile.
+/// The modes of a path and of its content, without files that the running server deletes meanwhile.
 fn modes(path: &Path) -> Vec<(PathBuf, bool, u32)> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,

@@ -1,5 +1,5 @@
-//! Entity tags as a property over both domains: whatever was written and whichever read has failed, a 304 stands for the very
-//! body that a fresh `GET` gives.
+//! Entity tags as a property over both domains: after any writes and any failed reads, a 304 stands for the
+//! very body that a fresh `GET` gives.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ const STEPS: u32 = 150;
 /// Reads before the failing one, at most.
 const READS_MAX: u32 = 6;
 
-/// The callers, and what is there from the start.
+/// The callers, and the initial data.
 struct World<'a> {
     server: &'a Server,
     faults: &'a ReadFaults,

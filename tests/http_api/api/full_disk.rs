@@ -1,5 +1,5 @@
-//! A server whose disk is full: mutations are `UNAVAILABLE`, queries are answered, and when there is room again the same
-//! process goes on. It is killed in the end, and everything that it acknowledged is there.
+//! A server whose disk is full: mutations are `UNAVAILABLE`, queries are answered, and when there is room
+//! again the same process goes on. It is killed in the end, and everything that it acknowledged is there.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use onehop_testing::small_disk::SmallDisk;
 const MIB: u64 = 1024 * 1024;
 const DISK_MIB: u64 = 160;
 const RESERVE_MIB: u64 = 24;
-/// Posts that fill what the ballast leaves several times over.
+/// Posts that fill the space beside the ballast several times over.
 const POSTS_MAX: usize = 2_000;
 /// Posts that are refused beyond the first.
 const REFUSALS: usize = 20;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::api::server::Server;
 
-/// What GraphiQL 5 sends.
+/// The introspection query of GraphiQL 5.
 const GRAPHIQL: &str = include_str!("introspection/graphiql.graphql");
 /// Everything that graphql-js can ask for, as tools such as Relay's do.
 const EVERYTHING: &str = include_str!("introspection/everything.graphql");

@@ -1,4 +1,5 @@
-//! Every limit of an input and of a document: what is at it is accepted, one beyond it is refused by name.
+//! Every limit of an input and of a document: a value at the limit is accepted, a value beyond it is refused
+//! by name.
 
 use onehop::api::ApiOptions;
 use onehop::blog::commands::{
@@ -182,7 +183,7 @@ async fn a_document_beyond_a_limit_is_refused() {
         format!("{{ feed {{ nodes {{ {aliases} }} }} }}")
     };
     let roots = |number: usize| format!("{{ {} }}", "viewer { id } ".repeat(number));
-    // 100 posts with so many comments each, and what stands around them.
+    // 100 posts with so many comments each, and the fields around them.
     let complex = |first: usize| {
         format!("{{ feed(first: 100) {{ nodes {{ comments(first: {first}) {{ nodes {{ id }} }} }} }} }}")
     };

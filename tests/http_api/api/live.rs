@@ -130,7 +130,7 @@ async fn a_new_comment_is_announced_once() {
     let expected =
         json!({ "id": comment, "content": "Indeed.", "author": author, "post": { "commentCount": 2 } });
     assert_eq!(told, expected);
-    // Both comments get another name, and one is deleted: none is added.
+    // Both comments get another name, and one is deleted: no comment is added.
     bob.mutate("updateUser", json!({ "username": "robert" })).await;
     server.settle().await;
     bob.mutate("deleteComment", json!({ "commentId": comment })).await;
@@ -337,7 +337,7 @@ async fn the_change_feed_is_read_only_for_subscribers() {
     while server.app.live.sources_running() > 0 {
         tokio::task::yield_now().await;
     }
-    // Whoever comes later hears what is written later.
+    // A later subscriber hears later writes.
     let mut socket = subscribed(&server, None, FEED, json!({})).await;
     let post = ada.post("Wheels").await;
     server.settle().await;

@@ -7,7 +7,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 static WRITTEN: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// Starts to keep what is logged; once is enough.
+/// Starts to keep log lines; once is enough.
 pub fn capture() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {

@@ -1,4 +1,4 @@
-//! `/metrics`: what is counted, what never shows, and where it is served.
+//! `/metrics`: the counters, the secrets that never show, and the listener that serves it.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! The whole application over real HTTP, one file for each feature. `server` starts what `onehop serve`
-//! composes, in this process and over a directory of its own; `caller` is a client who may be signed in;
+//! The whole application over real HTTP, one file for each feature. `server` starts the process of `onehop
+//! serve`, in this process and over a directory of its own; `caller` is a client who may be signed in;
 //! `binary` runs the program.
 
 mod binary;
@@ -34,6 +34,7 @@ mod likes;
 mod limits;
 mod live;
 mod metrics;
+mod model;
 mod open_files;
 mod operations;
 mod ownership;

@@ -1,4 +1,5 @@
-//! The operations API on its socket: commands on the server that holds the data directory, or in their own process.
+//! The operations API on its socket: commands on the server that holds the data directory, or in their own
+//! process.
 
 use futures::StreamExt;
 use onehop::app::work::DEMO_PASSWORD;

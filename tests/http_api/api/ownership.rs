@@ -1,4 +1,4 @@
-//! Who may change what: nobody edits or deletes what is not theirs.
+//! Rights to change: no user edits or deletes another user's items.
 
 use onehop::blog::ids::{CommentId, PostId};
 use onehop::graphql::GlobalId;

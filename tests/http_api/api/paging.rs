@@ -1,4 +1,4 @@
-//! Pages of lists: cursors, and what `pageInfo` says.
+//! Pages of lists: cursors, and the fields of `pageInfo`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! How the load of the server spreads over logical partitions, and which of their keys it tells.
+//! Hot partitions: the load of the server on logical partitions, and the keys that it shows.
 
 use serde_json::{Value, json};
 

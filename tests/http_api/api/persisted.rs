@@ -1,4 +1,4 @@
-//! Trusted documents of the real schema: checked before anything is served, and then the only ones that run.
+//! Trusted documents of the real schema: checked before the server starts, and then the only permitted ones.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ async fn production_runs_only_the_documents_of_the_pages() {
         answer.json::<Value>().await.unwrap()["errors"][0]["extensions"]["code"].clone()
     };
     for (id, text) in &pages {
-        // What is not refused for its document lacks an operation's name, a variable or a user.
+        // Requests that are not refused for their document lack an operation's name, a variable or a user.
         for asked in [json!({ "documentId": id }), json!({ "query": text })] {
             let code = code(asked).await;
             assert!(code != "FORBIDDEN" && code != "PERSISTED_QUERY_NOT_FOUND", "{code} {text}");

@@ -1,11 +1,12 @@
-//! Compiled plans over HTTP: the first answer to a document is the general executor's, the second one a plan's.
+//! Compiled plans over HTTP: the first answer to a document is the general executor's, the second one a
+//! plan's.
 
 use reqwest::header::{ACCEPT, DATE, HeaderMap};
 use serde_json::{Value, json};
 
 use crate::api::server::Server;
 
-/// What a client sees of an answer that does not depend on the time.
+/// The parts of an answer that do not depend on the time.
 async fn answer(server: &Server, body: &Value, accept: &str) -> (u16, HeaderMap, String) {
     let request = server.http.post(server.url("/graphql")).header(ACCEPT, accept).json(body);
     let response = request.send().await.unwrap();

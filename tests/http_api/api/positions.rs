@@ -1,4 +1,5 @@
-//! Reading one's own writes: a mutation says its position, and a query that names it waits for the read models.
+//! Reading one's own writes: a mutation says its position, and a query that names it waits for the read
+//! models.
 
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use crate::api::server::{Server, Setup};
 
 const FEED: &str = "{ feed { nodes { title author { username } } } }";
 
-/// Longer than any test: who waits so long waits for what is awaited.
+/// Longer than any test: a wait this long is a wait for the event itself.
 const LONG: Duration = Duration::from_secs(3600);
 
 /// Options in which a query waits so long.
@@ -134,7 +135,8 @@ async fn a_position_beyond_the_last_write_is_refused() {
     let server = start(LONG, false).await;
     let author = server.sign_up("author").await;
     write(&author, "createPost", json!({ "title": "here", "content": "Text." })).await;
-    // As a server gave them out whose data were restored from a backup, or that has other data under the same secret.
+    // As a server gave them out whose data were restored from a backup, or that has other data under the same
+    // secret.
     for ends in [json!({ "posts": "sequence:999999999" }), json!({ "others": null }), json!({})] {
         let position = json!({ "e": ends, "w": null, "s": 0 }).to_string();
         assert_refused(&server, &server.tokens.sealer().seal(b"position\0", position.as_bytes())).await;
@@ -178,7 +180,8 @@ async fn a_wait_is_charged_for_what_it_reads() {
     }
 }
 
-/// Has all changes of a post wait among the dead letters. Returns what has to be deleted from the post's logical partition.
+/// Has all changes of a post wait among the dead letters. Returns the item that has to be deleted from the
+/// post's logical partition.
 async fn park(server: &Server, post: &str) -> String {
     let (id, key) = (Uuid::from_u128(7).to_string(), post_id(post).partition_key());
     let poison = json!({ "id": id, "postId": post_id(post), "type": "post", "creationDate": "2027" });

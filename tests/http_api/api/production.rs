@@ -1,4 +1,4 @@
-//! What the program shows in service, and which settings it refuses there.
+//! The visible parts of the program in service, and the settings that it refuses there.
 
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
@@ -88,7 +88,8 @@ async fn without_introspection_no_error_shows_names_and_types() {
     stop(serving).await;
 }
 
-/// Whether a server with these arguments serves the operations API, shows operations of requests, and compares data models by them.
+/// Whether a server with these arguments serves the operations API, shows operations of requests, and
+/// compares data models by them.
 async fn operations(arguments: &[&str]) -> [bool; 3] {
     let directory = tempfile::tempdir().unwrap();
     let serving = Serving::start(directory.path(), arguments);
@@ -179,7 +180,7 @@ async fn a_local_server_refuses_hosts_outside_the_allowlist() {
     }
 }
 
-/// Everything that somebody signed in can do, each command with its input.
+/// All commands of a signed-in user, each with its input.
 fn commands(post: &str, comment: &str, password: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("signIn", json!({ "username": "ada", "password": password })),

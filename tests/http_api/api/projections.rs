@@ -88,7 +88,7 @@ async fn leases_say_who_follows_each_range_and_no_more() {
         leases.iter().map(|lease| lease["changes"].as_f64().unwrap()).sum()
     };
     assert!((changes("feed") - 1.0).abs() < f64::EPSILON, "{data}");
-    // What this process calls itself.
+    // The name of this process.
     let owner = server.app.processor.leases().await.unwrap()[0].owner.clone().unwrap();
     assert!(!data.to_string().contains(&format!("\"{owner}")), "{data}");
 }

@@ -1,4 +1,5 @@
-//! An OpenID Connect provider on a port of its own: it publishes a key, signs tokens with it, and can be down.
+//! An OpenID Connect provider on a port of its own: it publishes a key, signs tokens with it, and can be
+//! down.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ impl Provider {
         self.state.is_down.store(true, Ordering::SeqCst);
     }
 
-    /// How often a document was asked for.
+    /// The number of requests for a document.
     pub fn asked(&self) -> usize {
         self.state.asked.load(Ordering::SeqCst)
     }
@@ -69,7 +70,7 @@ impl Provider {
         self.token_with(&json!({ "alg": "EdDSA", "kid": "first" }), &self.claims(subject, username))
     }
 
-    /// What a token for this subject claims.
+    /// The claims of a token for this subject.
     pub fn claims(&self, subject: &str, username: &str) -> Value {
         let now_s = START_MS / 1000;
         json!({

@@ -11,7 +11,7 @@ async fn by_name(server: &Server, name: &str) -> Value {
     server.anonymous().data(query, json!({ "name": name })).await["userByUsername"].take()
 }
 
-/// The bodies of all items of the store, without what users remember of their own last rename.
+/// The bodies of all items of the store, without the users' records of their own last rename.
 async fn everything_stored(server: &Server) -> String {
     let mut stored = String::new();
     for container in [USERS, POSTS, FEED, ACCOUNTS] {

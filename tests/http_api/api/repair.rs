@@ -149,7 +149,7 @@ async fn a_name_that_is_not_the_users_is_found_and_mended() {
     let blog = blog(&server).await;
     for id in [blog.comment_id.to_string(), blog.post_id.to_string()] {
         blog.change(POSTS, &blog.post_id.partition_key(), &id, "userUsername", json!("imposter")).await;
-        // Projections would mend it before anybody looked.
+        // Projections would mend it before any check.
         let checked = verifier(Arc::clone(&server.app.store), Arc::new(AsItIs));
         let found = checked.verify(|_| {}).await.unwrap().drifts;
         let is_expected = |drift: &Drift| {
@@ -263,8 +263,8 @@ async fn what_cannot_be_mended_stays_in_the_report() {
     assert_eq!(report.repaired, 0);
 }
 
-/// Repairs through a store on which the post is deleted, and the deletion projected, just before the first write to a
-/// container.
+/// Repairs through a store on which the post is deleted, and the deletion projected, just before the first
+/// write to a container.
 async fn repair_beside_a_deletion(blog: &Blog<'_>, container: ContainerName) -> VerificationReport {
     let stopped = AtomicBool::new(false);
     let first_write = move |operation: PendingOperation<'_>| {
@@ -322,7 +322,7 @@ async fn a_repair_never_replaces_a_newer_copy() {
         operation.container == USERS && operation.kind.writes() && !stopped.swap(true, Ordering::SeqCst)
     };
     let store = SteppedStore::new(Arc::clone(&server.app.store), first_write);
-    // Nothing is projected after the repair, which would hide what it did.
+    // Nothing is projected after the repair, which would hide its effect.
     let checked = verifier(Arc::clone(&store) as _, Arc::new(AsItIs));
     let like = async {
         store.until_stopped().await;

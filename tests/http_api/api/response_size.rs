@@ -1,4 +1,4 @@
-//! How large responses may be: one of them, all that are built or sent, and what their size costs a caller.
+//! Response size limits: one response, all responses that are built or sent, and the charge of their size.
 
 use std::net::SocketAddr;
 

@@ -1,5 +1,5 @@
-//! A server for a test: the program's own composition over a directory of its own, with a clock that the test moves
-//! and cheap password hashes. Read models follow when a test says so, by [`Server::settle`].
+//! A server for a test: the program's own composition over a directory of its own, with a clock that the test
+//! moves and cheap password hashes. Read models follow when a test says so, by [`Server::settle`].
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -36,12 +36,12 @@ use crate::api::caller::Caller;
 use crate::api::logs;
 use crate::support::store::{self, Keeper};
 
-/// What the clock shows first: in 2027.
+/// The first time of the clock: in 2027.
 pub const START_MS: i64 = 1_800_000_000_000;
-/// The password of everybody who signs up.
+/// The password of all users of the tests.
 pub const PASSWORD: &str = "a-secret-that-no-log-may-show";
 
-/// A clock that goes on by a millisecond whenever somebody looks, so that nothing happens twice at one time.
+/// A clock that goes on by a millisecond at each reading, so that no two events have the same time.
 pub struct TickingClock(AtomicI64);
 
 impl TickingClock {
@@ -63,7 +63,7 @@ impl Clock for TickingClock {
 /// Wraps a store in a decorator.
 pub type Decorate = Box<dyn Fn(Arc<dyn Store>) -> Arc<dyn Store>>;
 
-/// What differs from server to server.
+/// The differences between servers.
 #[derive(Default)]
 pub struct Setup {
     /// The OpenID Connect provider whose tokens are accepted.
@@ -73,8 +73,8 @@ pub struct Setup {
     pub traces: Option<TraceSettings>,
     /// Whether the readers of the change feed run, and the operations socket listens.
     pub in_background: bool,
-    /// Whether queries of signed-in users wait for their last write, as in production. Without readers in the background
-    /// each would wait for as long as it may.
+    /// Whether queries of signed-in users wait for their last write, as in production. Without readers in the
+    /// background each would wait for as long as it may.
     pub waits_for_last_write: bool,
     /// Usernames of staff: these users are there from the start.
     pub staff: &'static [&'static str],
@@ -183,7 +183,7 @@ impl Server {
         self.app.processor.drain().await.unwrap();
     }
 
-    /// What a verification finds.
+    /// The findings of a verification.
     pub async fn verify(&self) -> VerificationReport {
         let settle = Arc::new(onehop::app::DrainedChangeFeed(Arc::clone(&self.app.processor)));
         verifier(Arc::clone(&self.app.store), settle).verify(|_| {}).await.unwrap()
@@ -220,12 +220,12 @@ impl Server {
         body["data"].take()
     }
 
-    /// Somebody without a token.
+    /// A caller without a token.
     pub fn anonymous(&self) -> Caller<'_> {
         Caller::new(self, None)
     }
 
-    /// Somebody with this token, whatever it is.
+    /// A caller with this token, valid or not.
     pub fn bearing(&self, token: &str) -> Caller<'_> {
         Caller::new(self, Some(token.to_owned()))
     }
@@ -240,7 +240,7 @@ impl Server {
         caller
     }
 
-    /// Somebody new, signed in.
+    /// A new user, signed in.
     pub async fn sign_up(&self, username: &str) -> Caller<'_> {
         let data = self.anonymous().sign_up(username, PASSWORD).await;
         let mut caller = self.bearing(data["accessToken"].as_str().unwrap());
@@ -249,7 +249,7 @@ impl Server {
     }
 }
 
-/// Signs these users up, and makes them staff beside those who are missing.
+/// Signs these users up, and makes them staff beside the missing ones.
 async fn staff(app: &App, usernames: &[&str], missing: &[&str]) -> Staff {
     for username in usernames {
         let input = CreateUser {

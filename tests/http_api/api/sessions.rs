@@ -1,4 +1,5 @@
-//! Session consistency: what a user has written shows in that user's next queries, though the client sends no position.
+//! Session consistency: a user's writes show in that user's next queries, though the client sends no
+//! position.
 
 use std::time::Duration;
 

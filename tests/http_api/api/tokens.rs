@@ -1,4 +1,4 @@
-//! Who bears a token: Onehop's own, and those of an OpenID Connect provider.
+//! Bearer tokens: Onehop's own, and tokens of an OpenID Connect provider.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Traces over OTLP: which spans there are, what they say, and what they never do.
+//! Traces over OTLP: the spans, their attributes, and the secrets that never occur in them.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ async fn traced(collector: &Collector, sample_ratio: f64) -> Server {
     Server::start_with(Setup { traces, ..Setup::default() }).await
 }
 
-/// Asks as somebody else's trace has it.
+/// Asks within a trace of another process.
 async fn ask_within(server: &Server, flags: &str, request: Value) -> Value {
     let traceparent = format!("00-{TRACE_ID}-{SPAN_ID}-{flags}");
     let sent = server.http.post(server.url("/graphql")).header("traceparent", traceparent).json(&request);

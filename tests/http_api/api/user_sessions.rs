@@ -170,13 +170,13 @@ async fn connections_end_with_their_session() {
     kept.settle().await;
 }
 
-/// What a page of this server sends with each request.
+/// The headers that a page of this server sends with each request.
 struct Page<'a> {
     server: &'a Server,
     origin: String,
 }
 
-/// What the session endpoint answered: status, cookie, body.
+/// The answer of the session endpoint: status, cookie, body.
 type Answered = (u16, Option<String>, String);
 
 impl Page<'_> {

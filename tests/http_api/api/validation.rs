@@ -1,4 +1,4 @@
-//! A document that fits the schema is looked at once; what its variables may be is asked each time.
+//! A document that fits the schema is validated once; its variables are checked each time.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ const POST: &str = "
     }";
 const LIKE: &str = "mutation Like($input: LikePostInput!) { likePost(input: $input) { like { id } } }";
 
-/// The same request to a document that is new, and to one that was executed before.
+/// The same request to a new document, and to a document that was executed before.
 async fn both(query: &str, fitting: &Value, variables: &Value) -> [Value; 2] {
     let server = Server::start().await;
     let author = server.sign_up("author").await;
@@ -27,7 +27,7 @@ async fn both(query: &str, fitting: &Value, variables: &Value) -> [Value; 2] {
     author.data(query, with_id(fitting)).await;
     let later = author.ask(query, with_id(variables)).await.body;
     [first, later].map(|mut body| {
-        // What a command is charged depends on what was written before.
+        // The charge of a command depends on earlier writes.
         body.as_object_mut().unwrap().remove("extensions");
         body
     })

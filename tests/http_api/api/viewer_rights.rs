@@ -1,4 +1,5 @@
-//! Rights of the viewer in the blog: they agree with what commands permit, take no read of their own, and are no other viewer's.
+//! Rights of the viewer in the blog: they agree with the permissions of commands, take no read of their own,
+//! and are no other viewer's.
 
 use onehop_testing::websocket::WebSocketClient;
 use reqwest::StatusCode;

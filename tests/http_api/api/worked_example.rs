@@ -1,4 +1,4 @@
-//! The worked example: its figures are those that the program prints, and its sums are right.
+//! The worked example: its figures equal the output of the program, and its sums are right.
 
 use crate::api::binary::run;
 

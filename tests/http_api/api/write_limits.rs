@@ -1,4 +1,4 @@
-//! Rate limits on the writes of a user, and what a rename is charged for.
+//! Rate limits on the writes of a user, and the charge of a rename.
 
 use std::time::Duration;
 

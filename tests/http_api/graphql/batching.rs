@@ -1,4 +1,4 @@
-//! What the posts of a list share.
+//! Data that the posts of a list share.
 
 use async_graphql::{Request, Response};
 use onehop::blog::ids::UserId;

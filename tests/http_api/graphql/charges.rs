@@ -1,4 +1,4 @@
-//! What a response says of the request's charge.
+//! The request charge in a response.
 
 use std::sync::{Arc, Mutex};
 
@@ -46,7 +46,7 @@ async fn operations_are_in_the_response_on_request() {
     assert!(operations[0]["requestCharge"].as_f64().unwrap() > 0.0);
 }
 
-/// An account that remembers who opened it, and what it was charged.
+/// An account that remembers its opener and its charges.
 #[derive(Default)]
 struct Remembering {
     opened: Mutex<Vec<Option<String>>>,
@@ -95,6 +95,6 @@ async fn a_cancelled_request_is_charged_for_its_operations() {
         _ = execute(&blog.executor, Request::new(query), None, Arc::clone(&account) as _) => panic!("it was answered"),
         () = blog.store.held.notified() => {}
     }
-    // A point read, and what nobody knows.
+    // A point read, and an operation with an unknown charge.
     assert_eq!(*account.charged.lock().unwrap(), [1.0 + 10.0]);
 }

@@ -1,4 +1,4 @@
-//! Mutations: what they answer, and what they refuse.
+//! Mutations: their answers, and their refusals.
 
 use async_graphql::{Request, Response};
 use onehop::blog::ids::UserId;

@@ -1,4 +1,4 @@
-//! What each read request of the article does under each data model, as the API tells it.
+//! The operations of each read request of the article under each data model, as the API reports them.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::support::blog::{Blog, post_id, post_node, small, user_node};
 const FIELDS: &str = "model batched requestCharge chargeSource durationMs
     operations { container kind times items physicalPartitions requestCharge }";
 
-/// The plans of a request, and what the response says it was charged.
+/// The plans of a request, and the charge in the response.
 async fn plans(blog: &Blog, arguments: &str) -> (Vec<Value>, f64) {
     let response = blog.query(&format!("{{ comparison({arguments}) {{ {FIELDS} }} }}")).await;
     assert!(response.errors.is_empty(), "{arguments}: {:?}", response.errors);
@@ -28,8 +28,8 @@ fn told(plan: &Value) -> Vec<String> {
     operations.map(tell).collect()
 }
 
-/// Each request with its arguments, and what the article says that V1, V2 and V3 do for it on the small blog. V1
-/// with the data loader looks each user up once.
+/// Each request with its arguments, and the article's operations of V1, V2 and V3 for it on the small blog.
+/// V1 with the data loader looks each user up once.
 fn expected() -> Vec<(String, [Vec<&'static str>; 4])> {
     let (user, post) = (user_node(0), post_node(0));
     let all = |operations: Vec<&'static str>| {

@@ -1,4 +1,4 @@
-//! What clients hear when something is wrong.
+//! Error messages for clients.
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
-//! How much a request may ask.
+//! Limits of requests.
 
 use onehop_graphql_server::service::COMPLEXITY_MAX;
 use serde_json::json;
 
 use crate::support::blog::{empty, post_node, user_node};
 
-/// What GraphiQL sends first.
+/// The first request of GraphiQL.
 const INTROSPECTION: &str = include_str!("introspection.graphql");
 
 #[tokio::test]

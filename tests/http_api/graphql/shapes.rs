@@ -1,4 +1,5 @@
-//! The form of answers: order of fields, fragments, aliases, the same whether or not something has to be read.
+//! The form of answers: order of fields, fragments, aliases, the same whether or not something has to be
+//! read.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! An allocator that counts what each thread has at most.
+//! An allocator that counts the peak bytes of each thread.
 #![expect(unsafe_code, reason = "an allocator is unsafe by definition; each call is forwarded as it came")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -55,7 +55,7 @@ pub fn live_bytes() -> isize {
     BYTES.with(Cell::get).0
 }
 
-/// The most bytes that this thread had at once, beyond what it had before, until a future was ready.
+/// The peak bytes of this thread beyond its earlier ones, until a future was ready.
 pub async fn peak_bytes<T>(future: impl Future<Output = T>) -> (usize, T) {
     let mut future = pin!(future);
     let mut most = 0;

@@ -1,5 +1,5 @@
-//! Hostile documents: each shape as long as the limit of bytes allows, as large as all limits of documents allow
-//! together, and one larger.
+//! Hostile documents: each shape as long as the limit of bytes allows, as large as all limits of documents
+//! allow together, and one larger.
 
 use onehop_graphql_server::document::DocumentError;
 use onehop_graphql_server::document_cache::Documents;
@@ -10,7 +10,7 @@ use crate::hostile::allocations::peak_bytes;
 use crate::hostile::endpoint::{answer, endpoint, post};
 use crate::hostile::shapes::{DOCUMENTS, largest};
 
-/// What answering a document may take on an empty blog, whether it is refused or not.
+/// The memory limit of answering a document on an empty blog, refused or not.
 const BYTES_MAX: usize = 10 * 1024 * 1024;
 
 /// The longest answer to a document that is refused. It may repeat a name as long as a document.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::blog;
 
-/// What was answered.
+/// An answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,

@@ -1,5 +1,5 @@
-//! What it costs to refuse the hostile. Bytes are counted by the allocator of this binary; time is measured by
-//! `cargo bench --bench hostile`, which sends the same.
+//! The cost of refusing hostile requests. Bytes are counted by the allocator of this binary; time is measured
+//! by `cargo bench --bench hostile`, which sends the same.
 
 mod allocations;
 mod documents;

@@ -1,4 +1,4 @@
-//! The memory of parsed documents: what a document says that it takes is at least what it takes.
+//! The memory of parsed documents: the stated size of a document is at least its real size.
 
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};

@@ -6,7 +6,7 @@ use crate::hostile::allocations::live_bytes;
 use crate::hostile::endpoint::{answer, endpoint, post};
 use crate::support::blog::post_node;
 
-/// What the cache of documents may take, plans and all, with what its own bookkeeping takes.
+/// The limit of the cache of documents, with plans and its own bookkeeping.
 const BYTES_MAX: isize = 24 * 1024 * 1024;
 
 /// Documents of which each would take more than a MiB with a plan for each of its variants.

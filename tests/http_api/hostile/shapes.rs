@@ -1,5 +1,5 @@
-//! Hostile documents and hostile variables, each in any size. What they aim at: the parser, the validator, whatever
-//! walks through fragments, and what is said about errors.
+//! Hostile documents and hostile variables, each in any size. Their targets: the parser, the validator, every
+//! walk through fragments, and error messages.
 
 /// A way to be hostile: its name, and a text that grows with a number.
 pub type Shape = (&'static str, fn(usize) -> String);
@@ -202,7 +202,7 @@ pub const DOCUMENTS: &[Shape] = &[
         let names = "name ".repeat(n);
         format!("{{__schema{{types{{fields{{args{{type{{fields{{args{{{names}}}}}}}}}}}}}}}}}")
     }),
-    // What is hardly a document.
+    // Texts that are hardly documents.
     ("spaces", |n| format!("{{viewer{{id}}}}{}", " ".repeat(n))),
     ("commas and line breaks", |n| format!("{{viewer{{{}id}}}}", ",\n\r\t".repeat(n))),
     ("comments", |n| format!("{{viewer{{{}id}}}}", "#é\n".repeat(n))),

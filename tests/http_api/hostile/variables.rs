@@ -6,7 +6,7 @@ use crate::hostile::allocations::peak_bytes;
 use crate::hostile::endpoint::{answer, endpoint, post};
 use crate::hostile::shapes::{VARIABLES, largest};
 
-/// What refusing them may take, their body included.
+/// The memory limit of refusing them, with their body.
 const REFUSAL_BYTES_MAX: usize = 10 * 1024 * 1024;
 
 /// A request with these variables, and the same as extensions.

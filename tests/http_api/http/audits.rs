@@ -13,7 +13,7 @@ const TYPE: &str = "query Type($name: String!) { __type(name: $name) { name } }"
 const INVALID: &str = "{ f8f31403dfe404bccbb0e835f2629c6a7 }";
 const COERCE: &str = "query CoerceFailure($id: ID!){ __typename }";
 
-/// An audit: its id, what is sent, what holds of the answer.
+/// An audit: its id, the request, and the condition on the answer.
 type Audit = (String, Exchange, fn(&Answer) -> bool);
 
 fn ok(answer: &Answer) -> bool {

@@ -1,4 +1,4 @@
-//! HTTP batches: several GraphQL requests in one HTTP request are refused, whatever they are.
+//! HTTP batches: several GraphQL requests in one HTTP request are refused, even valid ones.
 
 use std::sync::atomic::Ordering;
 

@@ -1,5 +1,5 @@
-//! What browsers are kept from: requests that pages of other sites make them send, names that are made to point here,
-//! answers that are misread, framed or embedded.
+//! Protections of browsers: requests that pages of other sites make them send, names that are made to point
+//! here, answers that are misread, framed or embedded.
 
 use std::sync::atomic::Ordering;
 
@@ -17,7 +17,7 @@ fn toy_of(exposure: Exposure) -> impl Future<Output = Toy> {
     Toy::start_with(Options { exposure, ..Options::default() })
 }
 
-/// What a form of another site makes a browser send.
+/// A browser's request for a form of another site.
 fn form(content_type: &str, body: &str) -> Exchange {
     request("POST", "/graphql")
         .header("Content-Type", content_type)

@@ -1,5 +1,5 @@
-//! Callers that ask for more than their budget: refused until it has filled again, whatever they do about it. In the toy
-//! each request is charged 1 RU.
+//! Callers that ask for more than their budget: refused until it has filled again, under every trick. In the
+//! toy each request is charged 1 RU.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn ask() -> Exchange {
     post(json!({ "query": QUERY })).accept(GRAPHQL_RESPONSE)
 }
 
-/// Spends the budget of whoever sends these.
+/// Spends the budget of the sender of these requests.
 async fn spend(address: SocketAddr, request: impl Fn() -> Exchange) {
     for _ in 0..3 {
         assert_eq!(request().send(address).await.status, 200);

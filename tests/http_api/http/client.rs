@@ -1,4 +1,4 @@
-//! An HTTP/1.1 client that sends exactly what it is told, with no header of its own choice but `Host`.
+//! An HTTP/1.1 client that sends exactly the given bytes, with no header of its own choice but `Host`.
 
 use std::net::SocketAddr;
 
@@ -20,7 +20,7 @@ pub struct Exchange {
     body: Vec<u8>,
 }
 
-/// What came back.
+/// An answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,

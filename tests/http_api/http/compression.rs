@@ -81,7 +81,7 @@ async fn what_is_no_answer_of_a_query_is_never_compressed() {
 #[tokio::test]
 async fn each_content_coding_has_its_own_entity_tag() {
     let toy = toy(1).await;
-    // What was read is known of the first, and of the second only its bytes.
+    // The reads of the first are known, and of the second only its bytes.
     for query in ["{ item(id: \"x\") }", "{ page(first: 3) }"] {
         let ask = |coding: &str| taking(coding, get(&[("query", query)]));
         let (plain, coded) = (ask("").send(toy.address).await, ask("gzip").send(toy.address).await);

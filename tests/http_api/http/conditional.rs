@@ -1,4 +1,4 @@
-//! `GET` with conditions, and positions: what is told without being executed, and what waits before it is.
+//! `GET` with conditions, and positions: answers without an execution, and waits before it.
 
 use std::sync::atomic::Ordering;
 

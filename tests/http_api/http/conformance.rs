@@ -1,4 +1,4 @@
-//! What GraphQL over HTTP asks beyond the audits: statuses of partial results, 401, 405, 406, 413, 415.
+//! Requirements of GraphQL over HTTP beyond the audits: statuses of partial results, 401, 405, 406, 413, 415.
 
 use std::{sync::atomic::Ordering, time::Duration};
 

@@ -24,7 +24,7 @@ async fn toy(waiting_max: usize) -> Toy {
     Toy::start_with(Options { limits, ..Options::default() }).await
 }
 
-/// A request that nobody answers before it is released; it is executing when this returns.
+/// A request without an answer before it is released; it is executing when this returns.
 async fn occupy(toy: &Toy) -> JoinHandle<Answer> {
     let sent = ask(toy.address, "{ waits }");
     toy.state.begun.notified().await;

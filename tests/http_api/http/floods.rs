@@ -1,4 +1,5 @@
-//! Clients that make the server keep what they send, over real sockets: they lose their connection, and others nothing.
+//! Clients that make the server keep their input, over real sockets: they lose their connection, and others
+//! nothing.
 
 use onehop_graphql_server::live::LiveLimits;
 use serde_json::json;
@@ -9,7 +10,7 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::http::toy::{Options, Toy};
 use onehop_testing::websocket::{SUBPROTOCOL, WebSocketClient};
 
-/// What a client with a mask of zeros sends of a frame.
+/// The bytes of a frame from a client with a mask of zeros.
 fn frame(opcode: u8, length: u64, sent: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x80 | opcode, 0x80 | 127];
     if length < 126 {
@@ -50,7 +51,7 @@ async fn pings_without_end_close_the_socket_before_any_init() {
 
 #[tokio::test]
 async fn more_control_frames_in_a_second_than_allowed_close_with_1008() {
-    // The first frame exceeds a limit of none, in whichever second it comes.
+    // The first frame exceeds a limit of 0, in any second.
     let live = LiveLimits { control_frames_per_second_max: 0, ..LiveLimits::default() };
     let toy = Toy::start_with(Options { live, ..Options::default() }).await;
     let mut socket = WebSocketClient::open(toy.address).await;

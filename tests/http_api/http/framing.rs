@@ -1,5 +1,5 @@
-//! Framing of requests on the wire (RFC 9112): a request with two readings gets 400, nothing behind it is answered, and the
-//! connection is closed.
+//! Framing of requests on the wire (RFC 9112): a request with two readings gets 400, nothing behind it is
+//! answered, and the connection is closed.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -8,10 +8,10 @@ use crate::http::toy::Toy;
 
 const BODY: &str = r#"{"query":"{ viewer }"}"#;
 const JSON: &str = "Content-Type: application/json\r\n";
-/// What a proxy with the other reading would let pass.
+/// A request that a proxy with the other reading would let pass.
 const SMUGGLED: &str = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// All that is answered to these bytes until the connection ends.
+/// All answers to these bytes until the connection ends.
 async fn answered(toy: &Toy, request: &str) -> String {
     let mut stream = TcpStream::connect(toy.address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();

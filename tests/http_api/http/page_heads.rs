@@ -1,5 +1,5 @@
-//! What a page's head says is read within the budget of whoever asks, and only where nothing waits. The page itself is
-//! never refused. In the toy the head of each post is charged 1 RU.
+//! The metadata in a page's head is read within the budget of the client, and only where no request waits.
+//! The page itself is never refused. In the toy the head of each post is charged 1 RU.
 
 use std::{borrow::Cow, net::SocketAddr};
 
@@ -23,7 +23,7 @@ async fn toy(limits: RequestLimits) -> (Toy, Options) {
     (Toy::start_with(options.clone()).await, options)
 }
 
-/// Whether the head of a post's page, which always comes, says what the post is called.
+/// Whether the head of a post's page, which always comes, has the post's title.
 async fn is_named(address: SocketAddr) -> bool {
     let page = request("GET", "/posts/hello").send(address).await;
     assert_eq!(page.status, 200);

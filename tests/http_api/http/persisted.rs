@@ -1,4 +1,4 @@
-//! Documents that are asked for by their hashes: trusted ones, and those that clients register.
+//! Documents that are asked for by their hashes: trusted ones, and documents that clients register.
 
 use std::sync::atomic::Ordering;
 

@@ -1,5 +1,5 @@
-//! Work before an execution, that of refused requests too: it is charged to the caller, and no body is read of a caller without
-//! quota.
+//! Work before an execution, even for refused requests: it is charged to the caller, and no body is read of a
+//! caller without quota.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::http::client::{Answer, Exchange, GRAPHQL_RESPONSE, post, post_text, r
 use crate::http::toy::{Options, Toy};
 use onehop_testing::websocket::WebSocketClient;
 
-/// What a quota holds.
+/// The capacity of a quota.
 const QUOTA_RU: u32 = 10_000;
 
-/// A server whose clock stands still, so that quotas show what was charged.
+/// A server whose clock stands still, so that quotas show the charges.
 async fn toy() -> Toy {
     let callers = RateLimits { ru_per_second: QUOTA_RU, burst_seconds: 1, ..RateLimits::default() };
     let preparation = PreparationLimits::default();
@@ -31,14 +31,14 @@ async fn toy() -> Toy {
     Toy::start_with(Options { limits, ..Options::default() }).await
 }
 
-/// What is left of the quota, in whole request units.
+/// The rest of the quota, in whole request units.
 fn left(answer: &Answer) -> u32 {
     let limit = answer.header("ratelimit").unwrap_or_else(|| panic!("no quota: {answer:?}"));
     let left = limit.split_once("r=").and_then(|(_, rest)| rest.split_once(';')).expect("what is left").0;
     left.parse().expect("a number")
 }
 
-/// What an answer of a new server says that its request was charged, rounded up.
+/// The request charge in an answer of a new server, rounded up.
 async fn charged(request: Exchange) -> (Answer, u32) {
     let toy = toy().await;
     let answer = request.send(toy.address).await;

@@ -1,4 +1,5 @@
-//! Clients that take their time. What they wait for never comes, so that however short a timeout is, only it ends them.
+//! Clients that take their time. The awaited event never comes, so that even with a short timeout, only the
+//! timeout ends them.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -118,7 +119,7 @@ async fn a_client_that_reads_no_response_is_disconnected() {
     let router = toy_router(toy_endpoint(&Arc::default(), &options), &options, &Tasks::new());
     let client = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        // The answer is longer than what the buffers of two sockets hold.
+        // The answer is longer than the buffers of two sockets.
         let variables = json!({ "g": { "name": "x".repeat(100_000), "times": 400, "tone": "COLD" } });
         let query = "query($g: Greeting!) { greet(greeting: $g) }";
         let exchange = client::post(json!({ "query": query, "variables": variables }));

@@ -1,4 +1,4 @@
-//! Subscribers that take nothing, or too little: they lose their connection, and nobody else anything.
+//! Subscribers that take nothing, or too little: they lose their connection, and others lose nothing.
 
 use std::time::Duration;
 
@@ -18,13 +18,14 @@ const RESULTS_WAITING_MAX: usize = 4;
 /// Results that are far more than the buffers of a connection and those waiting.
 const RESULTS: i32 = 60;
 
-/// Results of a megabyte cost more than a quota holds, which is not what these tests are about.
+/// Results of a megabyte cost more than the capacity of a quota, which these tests do not examine.
 fn free() -> RequestLimits {
     let callers = RateLimits { ru_per_second: 0, ..RateLimits::default() };
     RequestLimits { callers, ..RequestLimits::default() }
 }
 
-/// A server without patience for a subscriber. It has time for the end of a connection, however long a test takes to look at it.
+/// A server without patience for a subscriber. It has time for the end of a connection, however long a test
+/// takes to look at it.
 async fn impatient(live: LiveLimits) -> Toy {
     let live = LiveLimits { patience: Duration::ZERO, close_timeout: LONG, ..live };
     let connections = ConnectionLimits { write_timeout: LONG, ..ConnectionLimits::default() };
@@ -82,7 +83,7 @@ async fn a_slow_stream_gets_an_error_and_ends() {
 
 #[tokio::test]
 async fn a_burst_is_buffered_for_every_subscriber() {
-    // However long the first of them takes to read all, nobody is slow.
+    // Even if the first of them takes long to read all, no subscriber is slow.
     let live = LiveLimits { results_waiting_max: 2, patience: LONG, ..LiveLimits::default() };
     let toy = Toy::start_with(Options { live, limits: free(), ..Options::default() }).await;
     let mut sockets = Vec::new();
@@ -117,7 +118,7 @@ async fn a_connection_that_takes_nothing_is_broken_off() {
         }
     };
     numbers.await;
-    // What is in the buffers is read, and then there is no orderly end.
+    // The content of the buffers is read, and then there is no orderly end.
     while socket.raw_frame().await.is_some() {}
 }
 

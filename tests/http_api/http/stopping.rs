@@ -1,4 +1,4 @@
-//! How a server stops: what is under way finishes, what is idle is closed, what is late is dropped.
+//! Graceful stop of a server: work under way finishes, idle connections are closed, late work is dropped.
 
 use std::{net::SocketAddr, time::Duration};
 

@@ -61,7 +61,7 @@ pub struct Toy {
     pub responses: ResponseMemory,
 }
 
-/// What the resolvers and the tests share.
+/// State shared by the resolvers and the tests.
 #[derive(Default)]
 pub struct State {
     pub mutations: AtomicUsize,
@@ -78,7 +78,7 @@ pub struct State {
     /// Executions of subscriptions that have begun, and that go on.
     pub begun_subscriptions: AtomicUsize,
     pub subscriptions: AtomicUsize,
-    /// How often a number was resolved.
+    /// The number of times that a number was resolved.
     pub resolved: AtomicUsize,
 }
 
@@ -241,7 +241,7 @@ const BRIEF: &str = "brief-";
 pub const CHARGED: &str = "charged";
 pub const EVENT_CHARGE: u32 = 8;
 
-/// What a request may select.
+/// The complexity limit of a request.
 pub const COMPLEXITY_MAX: usize = 40;
 
 fn viewer(context: &RequestContext) -> Viewer {

@@ -1,4 +1,5 @@
-//! Bodies that are begun and never ended: their sum is limited, in all and for each network, and each keeps a minimum rate.
+//! Bodies that are begun and never ended: their sum is limited, in all and for each network, and each keeps a
+//! minimum rate.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use crate::http::client::{Answer, post, read_answer};
 use crate::http::toy::{Options, Toy};
 
-/// What each client sends of its body, which has a byte more. It takes room for 1 MiB.
+/// The part of its body that each client sends; the body has a byte more. It takes room for 1 MiB.
 const SENT_BYTES: usize = 1_000_000;
 const MIB: usize = 1024 * 1024;
 
@@ -36,8 +37,8 @@ async fn begin(stream: &mut TcpStream, header: &str) {
     stream.write_all(&[b' '; SENT_BYTES]).await.unwrap();
 }
 
-/// The answers to these bodies, one of which is refused before any ends: then their last bytes come. A body that got room is no
-/// request, and gets 400.
+/// The answers to these bodies, one of which is refused before any ends: then their last bytes come. A body
+/// that got room is no request, and gets 400.
 async fn finish_beside_a_refusal(begun: &mut [TcpStream]) -> Vec<Answer> {
     let readable = begun.iter().map(|stream| Box::pin(stream.readable()));
     futures::future::select_all(readable).await.0.unwrap();
@@ -53,7 +54,7 @@ async fn finish(begun: &mut [TcpStream]) -> Vec<Answer> {
     answers
 }
 
-/// How many of these were refused for want of room, by this limit.
+/// The number of these that were refused for want of room, by this limit.
 fn refused(answers: &[Answer], limit: &str) -> usize {
     let is_full = |answer: &&Answer| {
         let extensions = &answer.json()["errors"][0]["extensions"];

@@ -1,4 +1,5 @@
-//! The rules of `graphql-transport-ws`, one by one: <https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md>.
+//! The rules of `graphql-transport-ws`, one by one:
+//! <https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md>.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Categories, tags and products: what staff write, what everybody reads, what is refused.
+//! Categories, tags and products: writes of staff, public reads, refusals.
 
 use serde_json::{Value, json};
 

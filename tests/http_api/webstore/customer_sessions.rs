@@ -1,4 +1,5 @@
-//! Sessions of customers over HTTP: renewal, sign-out, changed passwords and addresses, and the cookie of pages.
+//! Sessions of customers over HTTP: renewal, sign-out, changed passwords and addresses, and the cookie of
+//! pages.
 
 use std::time::Duration;
 

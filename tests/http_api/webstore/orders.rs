@@ -1,4 +1,4 @@
-//! Orders: what they freeze, exact counts under concurrency, repeats, deletion and shipping.
+//! Orders: frozen values, exact counts under concurrency, repeats, deletion and shipping.
 
 use futures::future::join_all;
 use onehop::webstore::containers::{CUSTOMER as CUSTOMERS, RANKING, RANKING_PARTITION};

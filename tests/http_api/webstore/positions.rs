@@ -1,4 +1,5 @@
-//! Reading one's own writes in the web store: also a command that wrote nothing says a position of its domain.
+//! Reading one's own writes in the web store: also a command that wrote nothing says a position of its
+//! domain.
 
 use std::time::Duration;
 

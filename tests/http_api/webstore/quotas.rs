@@ -1,4 +1,4 @@
-//! Quotas: what commands of the web store are charged is taken from their caller's, staff or customer.
+//! Quotas: the charge of the web store's commands is taken from their caller's, staff or customer.
 
 use onehop::api::ApiOptions;
 use onehop_graphql_server::endpoint::RequestLimits;

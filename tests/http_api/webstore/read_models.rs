@@ -1,4 +1,5 @@
-//! The web store's read models: names that travel, products by tag, the ranking, and what verification finds.
+//! The web store's read models: names that travel, products by tag, the ranking, and the findings of
+//! verification.
 
 use onehop::app::work::ProgressSink;
 use onehop::graphql::GlobalId;

@@ -1,4 +1,4 @@
-//! A web store for a test: a server whose member of staff is Ada, and what she puts into its catalogue.
+//! A web store for a test: a server whose member of staff is Ada, and her catalogue.
 
 use onehop::api::ApiOptions;
 use serde_json::{Value, json};
@@ -7,15 +7,15 @@ use crate::api::caller::{Answer, Caller, Refused, id_of};
 use crate::api::server::{Decorate, Server, Setup};
 use crate::support::failing_reads::ReadFaults;
 
-/// What is asked of a product where a test looks at all of it.
+/// The selection of a product where a test looks at all of it.
 pub const PRODUCT: &str =
     "id sku name description price { amount currencyCode } category { id name } tags { id name }";
 
-/// What is asked of a customer where a test looks at all of it.
+/// The selection of a customer where a test looks at all of it.
 pub const CUSTOMER: &str = "id title firstName lastName emailAddress phoneNumber creationDate salesOrderCount \
     addresses { addressLine1 addressLine2 city state country zipCode }";
 
-/// Who signs up with an address.
+/// The input for a sign-up with an address.
 pub fn customer_input(email_address: &str) -> Value {
     json!({
         "firstName": "Eva", "lastName": "Stone", "emailAddress": email_address, "password": "a long password",
@@ -89,7 +89,7 @@ pub async fn tag(staff: &Caller<'_>, name: &str) -> String {
     id_of(&made["productTag"])
 }
 
-/// What a new product is made of.
+/// The input for a new product.
 pub fn product_input(name: &str, price: &str, category: &str, tags: &[&str]) -> Value {
     json!({
         "sku": format!("SKU-{name}"), "name": name, "description": format!("The {name}."),

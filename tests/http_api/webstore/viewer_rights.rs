@@ -1,4 +1,5 @@
-//! Rights of the viewer in the web store: staff change the catalogue and ship orders, customers change what is theirs.
+//! Rights of the viewer in the web store: staff change the catalogue and ship orders, customers change their
+//! own data.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! A small blog on an embedded store: written item by item as commands leave them, with its copies made by the
-//! change feed.
+//! A small blog on an embedded store: written item by item as commands leave them, with its copies made by
+//! the change feed.
 
 pub mod recording;
 
@@ -103,6 +103,7 @@ pub async fn empty() -> Blog {
             live_reads: WebstoreReads::new(port.clone()),
             commands: WebstoreCommands::new(WebstoreParts {
                 store: port.clone(),
+                sign_in_store: port.clone(),
                 clock: clock.clone(),
                 ids: Arc::new(RandomIds),
                 passwords: passwords.clone(),
@@ -248,7 +249,7 @@ impl Blog {
         self.put(POSTS, &post.id.partition_key(), &id.to_string(), &like).await;
     }
 
-    /// Lets the copies follow what was written.
+    /// Lets the copies follow all writes.
     pub async fn drain(&self) {
         let (store, clock): (Arc<dyn Store>, Arc<dyn Clock>) = (self.store.clone(), self.clock.clone());
         let settings = Settings::new("test").without_delays();
@@ -257,7 +258,7 @@ impl Blog {
         processor.expect("the processor opens").drain().await.expect("the change feed drains");
     }
 
-    /// Writes an item, whatever was there.
+    /// Writes an item over any earlier version.
     pub async fn put(&self, container: ContainerName, key: &PartitionKey, id: &str, item: &impl Serialize) {
         let write = WriteOp::Upsert(NewItem::encode(id, item));
         self.store.write(container, key, write, &Ledger::new()).await.expect("written");
@@ -275,7 +276,7 @@ impl Blog {
         execute_as(&self.executor, Request::new(query), None).await
     }
 
-    /// How complex a document with a single operation is.
+    /// The complexity of a document with a single operation.
     pub fn complexity(&self, document: &str, variables: serde_json::Value) -> Result<usize, ServerError> {
         let document = Documents::new(DocumentLimits::default()).parse(document).expect("a document");
         let operation = select_operation(&document.definitions, None).expect("one operation");

@@ -11,7 +11,7 @@ use onehop_store::{
 };
 use tokio::sync::Notify;
 
-/// What a read touched.
+/// The target of a read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Touched {
     LogicalPartition(ContainerName, PartitionKey),
@@ -38,7 +38,7 @@ impl Recording {
         }
     }
 
-    /// What was read since this was last asked.
+    /// The reads since the last call.
     pub fn take_touched(&self) -> BTreeSet<Touched> {
         std::mem::take(&mut self.touched.lock().unwrap())
     }

@@ -4,7 +4,7 @@ import { needSignIn, useSignInNeed } from "../api/sign-in-need.js";
 import { CredentialsForm } from "./CredentialsForm.js";
 import "./account.css";
 
-/** The session of a user that has ended on the server; null while it is good, and where there is none. */
+/** The session of a user that has ended on the server; null while it is good, and without a session. */
 function useEndedSession() {
   const session = useSession();
   return session?.hasEnded === true ? session : null;
@@ -36,7 +36,10 @@ export function SessionEnded() {
   );
 }
 
-/** Dialog over the page for a user whose session has ended and who needs it now, so that what was typed stays where it is. */
+/**
+ * Dialog over the page for a user whose session has ended and who needs it now, so that typed text stays
+ * where it is.
+ */
 export function SignInAgain() {
   const session = useEndedSession();
   const isNeeded = useSignInNeed();

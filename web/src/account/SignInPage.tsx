@@ -6,7 +6,7 @@ import { CredentialsForm } from "./CredentialsForm.js";
 import { nextPath } from "./next-path.js";
 import "./account.css";
 
-/** Signs in, or up, and goes on to where one was going, with what one was doing there. */
+/** Signs in, or up, and goes on to the interrupted page and action. */
 export default function SignInPage() {
   const [isNew, setIsNew] = useState(false);
   const [search] = useSearchParams();

@@ -4,9 +4,9 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
-/** Who signs up. */
+/** The user to sign up. */
 export type CreateUserInput = {
-  /** 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique whatever its case, and unlike others. */
+  /** 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique in any case, and unlike others. */
   username: string;
   /** 10 to 200 characters; no common password. */
   password: string;
@@ -14,7 +14,7 @@ export type CreateUserInput = {
   idempotencyKey?: string | null | undefined;
 };
 
-/** Who signs in. */
+/** The user to sign in. */
 export type SignInInput = {
   /** The username, in any case. */
   username: string;

@@ -1,8 +1,9 @@
 const ORIGIN = "https://onehop.invalid";
 
 /**
- * Open-redirect protection: where to go after signing in, a path of this server and never another host. A path that begins with
- * two slashes would name a host, also when dots before it are resolved first: `/.//host`.
+ * Open-redirect protection: where to go after signing in, a path of this server and never another host. A
+ * path that begins with two slashes would name a host, also when dots before it are resolved first:
+ * `/.//host`.
  */
 export function nextPath(next: string | null): string {
   if (next?.startsWith("/") !== true) {

@@ -1,7 +1,8 @@
 /**
- * The session of one kind of account, in every tab of the browser. The access token is in this tab's memory alone, and renewed by the
- * session cookie when the page opens, before it expires and when the server refuses it. A session that has ended stays until its
- * account has signed in again or gone on without, so that nothing that was typed is lost.
+ * The session of one kind of account, in every tab of the browser. The access token is in this tab's memory
+ * alone, and renewed by the session cookie when the page opens, before it expires and when the server refuses
+ * it. A session that has ended stays until its account has signed in again or gone on without, so that
+ * nothing that was typed is lost.
  */
 import { deleteSession, renewSession, type Renewal } from "./renewal.js";
 import {
@@ -15,7 +16,7 @@ import {
 /** A token is renewed so long before it expires, in milliseconds: requests take time, and clocks differ. */
 const RENEWED_BEFORE_MS = 30_000;
 
-/** Who is signed in, under the name of the kind, and whether the account has to sign in again. */
+/** The signed-in account, under the name of the kind, and whether the account has to sign in again. */
 export type SessionOf<Name extends string, Profile> = Readonly<Record<Name, Profile>> & {
   readonly hasEnded: boolean;
 };
@@ -55,7 +56,10 @@ export class AccountSession<Name extends string, Profile extends { id: string }>
     return () => this.#listeners.delete(listener);
   };
 
-  /** The token of the next request; null for an anonymous one. Rejects when the server does not say whether there is one. */
+  /**
+   * The token of the next request; null for an anonymous one. Rejects when the server does not say whether
+   * there is one.
+   */
   readonly accessToken = async (): Promise<string | null> => {
     if (this.#session === null || this.#session.hasEnded) {
       return null;
@@ -63,7 +67,7 @@ export class AccountSession<Name extends string, Profile extends { id: string }>
     return this.#token !== null && Date.now() < this.#token.renewAt ? this.#token.text : this.#renewed();
   };
 
-  /** Another token in place of one that the server has refused; null once the session has ended. */
+  /** Another token in place of a refused one; null once the session has ended. */
   readonly accessTokenAfter = async (refused: string): Promise<string | null> => {
     if (this.#token?.text === refused) {
       this.#token = null;

@@ -48,7 +48,7 @@ function pageOf(type: string, nodes: unknown[], hasNextPage = false) {
   return { __typename: type, nodes, pageInfo: { __typename: "PageInfo", hasNextPage, endCursor: "end" } };
 }
 
-/** A client whose server answers each operation, by its name, with what is given, in that order. */
+/** A client whose server answers each operation, by its name, with the given answers, in that order. */
 function clientOf(
   answers: Record<string, unknown[]>,
   events: Record<string, unknown>[] = [],

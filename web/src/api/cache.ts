@@ -1,6 +1,6 @@
 /**
- * The normalising cache. A page of a connection is kept as the server sent it; what is written here changes the lists in
- * which it would appear, so that no list has to be read again.
+ * The normalising cache. A page of a connection is kept as the server sent it; writes here change the lists
+ * in which the items would appear, so that no list has to be read again.
  */
 import { cacheExchange, type Cache, type UpdateResolver, type Variables } from "@urql/exchange-graphcache";
 import { gql, type Exchange } from "@urql/core";
@@ -15,7 +15,7 @@ import type { DeletePostMutation } from "../post/post.generated.js";
 import type { CreatePostMutation } from "../write/write.generated.js";
 import { currentSession } from "./session.js";
 
-/** Without ids these live inside what they belong to. */
+/** Without ids these live inside their parents. */
 const EMBEDDED = [
   "PostConnection",
   "CommentConnection",
@@ -43,7 +43,7 @@ const RIGHT_ON_COMMENT = gql`
   }
 `;
 
-/** What a mutation changes beside the items in its payload. */
+/** The effects of a mutation beside the items in its payload. */
 export type MutationUpdates = Record<string, UpdateResolver>;
 
 /** The cache, with the updates of further mutations. */
@@ -119,7 +119,7 @@ export function cache(mutationUpdates: MutationUpdates = {}): Exchange {
   });
 }
 
-/** What the server will say of a like, unless it refuses. */
+/** The expected answer of the server to a like, unless it refuses. */
 function liked(args: Variables, cache: Cache, change: 1 | -1) {
   const { postId } = (args as { input: { postId: string } }).input;
   const likeCount = cache.resolve({ __typename: "Post", id: postId }, "likeCount");
@@ -135,8 +135,8 @@ function liked(args: Variables, cache: Cache, change: 1 | -1) {
 }
 
 /**
- * The right on a comment that an event brings. The live connection is anonymous, so it follows here from the post and from who is
- * signed in, until the server states it.
+ * The right on a comment that an event brings. The live connection is anonymous, so it follows here from the
+ * post and from who is signed in, until the server states it.
  */
 function noteRight(cache: Cache, postId: string, { id, author }: { id: string; author: { id: string } }): void {
   if (cache.resolve({ __typename: "Comment", id }, "viewerCanDelete") === undefined) {
@@ -189,7 +189,10 @@ export function prepend(cache: Cache, parent: Key, field: string, node: Key): vo
   }
 }
 
-/** Comments are oldest first: where the last page is known it ends with this one; otherwise it comes with its page. */
+/**
+ * Comments are oldest first: where the last page is known it ends with this one; otherwise it comes with its
+ * page.
+ */
 function append(cache: Cache, postId: string, commentId: string): void {
   const node = cache.keyOfEntity({ __typename: "Comment", id: commentId });
   const known = pages(cache, cache.keyOfEntity({ __typename: "Post", id: postId }), "comments");

@@ -1,6 +1,6 @@
 /**
- * The client that all pages ask: a normalising cache, what each response was charged, reading one's own writes, and live
- * events over one WebSocket.
+ * The client that all pages ask: a normalising cache, the charge of each response, reading one's own writes,
+ * and live events over one WebSocket.
  */
 import {
   Client,
@@ -28,8 +28,8 @@ const RETRY_MS_MAX = 10_000;
 /** The wait after the first failed attempt, in milliseconds; each further one doubles it. */
 const RETRY_MS = 500;
 /**
- * One connection for as long as the page is open, so that it is also known whether the server is there. What pages listen
- * to is the same for all users, so this connection has no token and outlives each one.
+ * One connection for as long as the page is open, so that it is also known whether the server is there. The
+ * subscriptions of pages are the same for all users, so this connection has no token and outlives each one.
  */
 const live = createLiveClient({
   url: new URL(ENDPOINT, location.href).href.replace(/^http/, "ws"),
@@ -49,7 +49,7 @@ const live = createLiveClient({
 export interface Identity {
   /** The token of the next request; null for an anonymous one. */
   accessToken: () => Promise<string | null>;
-  /** Another token in place of one that the server has refused; null once the session has ended. */
+  /** Another token in place of a refused one; null once the session has ended. */
   accessTokenAfter: (refused: string) => Promise<string | null>;
   /** A mutation was refused for want of a session. */
   signInNeeded: () => void;
@@ -107,7 +107,7 @@ export function createClient(identity = user, cacheUpdates: MutationUpdates = {}
   return client;
 }
 
-/** Hands on what is heard until the page has enough, or there is nothing more to come. */
+/** Hands on events until the page has enough, or there is nothing more to come. */
 function listen(
   query: string,
   variables: Record<string, unknown> | undefined,
@@ -138,8 +138,8 @@ function listen(
 }
 
 /**
- * Asks for the operations behind the charge, and names the position of what this tab has written: a query waits for it, and the position
- * of a mutation covers it.
+ * Asks for the operations behind the charge, and names the position of this tab's writes: a query waits for
+ * it, and the position of a mutation covers it.
  */
 function withExtensions(operation: Operation): Operation {
   if (operation.kind !== "query" && operation.kind !== "mutation") {
@@ -162,8 +162,9 @@ async function fetchWithPosition(
 }
 
 /**
- * Sends the access token, and another one when the server does not take it. When the session has ended, a query is asked again
- * without a token, since reading needs none; a mutation is refused, and the form keeps its input.
+ * Sends the access token, and another one when the server does not take it. When the session has ended, a
+ * query is asked again without a token, since reading needs no token; a mutation is refused, and the form
+ * keeps its input.
  */
 async function fetchAs(identity: Identity, url: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const isWriting = isMutation(init.body);

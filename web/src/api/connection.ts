@@ -27,7 +27,7 @@ export function subscriptionEnded(variables: unknown): void {
   happenings.dispatchEvent(new CustomEvent("end", { detail: variables }));
 }
 
-/** Asks for what is shown once more: the answers are others for a session that goes on. */
+/** Repeats the queries of the page: the answers are others for a session that goes on. */
 export function askAgain(): void {
   happenings.dispatchEvent(new Event("again"));
 }
@@ -37,7 +37,7 @@ export function onReconnect(call: () => void): void {
   happenings.addEventListener("again", call);
 }
 
-/** Calls when the connection is there again, to ask for what was missed. */
+/** Calls when the connection is there again, to ask for missed events. */
 export function useOnReconnect(call: () => void): void {
   useOn("again", call);
 }

@@ -21,7 +21,7 @@ export function fieldOf(error: CombinedError | undefined): string | undefined {
   return extensionsOf(error)?.field;
 }
 
-/** What is wrong with one input field; undefined where the refusal is not about it. */
+/** The problem with one input field; undefined where the refusal is not about it. */
 export function messageAt(error: CombinedError | undefined, field: string): string | undefined {
   const extensions = extensionsOf(error);
   const message = extensions?.fields?.find((invalid) => invalid.field === field)?.message;
@@ -31,7 +31,7 @@ export function messageAt(error: CombinedError | undefined, field: string): stri
   return error !== undefined && extensions?.field === field ? messageOf(error) : undefined;
 }
 
-/** The server's own words; where no response came back, what to do. */
+/** The server's own words; without a response, an advice. */
 export function messageOf(error: CombinedError): string {
   if (error.networkError !== undefined) {
     return "We could not reach the server. Your text is still here; try again.";

@@ -1,11 +1,11 @@
 /**
- * Read your writes: how far this browser tab knows the write side to be. The server says it with each mutation; queries
- * send it along, and the server waits a moment for its read models to get there. Mutations send it, too: the new position covers
- * the one before.
+ * Read your writes: how far this browser tab knows the write side to be. The server says it with each
+ * mutation; queries send it along, and the server waits a moment for its read models to get there. Mutations
+ * send it, too: the new position covers the one before.
  */
 const STORAGE_KEY = "onehop:position";
 
-/** The position of all writes that are not reached, across a reload; undefined where there are none. */
+/** The position of all writes that are not reached, across a reload; undefined without such writes. */
 export function lastPosition(): string | undefined {
   return sessionStorage.getItem(STORAGE_KEY) ?? undefined;
 }
@@ -26,8 +26,8 @@ export function forgetPosition(reached: string): void {
 }
 
 /**
- * The request to send again where a response refuses its position, without it: the server's data may have been restored
- * from a backup. Undefined for any other response.
+ * The request to send again where a response refuses its position, without it: the server's data may have
+ * been restored from a backup. Undefined for any other response.
  */
 export async function bodyWithoutRefusedPosition(body: unknown, response: Response): Promise<string | undefined> {
   if (response.status !== 400 || typeof body !== "string") {

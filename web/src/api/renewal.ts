@@ -1,12 +1,12 @@
 /**
- * Session endpoints: renew the access token by the session cookie, which no script can read, and sign out. Each kind of account has
- * one. Knows nothing of React or of any page.
+ * Session endpoints: renew the access token by the session cookie, which no script can read, and sign out.
+ * Each kind of account has one. Knows nothing of React or of any page.
  */
 
 /** With this header a sign-in puts its session into the cookie, and hands no refresh token to the page. */
 export const SESSION_COOKIE_HEADER = { "onehop-session": "cookie" } as const;
 
-/** What a renewal answers, beside the account under the name of its kind. */
+/** The answer to a renewal, beside the account under the name of its kind. */
 export interface Renewal {
   accessToken: string;
   /** In seconds. */
@@ -42,7 +42,10 @@ async function requestRenewal<Renewed>(endpoint: string): Promise<Renewed | null
   return (await response.json()) as Renewed;
 }
 
-/** Ends the session on the server, also when the page is left meanwhile. Rejects when that is not known to be done. */
+/**
+ * Ends the session on the server, also when the page is left meanwhile. Rejects when that is not known to be
+ * done.
+ */
 export async function deleteSession(endpoint: string): Promise<void> {
   const response = await fetch(endpoint, { method: "DELETE", keepalive: true });
   if (!response.ok) {

@@ -1,6 +1,6 @@
 /**
- * GraphQL over HTTP: one request, one answer and what it was charged. Knows the transport and the shape of
- * every response, and nothing of any page's questions.
+ * GraphQL over HTTP: one request, one answer and its charge. Knows the transport and the shape of every
+ * response, and nothing of any page's questions.
  */
 import { print } from "@0no-co/graphql.web";
 import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
@@ -54,7 +54,7 @@ export interface AskOptions {
 
 /**
  * Asks a typed question. Throws `RefusedRequest` when the response carries an error, `UnreachableServer`
- * when there is none, and the signal's reason when aborted.
+ * without a response, and the signal's reason when aborted.
  */
 export async function ask<Data, Variables extends Record<string, unknown>>(
   document: TypedDocumentNode<Data, Variables>,

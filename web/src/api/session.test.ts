@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 
 const ada = { id: "u1", username: "ada" };
 
-/** What was sent to the server, by method, and what it answers. */
+/** The requests to the server, by method, and its answers. */
 let sent: string[];
 let answers: (() => Response)[];
 
-/** The page as it opens: the module begins from what is stored. */
+/** The page as it opens: the module begins from the stored session. */
 async function opened() {
   vi.resetModules();
   return import("./session.js");

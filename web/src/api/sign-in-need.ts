@@ -1,6 +1,6 @@
 /**
- * Whether a user whose session has ended has to sign in again now: a mutation was refused for it, or they chose to. Reading needs
- * no session, so an ended one alone asks for nothing.
+ * Whether a user whose session has ended has to sign in again now: a mutation was refused for it, or they
+ * chose to. Reading needs no session, so an ended one alone asks for nothing.
  */
 import { useSyncExternalStore } from "react";
 

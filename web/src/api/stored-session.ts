@@ -1,9 +1,10 @@
 /**
- * What all tabs of the browser know of a session: who is signed in, and whether a sign-out has still to reach the server. No token is
- * stored: the session itself is in a cookie that no script can read.
+ * The knowledge of a session that all tabs of the browser share: the signed-in account, and whether a
+ * sign-out has still to reach the server. No token is stored: the session itself is in a cookie that no
+ * script can read.
  */
 
-/** A kind of account, and where the browser keeps what is known of its session. */
+/** A kind of account, and the browser's storage for its session. */
 export interface AccountKind<Name extends string, Profile> {
   /** The member of renewals and of stored sessions that has the account. */
   name: Name;
@@ -15,7 +16,9 @@ export interface AccountKind<Name extends string, Profile> {
   parse: (value: unknown) => Profile | null;
 }
 
-/** The signed-in account, as this browser has stored it. Entries of older versions of the page are removed. */
+/**
+ * The signed-in account, as this browser has stored it. Entries of older versions of the page are removed.
+ */
 export function storedProfile<Name extends string, Profile>(kind: AccountKind<Name, Profile>): Profile | null {
   const stored = localStorage.getItem(kind.sessionKey);
   const profile = profileIn(stored, kind);

@@ -9,7 +9,7 @@ import { ask } from "./request.js";
 
 type AnyDocument = TypedDocumentNode<unknown, Record<string, unknown>>;
 
-/** What `ask` asks; urql's client sends all else. */
+/** The documents of `ask`; urql's client sends all else. */
 const ASKED = [
   "NameInCopiesDocument",
   "NamesInProductsDocument",

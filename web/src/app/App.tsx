@@ -53,7 +53,10 @@ function useClientOf(userId: string | null): Client {
   return next.client;
 }
 
-/** Shows what a user may do once a session that had ended goes on: without it, pages were read as an anonymous visitor reads them. */
+/**
+ * Shows a user's rights once a session that had ended goes on: without it, pages were read as an anonymous
+ * visitor reads them.
+ */
 function useRightsOf(hasEnded: boolean): void {
   const hadEnded = useRef(hasEnded);
   useEffect(() => {
@@ -64,7 +67,7 @@ function useRightsOf(hasEnded: boolean): void {
   }, [hasEnded]);
 }
 
-/** A page that is gone to begins at its top, and is what the keyboard and the screen reader are at. */
+/** An opened page begins at its top, and has the focus of the keyboard and the screen reader. */
 function useArrival(pathname: string): void {
   const isFirst = useRef(true);
   const isBack = useRef(false);

@@ -2,7 +2,10 @@ import { Component, type ReactNode } from "react";
 import { useOnReconnect } from "../api/connection.js";
 import { Notice } from "../ui/Notice.js";
 
-/** Error boundary of a page: stands for one whose code fails, or did not arrive. It loads again when the connection is back. */
+/**
+ * Error boundary of a page: stands for a page whose code fails, or did not arrive. It loads again when the
+ * connection is back.
+ */
 export class Failing extends Component<{ children: ReactNode }, { hasFailed: boolean }> {
   override state = { hasFailed: false };
 

@@ -13,7 +13,7 @@ const places = [
   { path: "/operations", name: "Operations" },
 ];
 
-/** What every page has around it. */
+/** The frame of every page. */
 export function Layout({ children }: { children: ReactNode }) {
   const isOffline = useIsOffline();
   return (

@@ -2,7 +2,10 @@ import { useEffect } from "react";
 
 const SITE = "Onehop";
 
-/** A title has no element that could isolate them, and one of them would reverse what follows. The server leaves them out, too. */
+/**
+ * A title has no element that could isolate them, and one of them would reverse the following text. The
+ * server leaves them out, too.
+ */
 const BIDIRECTIONAL_CONTROLS = /\p{Bidi_Control}/gu;
 
 /** Names the page in the browser's title, and describes it. */

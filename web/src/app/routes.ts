@@ -1,4 +1,7 @@
-/** Every page with its path and its code, which is loaded when the page is opened. The server knows the same paths. */
+/**
+ * Every page with its path and its code, which is loaded when the page is opened. The server knows the same
+ * paths.
+ */
 import { lazy, type ComponentType, type LazyExoticComponent } from "react";
 
 export type RoutePage = ComponentType<{ params: Readonly<Record<string, string | undefined>> }>;
@@ -14,7 +17,7 @@ function route(path: string, load: () => Promise<{ default: RoutePage }>): PageR
     path,
     Page: lazy(load),
     preload: () => {
-      // What fails here fails again, and is shown, when the page is opened.
+      // A failure here repeats, and is shown, when the page is opened.
       load().catch(() => undefined);
     },
   };

@@ -1,11 +1,14 @@
-/** Wording: the pages of readers and shoppers speak of posts and products, and never of the database behind them. */
+/**
+ * Wording: the pages of readers and shoppers speak of posts and products, and never of the database behind
+ * them.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
 
 const SOURCE = join(import.meta.dirname, "..");
-/** The folders of the pages for readers and shoppers, and what they share. */
+/** The folders of the pages for readers and shoppers, and their shared parts. */
 const FOLDERS = ["account", "api", "app", "feed", "not-found", "post", "profile", "rename", "shop", "ui", "write"];
 /** Shown while costs are shown, and never otherwise. */
 const BEHIND_THE_SWITCH = ["api/request-charge.ts", "shop/RankingCosts.tsx"];

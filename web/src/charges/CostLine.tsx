@@ -7,7 +7,10 @@ import { OperationsTable } from "./OperationsTable.js";
 import { useCostsShown } from "./shown-costs.js";
 import "./cost-line.css";
 
-/** The end of each page: the switch *Show costs*, and what the page has cost since it was opened. It covers nothing. */
+/**
+ * The end of each page: the switch *Show costs*, and the cost of the page since it was opened. It covers
+ * nothing.
+ */
 export function CostLine() {
   // Renders again on each page: they differ where the visitor has not chosen.
   useLocation();

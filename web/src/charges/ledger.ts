@@ -1,4 +1,4 @@
-/** What the requests of the page that is shown were charged. Going to another page begins a new account. */
+/** The charges of the requests of the open page. Going to another page begins a new account. */
 import { useSyncExternalStore } from "react";
 
 /** Identical operations of one request on the store, folded into one row. */
@@ -25,7 +25,7 @@ let charges: readonly Charge[] = [];
 let pathname = location.pathname;
 const listeners = new Set<() => void>();
 
-/** Enters a response into the account of the page. One that does not say what it was charged is left out. */
+/** Enters a response into the account of the page. A response without a charge is left out. */
 export function enterCharge(operationName: string, extensions: Record<string, unknown> | undefined): void {
   const { requestCharge, operations } = extensions ?? {};
   if (typeof requestCharge === "number" && Number.isFinite(requestCharge)) {

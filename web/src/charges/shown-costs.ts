@@ -1,6 +1,7 @@
 /**
- * The switch *Show costs*: whether pages show request charges and what stands behind them. The choice is remembered by the browser and
- * shared by all pages and tabs. Without a choice, pages for engineers show costs and pages for readers and shoppers do not.
+ * The switch *Show costs*: whether pages show request charges and the operations behind them. The choice is
+ * remembered by the browser and shared by all pages and tabs. Without a choice, pages for engineers show
+ * costs and pages for readers and shoppers do not.
  */
 import { useSyncExternalStore } from "react";
 

@@ -20,7 +20,7 @@ const milliseconds = (ms: number): string => `${ms < 10 ? ms.toFixed(2) : ms.toF
 
 /** The same question asked of each data model, on the live data. */
 export default function ComparePage() {
-  usePageTitle("Compare", "What the same read costs under three data models, and why.");
+  usePageTitle("Compare", "The cost of the same read under three data models, and its reasons.");
   const [request, setRequest] = useState<ReadRequest>("Q6");
   const [chosen, setChosen] = useState<string | null>(null);
   const [{ data }] = useQuery({ query: ItemsToCompareDocument, variables: { first: ITEMS } });

@@ -16,7 +16,7 @@ const sources = {
 
 const throughput = (ruPerSecond: number): string => `${Math.round(ruPerSecond).toLocaleString("en")} RU/s`;
 
-/** What one's own traffic would cost: how often each request comes, and what it costs under each data model. */
+/** The cost of one's own traffic: the rate of each request, and its cost under each data model. */
 export function TrafficMix() {
   const [rates, setRates] = useState(USUAL_RATES);
   const [source, setSource] = useState<keyof typeof sources>("estimated");

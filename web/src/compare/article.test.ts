@@ -19,7 +19,7 @@ function rows(title: string): Record<string, string>[] {
   return lines.map((cells) => Object.fromEntries(head.map((name, column) => [name, cells[column] ?? ""])));
 }
 
-/** What a column, or several together, say of each request under each data model. */
+/** The charges of each request under each data model in a column, or in several together. */
 function charges(title: string, ...columns: string[]): Record<string, number[]> {
   const listed = rows(title);
   const figure = (request: string, model: string): number => {

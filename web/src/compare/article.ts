@@ -1,6 +1,6 @@
 /**
- * Figures that were measured or estimated elsewhere, with their sources. The article: "Model and partition data on Azure
- * Cosmos DB using a real-world example", its table of ten requests.
+ * Figures that were measured or estimated elsewhere, with their sources. The article: "Model and partition
+ * data on Azure Cosmos DB using a real-world example", its table of ten requests.
  */
 import type { ReadRequest } from "./compare.generated.js";
 
@@ -23,13 +23,13 @@ export const TITLES: Readonly<Record<AnyRequest, string>> = {
   C4: "Like",
 };
 
-/** How many items the article's lists have. */
+/** The number of items in the article's lists. */
 export const PAGE_ITEMS: Readonly<Record<ReadRequest, number>> = { Q1: 1, Q2: 1, Q3: 28, Q4: 20, Q5: 50, Q6: 100 };
 
 /** Request units under V1, V2 and V3. */
 export type Charges = Readonly<Record<AnyRequest, readonly [v1: number, v2: number, v3: number]>>;
 
-/** The article's own charges of 2019. It does not say what the change feed's copies cost. */
+/** The article's own charges of 2019. It has no charges of the change feed's copies. */
 export const ARTICLE_CHARGES: Charges = {
   C1: [5.71, 5.71, 5.71],
   Q1: [1, 1, 1],
@@ -44,8 +44,8 @@ export const ARTICLE_CHARGES: Charges = {
 };
 
 /**
- * What `onehop compare` estimated of the present service, with one physical partition and with what the projections cost because
- * of a write. Source: docs/comparison.md.
+ * The estimates of `onehop compare` for the present service, with one physical partition and with the cost of
+ * the projections because of a write. Source: docs/comparison.md.
  */
 export const ESTIMATED_CHARGES: Charges = {
   Q1: [1, 1, 1],

@@ -11,7 +11,7 @@ export type ChargeSource =
   /** A model computed it. */
   | 'ESTIMATED';
 
-/** How the data behind a read is modelled. */
+/** The data model behind a read. */
 export type DataModel =
   /** Normalised: references only; usernames and counts are gathered at read time. */
   | 'V1'
@@ -35,7 +35,7 @@ export type ReadRequest =
   /** The most recent posts in short form. */
   | 'Q6';
 
-/** What was done to a container. */
+/** The kind of an operation on a container. */
 export type StoreOperationKind =
   /** One item, by partition key and id. */
   | 'POINT_READ'
@@ -47,7 +47,7 @@ export type StoreOperationKind =
   | 'CREATE'
   /** An item in the place of another. */
   | 'REPLACE'
-  /** An item, whatever was there. */
+  /** An item, over any earlier version. */
   | 'UPSERT'
   /** An item less. */
   | 'DELETE'

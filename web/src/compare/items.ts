@@ -1,4 +1,4 @@
-/** What a request can be asked about: users for Q1 and Q3, posts for Q2, Q4 and Q5. */
+/** The possible subjects of a request: users for Q1 and Q3, posts for Q2, Q4 and Q5. */
 import type { ItemsToCompareQuery, ReadRequest } from "./compare.generated.js";
 
 type Post = NonNullable<ItemsToCompareQuery["feed"]>["nodes"][number];

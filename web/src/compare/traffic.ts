@@ -1,4 +1,4 @@
-/** What a mix of requests takes under each data model. Rates and charges in, figures out. */
+/** The use of a mix of requests under each data model. Rates and charges in, figures out. */
 import { READS, WRITES, type AnyRequest, type Charges } from "./article.js";
 
 /** Requests a second. */
@@ -24,8 +24,8 @@ export function throughputs(rates: Rates, charges: Charges): Throughput[] {
 }
 
 /**
- * With how many reads for each write, in this mix, V3 begins to take less than V1; null where it never does, or where
- * reads or writes are missing.
+ * With how many reads for each write, in this mix, V3 begins to take less than V1; null where it never does,
+ * or where reads or writes are missing.
  */
 export function breakEven(rates: Rates, charges: Charges): number | null {
   const count = (requests: readonly AnyRequest[]): number => requests.reduce((sum, request) => sum + rates[request], 0);

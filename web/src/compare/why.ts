@@ -1,4 +1,4 @@
-/** In one sentence, why the data models differ, from what they did. */
+/** In one sentence, why the data models differ, from their operations. */
 import { ratioInWords } from "../charges/ratio.js";
 import { counted } from "../ui/count.js";
 import type { ComparisonQuery } from "./compare.generated.js";

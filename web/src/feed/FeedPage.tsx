@@ -18,7 +18,7 @@ import { nothingNew, noticed, revealed, withoutPost } from "./new-posts.js";
 /** Posts of one page of the feed. The feed container keeps 100. */
 const PAGE_POSTS = 20;
 
-/** The newest posts. What is written while one reads is announced, and appears when asked for. */
+/** The newest posts. News while one reads are announced, and appear when asked for. */
 export default function FeedPage() {
   usePageTitle(null, "The latest posts of the blog.");
   const [news, setNews] = useState(nothingNew);
@@ -92,7 +92,10 @@ function NewPosts({ posts, listed }: { posts: readonly PostCardFragment[]; liste
     .map((post) => <PostCard key={post.id} post={post} />);
 }
 
-/** One page of the feed and those that follow. The next begins where this one ends, also when this one changes. */
+/**
+ * One page of the feed and the pages after it. The next begins where this one ends, also when this one
+ * changes.
+ */
 function FeedPosts({
   after,
   pages,

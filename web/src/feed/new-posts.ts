@@ -10,7 +10,7 @@ export interface News {
 
 export const nothingNew: News = { waiting: [], shown: [] };
 
-/** A post of the feed was written or changed. One that is listed changes where it is. */
+/** A post of the feed was written or changed. A listed post changes where it is. */
 export function noticed(news: News, post: PostCardFragment, listed: readonly PostCardFragment[]): News {
   const isPost = ({ id }: PostCardFragment): boolean => id === post.id;
   if (news.waiting.some(isPost) || news.shown.some(isPost)) {
@@ -30,7 +30,7 @@ export function withoutPost({ waiting, shown }: News, id: string): News {
   return { waiting: others(waiting), shown: others(shown) };
 }
 
-/** The reader asked for what is new. */
+/** The reader asked for the news. */
 export function revealed({ waiting, shown }: News): News {
   return { waiting: [], shown: [...waiting, ...shown] };
 }

@@ -16,7 +16,7 @@ export interface AccessTokenBarProps {
   onChange: (text: string) => void;
 }
 
-/** Above the editor: whose requests these are, and what the last one was charged. */
+/** Above the editor: the account of these requests, and the charge of the last one. */
 export function AccessTokenBar({ accessToken, issuedToken, lastRequest, onChange }: AccessTokenBarProps) {
   const inputId = useId();
   const [isShown, setIsShown] = useState(false);
@@ -32,7 +32,7 @@ export function AccessTokenBar({ accessToken, issuedToken, lastRequest, onChange
           id={inputId}
           type={isShown ? "text" : "password"}
           value={accessToken ?? ""}
-          placeholder="none: run C1 to sign up or sign in"
+          placeholder="No token: run C1 to sign up or sign in"
           title="Sent as Authorization: Bearer. The headers editor takes precedence. Removed when you leave the page."
           autoComplete="off"
           data-1p-ignore

@@ -15,7 +15,7 @@ const plugins = [examplesPlugin, HISTORY_PLUGIN];
 const storage = sessionStorage;
 const hasTabs = storage.getItem("graphiql:tabState") !== null;
 
-/** The notice above the editor: what the server restricts. */
+/** The notice above the editor: the server's restrictions. */
 const NOTICES: Record<SchemaAccess, string | null> = {
   available: null,
   disabled: "This server has introspection disabled: your documents run, without documentation and completion.",
@@ -66,7 +66,7 @@ export function Playground({ sample, introspection }: { sample: Sample; introspe
         <GraphiQL
           fetcher={fetcher}
           plugins={plugins}
-          // Null keeps GraphiQL from asking for what it would not get.
+          // Null keeps GraphiQL from asking for a schema that it would not get.
           {...(notice === null ? {} : { schema: null })}
           {...(hasRoomForExamples ? { visiblePlugin: examplesPlugin } : {})}
           storage={storage}

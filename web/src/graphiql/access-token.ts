@@ -1,4 +1,7 @@
-/** The access token of the playground's requests. It is in the memory of the page alone, and gone when that is left. */
+/**
+ * The access token of the playground's requests. It is in the memory of the page alone, and gone when that is
+ * left.
+ */
 import { renewSession } from "../api/renewal.js";
 import { storedProfile } from "../api/stored-session.js";
 import { users } from "../api/user-kind.js";
@@ -12,7 +15,10 @@ export function readAccessToken(): string | null {
   return current;
 }
 
-/** Starts with an access token of the user who is signed in on the blog's pages. Never fails: without one, requests are anonymous. */
+/**
+ * Starts with an access token of the user who is signed in on the blog's pages. Never fails: without one,
+ * requests are anonymous.
+ */
 export async function takeOverSession(): Promise<void> {
   sessionStorage.removeItem(FORMER_STORAGE_KEY);
   if (storedProfile(users) !== null) {

@@ -1,4 +1,7 @@
-/** One example document for each request of the blogging platform and of the web store, and the variables it opens with. */
+/**
+ * One example document for each request of the blogging platform and of the web store, and the variables it
+ * opens with.
+ */
 import c1User from "./examples/c1-user.graphql?raw";
 import c2Post from "./examples/c2-post.graphql?raw";
 import c3Comment from "./examples/c3-comment.graphql?raw";
@@ -25,7 +28,7 @@ import w13CreateOrder from "./examples/w13-create-order.graphql?raw";
 import w14Orders from "./examples/w14-orders.graphql?raw";
 import w15TopCustomers from "./examples/w15-top-customers.graphql?raw";
 
-/** What the examples need to know of the live data to run as they open. */
+/** The live data that the examples need to run as they open. */
 export interface Sample {
   userId: string;
   postId: string;

@@ -6,7 +6,7 @@ import { INTROSPECTION_NAME, INTROSPECTION_QUERY } from "./introspection.js";
 
 export interface FetcherOptions {
   accessToken: () => string | null;
-  /** Receives every response except those to introspection, and every event of a subscription. */
+  /** Receives every response except answers to introspection, and every event of a subscription. */
   onResponse: (response: GraphqlResponse, operationName: string | null) => void;
   /** The schema, if it is there already: the answer to GraphiQL's first introspection. */
   introspected?: GraphqlResponse | null;
@@ -43,7 +43,7 @@ export function createFetcher({ accessToken, onResponse, introspected = null }: 
     }
     return response;
   };
-  // GraphiQL types the errors of a response as those of its own executor.
+  // GraphiQL types the errors of a response as errors of its own executor.
   return fetcher as Fetcher;
 }
 
@@ -51,7 +51,9 @@ function isSubscription(document: DocumentNode, operationName: string | null): b
   return getOperationAST(document, operationName)?.operation === OperationTypeNode.SUBSCRIPTION;
 }
 
-/** The events, until GraphiQL has enough of them. A connection that breaks off is not taken up again unasked. */
+/**
+ * The events, until GraphiQL has enough of them. A connection that breaks off is not taken up again unasked.
+ */
 function subscribe(
   { query, variables, operationName }: GraphqlRequest,
   headers: Record<string, string>,

@@ -2,14 +2,14 @@
 import { getIntrospectionQuery } from "graphql";
 import { authorization, postGraphql, type GraphqlResponse } from "../api/request.js";
 
-/** How long the playground waits for the schema before it leaves asking to GraphiQL. */
+/** The playground's wait for the schema before it leaves asking to GraphiQL. */
 const INTROSPECTION_TIMEOUT_MS = 3_000;
 
-/** What GraphiQL asks unless it is set otherwise. */
+/** The default introspection query of GraphiQL. */
 export const INTROSPECTION_QUERY = getIntrospectionQuery({ inputValueDeprecation: false, schemaDescription: false });
 export const INTROSPECTION_NAME = "IntrospectionQuery";
 
-/** What may be run here, and whether there is a schema to type by. */
+/** The documents that may run here, and whether there is a schema to type by. */
 export type SchemaAccess = "available" | "disabled" | "trusted-only";
 
 export interface Introspection {
@@ -18,7 +18,7 @@ export interface Introspection {
   response: GraphqlResponse | null;
 }
 
-/** Never fails: where nothing comes, GraphiQL asks by itself and says what is wrong. */
+/** Never fails: without an answer, GraphiQL asks by itself and shows the error. */
 export async function introspect(accessToken: string | null): Promise<Introspection> {
   const response = await postGraphql(
     { query: INTROSPECTION_QUERY, operationName: INTROSPECTION_NAME },

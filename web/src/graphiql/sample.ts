@@ -3,10 +3,10 @@ import { ask } from "../api/request.js";
 import type { Sample } from "./examples.js";
 import { PlaygroundProductsDocument, PlaygroundSampleDocument } from "./sample.generated.js";
 
-/** How long the playground waits for ids before it opens without them. */
+/** The playground's wait for ids before it opens without them. */
 const SAMPLE_TIMEOUT_MS = 3_000;
 
-/** Never fails: where the data has no such thing yet, a variable says what to do. */
+/** Never fails: where the data has no such thing yet, a variable holds an advice. */
 export async function readSample(accessToken: string | null): Promise<Sample> {
   const answer = await ask(
     PlaygroundSampleDocument,

@@ -1,6 +1,6 @@
 /**
- * Text of a user, as Markdown. `marked` only reads it; its tokens become elements here, one kind each, so no text
- * ever becomes HTML: raw HTML is shown as it was typed, and links lead to the web or to nowhere.
+ * Text of a user, as Markdown. `marked` only reads it; its tokens become elements here, one kind each, so no
+ * text ever becomes HTML: raw HTML is shown as it was typed, and links lead to the web or to nowhere.
  */
 import type { Token, Tokens } from "marked";
 import { Component, Fragment, memo, useMemo, type ReactNode } from "react";
@@ -9,8 +9,8 @@ import { safeLink } from "./safe-link.js";
 import "./markdown.css";
 
 /**
- * Untrusted Markdown as elements. A text that exceeds the limits of the lexer, or that fails to render, is shown as it was
- * typed: it never takes the page with it.
+ * Untrusted Markdown as elements. A text that exceeds the limits of the lexer, or that fails to render, is
+ * shown as it was typed: it never takes the page with it.
  */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   return (

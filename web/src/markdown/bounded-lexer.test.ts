@@ -38,7 +38,7 @@ fn main() {}
 ---
 `;
 
-/** What is of a token in the page. */
+/** The rendered parts of a token. */
 function shapes(tokens: readonly Token[]): unknown {
   return JSON.parse(JSON.stringify(tokens));
 }

@@ -1,11 +1,12 @@
 /**
- * Resource limits for parsing untrusted Markdown: nesting, table cells, tokens and total work. `marked` has no limits of its
- * own: its recursion overflows the stack, its tables are padded to their header, and its inline rules take quadratic time.
- * Work is counted and not timed, so the same text has the same result on every machine.
+ * Resource limits for parsing untrusted Markdown: nesting, table cells, tokens and total work. `marked` has
+ * no limits of its own: its recursion overflows the stack, its tables are padded to their header, and its
+ * inline rules take quadratic time. Work is counted and not timed, so the same text has the same result on
+ * every machine.
  */
 import { Lexer, Tokenizer, type Token, type Tokens } from "marked";
 
-/** Lists, quotes and inline marks nest this deep. What is deeper is plain text. */
+/** Lists, quotes and inline marks nest this deep. Deeper marks are plain text. */
 export const NESTING_MAX = 12;
 /** The most columns of a table. A wider one is plain text. */
 export const TABLE_COLUMNS_MAX = 50;
@@ -13,18 +14,21 @@ export const TABLE_COLUMNS_MAX = 50;
 export const TABLE_CELLS_MAX = 5_000;
 /** Cells that a small table may have, beside one for every character. */
 const TABLE_CELLS_MIN = 100;
-/** The most characters of one pass of the inline rules. They take quadratic time, so a longer paragraph is read in parts. */
+/**
+ * The most characters of one pass of the inline rules. They take quadratic time, so a longer paragraph is
+ * read in parts.
+ */
 export const INLINE_CHARS_MAX = 2_000;
 /** The most tokens of a text, table cells among them. Each becomes about one element of the page. */
 export const TOKENS_MAX = 20_000;
 /** Tokens that a short text may have, beside one for every character. */
 const TOKENS_MIN = 1_000;
-/** How many times each character may be read, on average. Text without nesting is read three times. */
+/** The number of reads of each character, on average, at most. Text without nesting is read three times. */
 export const WORK_PER_CHAR_MAX = 40;
 /** Work that a text of any length may take, in characters. */
 const WORK_MIN = 10_000;
 
-/** A token for text that is shown as it was typed. `marked` has none that its other rules leave alone. */
+/** A token for text that is shown as it was typed. `marked` has no token that its other rules leave alone. */
 export const PLAIN = "plain";
 
 /** A text that takes more work than its length allows. */
@@ -128,7 +132,7 @@ class BoundedTokenizer extends Tokenizer {
   }
 }
 
-/** What a table that begins here may take at most: a header, a line of dashes, and what follows up to a blank line. */
+/** The longest table that may begin here: a header, a line of dashes, and the lines up to a blank line. */
 function tableAt(src: string): string | null {
   const header = src.indexOf("\n");
   const end = src.indexOf("\n", header + 1);

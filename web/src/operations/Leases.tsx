@@ -5,7 +5,10 @@ import type { OperationsQuery } from "./operations.generated.js";
 type Projection = OperationsQuery["projections"][number];
 type Lease = Projection["leases"][number];
 
-/** Who follows which part of the change feed. The projections of a container share its leases, which are shown once. */
+/**
+ * The owners of the parts of the change feed. The projections of a container share its leases, which are
+ * shown once.
+ */
 export function Leases({ projections }: { projections: readonly Projection[] }) {
   const bySource = [...new Map(projections.map((projection) => [projection.source, projection])).values()];
   return (

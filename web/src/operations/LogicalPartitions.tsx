@@ -7,13 +7,13 @@ import type { OperationsQuery } from "./operations.generated.js";
 type Container = OperationsQuery["partitions"][number];
 type Hot = Container["hottest"][number];
 
-/** Of containers whose keys have pages: what they are about, and where. */
+/** Of containers whose keys have pages: the subject of the keys, and the path of their pages. */
 const subjects: Readonly<Record<string, { name: string; path: string } | undefined>> = {
   posts: { name: "post", path: "/posts" },
   users: { name: "user", path: "/users" },
 };
 
-/** How the load of the server spreads over logical partitions. */
+/** The load of the server on logical partitions. */
 export function LogicalPartitions({ containers }: { containers: readonly Container[] }) {
   return (
     <section className="operations-section" aria-labelledby="partitions-title">

@@ -20,11 +20,11 @@ const NOT_SERVED: readonly unknown[] = [404, 405];
 /** Between two looks, in milliseconds. */
 const LOOK_MS = 2_000;
 
-/** Whether the copies keep up with what is written. */
+/** Whether the copies keep up with writes. */
 export default function OperationsPage() {
   usePageTitle(
     "Operations",
-    "Whether the read models keep up with what is written, and how load spreads over logical partitions.",
+    "Whether the read models keep up with writes, and how load spreads over logical partitions.",
   );
   const [{ data, error }, look] = useQuery({
     query: OperationsDocument,
@@ -130,7 +130,7 @@ function Projections({ projections }: { projections: readonly Projection[] }) {
   );
 }
 
-/** What this API does not expose, and the command that shows it. */
+/** Data that this API does not expose, and the command that shows it. */
 function Elsewhere() {
   return (
     <section className="operations-section operations-elsewhere" aria-labelledby="elsewhere-title">

@@ -19,7 +19,7 @@ export function holdingInWords(leases: readonly Held[]): string {
   return `${all}, ${owners.size === 1 ? (held[0]?.heldHere === true ? "by this process" : "by another process") : `by ${owners.size} processes`}.`;
 }
 
-/** What is shown of the name of a feed range at most, in characters. */
+/** The longest shown part of the name of a feed range, in characters. */
 const RANGE_LENGTH_MAX = 24;
 
 /** The name of a feed range, without its middle where it is long. */

@@ -1,4 +1,4 @@
-/** What a container has borne, in words. */
+/** The load of a container, in words. */
 
 export interface Hot {
   /** The charge is known between two bounds, in request units. */
@@ -21,7 +21,7 @@ const HOT_SHARE_MIN = 0.5;
 /** Where no logical partition takes this part, the charge is spread wide. */
 const WARM_SHARE_MIN = 0.01;
 
-/** How a container's charge spreads over its logical partitions. */
+/** The load of a container's logical partitions, by charge. */
 export function loadInWords({ operations, requestCharge, requestChargeAcross, keysTold, hottest }: Load): string {
   if (operations === 0) {
     return "No operations yet.";
@@ -44,18 +44,20 @@ export function loadInWords({ operations, requestCharge, requestChargeAcross, ke
   return `${isHot} logical partition takes ${percent(share)} of the charge.${ofAll}`;
 }
 
-/** What part of a container's charge a logical partition takes: between two bounds where they differ to the eye. */
+/**
+ * The part of a logical partition in a container's charge: between two bounds where they differ to the eye.
+ */
 export function shareInWords({ requestCharge, requestChargeMax }: Hot, ofAll: number): string {
   const [least, most] = [requestCharge, requestChargeMax].map((charge) => percent(shareOf(charge, ofAll)));
   return least === most ? String(least) : `${String(least).replace(" %", "")}–${String(most)}`;
 }
 
-/** How long a bar is beside that of the hottest, in percent. */
+/** The length of a bar beside the hottest one's, in percent. */
 export function lengthOfBar(charge: number, hottest: readonly Hot[]): number {
   return 100 * shareOf(charge, Math.max(...hottest.map(({ requestChargeMax }) => requestChargeMax)));
 }
 
-/** What is shown of a partition key: its beginning and its end. */
+/** The shown parts of a partition key: its beginning and its end. */
 export function shortKey(key: string): string {
   return key.length <= 16 ? key : `${key.slice(0, 8)}…${key.slice(-6)}`;
 }

@@ -9,7 +9,7 @@ import { lengthOf } from "../ui/limits.js";
 import { COMMENT_CHARS_MAX } from "./comment-limits.js";
 import { CreateCommentDocument } from "./comments.generated.js";
 
-/** Where one comments on a post. What is typed is kept until the server has taken it. */
+/** Where one comments on a post. Typed text is kept until the server has taken it. */
 export function CommentForm({ postId }: { postId: string }) {
   const session = useSession();
   const { draft, change, forget } = useDraft(session?.user.id ?? null, `comment on ${postId}`, { content: "" });

@@ -12,7 +12,9 @@ interface LikeIntent {
   like?: string;
 }
 
-/** Likes at once, and takes it back if the server refuses. A like that led to signing in is given afterwards. */
+/**
+ * Likes at once, and takes it back if the server refuses. A like that led to signing in is given afterwards.
+ */
 export function LikeButton({ post }: { post: { id: string; likeCount: number; viewerHasLiked: boolean } }) {
   const session = useSession();
   const [liking, like] = useMutation(LikePostDocument);

@@ -14,7 +14,7 @@ export type CreateCommentInput = {
   idempotencyKey?: string | null | undefined;
 };
 
-/** Which comment is deleted. */
+/** The comment to delete. */
 export type DeleteCommentInput = {
   /** The comment's id. */
   commentId: string;

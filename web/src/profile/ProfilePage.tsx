@@ -17,7 +17,7 @@ import { Rename } from "./Rename.js";
 /** Posts of one page of a profile. */
 const PAGE_POSTS = 20;
 
-/** A user and what they wrote. */
+/** A user with the user's posts. */
 export default function ProfilePage({ params: { id = "" } }: { params: Readonly<Record<string, string | undefined>> }) {
   const [{ data, error }, readAgain] = useQuery({
     query: ProfileDocument,

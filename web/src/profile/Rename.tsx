@@ -9,7 +9,7 @@ import { NameInCopiesDocument } from "./copies.generated.js";
 import { RenameDocument } from "./profile.generated.js";
 
 const USERNAME_CHARS_MAX = 30;
-/** How many of the user's newest posts are looked at. */
+/** The number of the user's newest posts that are looked at. */
 const COPIES = 50;
 
 /** Changes the username, and shows how posts follow. */

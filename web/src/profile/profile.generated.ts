@@ -12,9 +12,9 @@ export type ChangePasswordInput = {
   newPassword: string;
 };
 
-/** How the signed-in user changes. */
+/** The changes of the signed-in user. */
 export type UpdateUserInput = {
-  /** The new name: 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique whatever its case. */
+  /** The new name: 3 to 30 letters, digits, `_`, `-` and `.` of one script; unique in any case. */
   username: string;
 };
 

@@ -6,8 +6,8 @@ import "./name-travels.css";
 const LOOK_MS = 400;
 
 /**
- * Progress of a rename: reads the copies of a name until all carry the new one. The reads go past the cache, which knows each
- * named thing once and would not show that copies differ.
+ * Progress of a rename: reads the copies of a name until all carry the new one. The reads go past the cache,
+ * which knows each named thing once and would not show that copies differ.
  */
 export function NameTravels({
   name,
@@ -18,7 +18,7 @@ export function NameTravels({
   name: string;
   /** A thing that carries a copy of the name, such as a post. */
   unit: "post" | "product";
-  /** What is said when all of them carry it. */
+  /** The text after all of them carry it. */
   done: string;
   /** The name in each copy. */
   readCopies: (signal: AbortSignal) => Promise<readonly string[]>;

@@ -90,7 +90,10 @@ function Line({ line: { product, quantity, isGone }, onRemoved }: { line: CartLi
   );
 }
 
-/** How much of a product is ordered. What is no quantity is shown as such while it is typed, and changes nothing. */
+/**
+ * The ordered quantity of a product. An invalid quantity is shown as such while it is typed, and changes
+ * nothing.
+ */
 function Quantity({ of, productId, quantity }: { of: string; productId: string; quantity: number }) {
   const [typed, setTyped] = useState<string | null>(null);
   const parsed = typed === null ? quantity : parseQuantity(typed);
@@ -110,7 +113,7 @@ function Quantity({ of, productId, quantity }: { of: string; productId: string; 
       }}
       onBlur={() => {
         store();
-        // What is shown beside the total is what is ordered.
+        // The order has the quantities beside the total.
         setTyped(null);
       }}
     >

@@ -11,12 +11,12 @@ import { formatMoney, sumOf, timesQuantity } from "./money.js";
 import { CreateSalesOrderDocument } from "./order.generated.js";
 import { ShopFrame } from "./ShopFrame.js";
 
-/** The cart, and ordering what is in it. */
+/** The cart, and ordering its content. */
 export default function CartPage() {
   usePageTitle("Cart");
   const cart = useCart();
   const client = useCustomerClient();
-  // Counts refusals: what the shop sells is looked at again after each.
+  // Counts refusals: the products are looked at again after each.
   const [refusals, setRefusals] = useState(0);
   return (
     <ShopFrame>

@@ -7,7 +7,10 @@ import { formatMoney } from "./money.js";
 import type { OrderCardFragment } from "./OrderCard.generated.js";
 import { DeleteSalesOrderDocument } from "./orders.generated.js";
 
-/** An order with its lines, at the names and prices of when it was placed. It can be deleted until it is shipped. */
+/**
+ * An order with its lines, at the names and prices of when it was placed. It can be deleted until it is
+ * shipped.
+ */
 export function OrderCard({ order, onDeleted }: { order: OrderCardFragment; onDeleted: () => void }) {
   const { id, orderDate, shipDate, viewerCanDelete, lines, total } = order;
   const titleId = useId();

@@ -29,7 +29,7 @@ function Product({ id }: { id: string }) {
   const product = data?.product;
   usePageTitle(product?.name ?? null, product?.description);
   if (product == null) {
-    // What is no id is refused.
+    // An invalid id is refused.
     if (error !== undefined && codeOf(error) !== "BAD_USER_INPUT") {
       return (
         <Failure

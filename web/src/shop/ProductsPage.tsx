@@ -41,7 +41,7 @@ function List({ id, of }: { id: string; of: ListKind }) {
   const list = listIn(data, of);
   usePageTitle(list?.name ?? null, list === null ? undefined : `Products ${relation(of)} ${list.name}.`);
   if (list === null) {
-    // What is no id is refused.
+    // An invalid id is refused.
     if (error !== undefined && codeOf(error) !== "BAD_USER_INPUT") {
       return (
         <Failure
@@ -79,7 +79,7 @@ function List({ id, of }: { id: string; of: ListKind }) {
   );
 }
 
-/** One page of the list and those that follow. */
+/** One page of the list and the pages after it. */
 function Products({
   id,
   of,

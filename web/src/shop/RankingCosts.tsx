@@ -83,7 +83,7 @@ function Ranking({
   );
 }
 
-/** What the last response was charged. A result that comes from the cache has none, and changes nothing. */
+/** The charge of the last response. A result that comes from the cache has no charge, and changes nothing. */
 function useLastCharge(extensions: Extensions): Charge | null {
   const [last, setLast] = useState<{ of: unknown; charge: Charge | null }>({ of: undefined, charge: null });
   if (extensions === last.of || typeof extensions?.requestCharge !== "number") {
@@ -94,7 +94,7 @@ function useLastCharge(extensions: Extensions): Charge | null {
   return charge;
 }
 
-/** How the charges compare. */
+/** The comparison of the charges. */
 function inWords(oneHop: Charge | null, across: Charge | null): string {
   if (oneHop === null || across === null || oneHop.requestCharge === 0 || across.requestCharge === 0) {
     return "Reading both…";
@@ -109,7 +109,7 @@ function inWords(oneHop: Charge | null, across: Charge | null): string {
     : `${comparison} The query visits ${counted(visited, "physical partition")}, and each further one adds to its charge.`;
 }
 
-/** What reading was charged, without the wait for one's own writes, which is the same for both. */
+/** The charge of the read, without the wait for one's own writes, which is the same for both. */
 function chargeOfRead(requestCharge: number, reported: unknown): Charge {
   const all = Array.isArray(reported) ? (reported as StoreOperation[]) : [];
   const waits = all.filter(({ kind }) => kind === WAIT).reduce((sum, wait) => sum + wait.requestCharge, 0);

@@ -14,7 +14,10 @@ import { RANKED_CUSTOMERS } from "./ranking-limits.js";
 import { ShopFrame } from "./ShopFrame.js";
 import { StaffOnly } from "./StaffOnly.js";
 
-/** The customers with most orders, for staff. Where costs are shown, beside the same question across partitions. */
+/**
+ * The customers with most orders, for staff. Where costs are shown, beside the same question across
+ * partitions.
+ */
 export default function RankingPage() {
   usePageTitle("Top customers");
   const session = useSession();

@@ -5,7 +5,7 @@ import { endCustomerSession, useCustomerSession } from "./customer-session.js";
 import { useViewerIsStaff } from "./viewer-is-staff.js";
 import "./shop.css";
 
-/** What every page of the shop has above it: its places, the cart, and the customer. */
+/** The frame of every page of the shop: its places, the cart, and the customer. */
 export function ShopFrame({ children }: { children: ReactNode }) {
   const pieces = piecesIn(useCart());
   const isStaff = useViewerIsStaff() === true;

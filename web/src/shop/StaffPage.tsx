@@ -19,7 +19,7 @@ import { RenameCategoryDocument, RenameTagDocument } from "./staff.generated.js"
 
 /** The longest name of a category or tag that the server accepts, in characters. */
 const NAME_CHARS_MAX = 100;
-/** How many products are looked at after a rename. */
+/** The number of products that are looked at after a rename. */
 const COPIES = 50;
 
 interface Named {

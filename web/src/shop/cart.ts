@@ -1,6 +1,6 @@
 /**
- * The cart: what a visitor is about to order, kept on this device across reloads and tabs until the order is answered. It belongs to the
- * browser and not to a customer. Pure functions come first, the stored cart at the end.
+ * The cart: a visitor's next order, kept on this device across reloads and tabs until the order is answered.
+ * It belongs to the browser and not to a customer. Pure functions come first, the stored cart at the end.
  */
 import { useSyncExternalStore } from "react";
 import { randomKey } from "../ui/random-key.js";
@@ -10,7 +10,7 @@ import { isAmount, type Money } from "./money.js";
 export const LINES_MAX = 100;
 /** The most of one product in one line that the server accepts. */
 export const QUANTITY_MAX = 1_000;
-/** What a quantity has to be, in words. */
+/** The rule of a quantity, in words. */
 export const QUANTITY_RULE = `Enter a whole number from 1 to ${QUANTITY_MAX.toLocaleString("en")}.`;
 
 /** A product as it was last seen: the order takes its price from the server. */
@@ -70,7 +70,7 @@ export function withoutProduct(cart: Cart, productId: string): Cart {
   return lines.length === cart.lines.length ? cart : changed(lines);
 }
 
-/** Notes what the server has of a product now, or that it has it no more. That is no other order. */
+/** Notes the server's present state of a product, or that it no longer exists. That is no other order. */
 export function withSeen(cart: Cart, productId: string, seen: SeenProduct | null): Cart {
   const line = cart.lines.find(({ product }) => product.id === productId);
   if (line === undefined) {
@@ -88,13 +88,13 @@ export function piecesIn({ lines }: Cart): number {
   return lines.reduce((sum, { quantity }) => sum + quantity, 0);
 }
 
-/** The quantity that was typed; null where it is none that the server accepts. */
+/** The typed quantity; null for a quantity that the server refuses. */
 export function parseQuantity(text: string): number | null {
   const quantity = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
   return isQuantity(quantity) ? quantity : null;
 }
 
-/** A cart as it was stored; null where the text is none. */
+/** A stored cart; null for an invalid text. */
 export function parseCart(text: string | null): Cart | null {
   try {
     const { lines, idempotencyKey } = JSON.parse(text ?? "null") as Cart;

@@ -8,7 +8,7 @@ const STORED = "onehop:customer-session";
 const eva = { id: "c1", firstName: "Eva", lastName: "Stone" };
 const signedIn = { customer: eva, accessToken: "t1", expiresAt: new Date(Date.now() + 3_600_000).toISOString() };
 
-/** What was sent to the server, and what it answers. */
+/** The requests to the server, and its answers. */
 let sent: string[];
 let answers: (() => Response)[];
 

@@ -1,4 +1,7 @@
-/** The session of the signed-in customer of the shop, in every tab of the browser. A customer is no user of the blog. */
+/**
+ * The session of the signed-in customer of the shop, in every tab of the browser. A customer is no user of
+ * the blog.
+ */
 import { useSyncExternalStore } from "react";
 import { type Client } from "urql";
 import { AccountSession, type SessionOf } from "../api/account-session.js";
@@ -43,7 +46,7 @@ export const customerIdentity: Identity = {
   signInNeeded: session.refused,
 };
 
-/** The session, also one that has ended; null where there is none. */
+/** The session, even an ended one; null without a session. */
 export function useCustomerSession(): CustomerSession | null {
   return useSyncExternalStore(session.subscribe, session.current);
 }
@@ -62,7 +65,10 @@ export function startCustomerSession(signedIn: { customer: Customer; accessToken
 
 let current: { of: string | null; client: Client } | null = null;
 
-/** The client that asks for the signed-in customer, or for an anonymous visitor. Each has a cache of their own. */
+/**
+ * The client that asks for the signed-in customer, or for an anonymous visitor. Each has a cache of their
+ * own.
+ */
 export function useCustomerClient(): Client {
   const of = useCustomer()?.id ?? null;
   if (current?.of !== of) {

@@ -6,7 +6,7 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
 /** The new e-mail address of the signed-in customer. */
 export type ChangeCustomerEmailAddressInput = {
-  /** The e-mail address, unique whatever its case: letters of one script, without invisible characters. */
+  /** The e-mail address, unique in any case: letters of one script, without invisible characters. */
   emailAddress: string;
   /** The password. */
   currentPassword: string;
@@ -20,15 +20,15 @@ export type ChangeCustomerPasswordInput = {
   newPassword: string;
 };
 
-/** Who signs up as a customer. */
+/** The customer to sign up. */
 export type CreateCustomerInput = {
-  /** How to address the customer: 1 to 20 characters. */
+  /** The form of address of the customer: 1 to 20 characters. */
   title?: string | null | undefined;
   /** 1 to 100 characters. */
   firstName: string;
   /** 1 to 100 characters. */
   lastName: string;
-  /** The e-mail address, unique whatever its case: letters of one script, without invisible characters. */
+  /** The e-mail address, unique in any case: letters of one script, without invisible characters. */
   emailAddress: string;
   /** 1 to 40 characters. */
   phoneNumber?: string | null | undefined;
@@ -44,7 +44,7 @@ export type CreateCustomerInput = {
 export type CustomerAddressInput = {
   /** Street and number: 1 to 200 characters. */
   addressLine1: string;
-  /** What does not fit into the first line: 1 to 200 characters. */
+  /** The part that does not fit into the first line: 1 to 200 characters. */
   addressLine2?: string | null | undefined;
   /** The city: 1 to 200 characters. */
   city: string;
@@ -56,7 +56,7 @@ export type CustomerAddressInput = {
   zipCode: string;
 };
 
-/** Which customer signs in. */
+/** The customer to sign in. */
 export type SignInCustomerInput = {
   /** The e-mail address, in any case. */
   emailAddress: string;

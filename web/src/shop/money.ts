@@ -1,6 +1,6 @@
 /**
- * Exact amounts of money: decimal strings of the API, formatted and added as integers of their last decimal. No amount is ever a
- * floating-point number.
+ * Exact amounts of money: decimal strings of the API, formatted and added as integers of their last decimal.
+ * No amount is ever a floating-point number.
  */
 
 export interface Money {
@@ -16,7 +16,7 @@ interface Exact {
   decimals: number;
 }
 
-/** `€12.50`, `¥1,200`. The decimals are those of the amount. */
+/** `€12.50`, `¥1,200`. The decimals follow the amount. */
 export function formatMoney({ amount, currencyCode }: Money): string {
   const { decimals } = exact(amount);
   const format = new Intl.NumberFormat("en", {

@@ -12,7 +12,7 @@ export type CreateSalesOrderInput = {
   idempotencyKey?: string | null | undefined;
 };
 
-/** How much of one product is ordered. */
+/** The ordered quantity of one product. */
 export type SalesOrderLineInput = {
   /** The product's id. */
   productId: string;

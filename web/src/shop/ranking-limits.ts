@@ -1,2 +1,2 @@
-/** How many customers the ranking lists. */
+/** The number of customers in the ranking. */
 export const RANKED_CUSTOMERS = 10;

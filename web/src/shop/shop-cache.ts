@@ -1,4 +1,4 @@
-/** What the cache of a customer makes of orders that are placed and deleted: the lists in which they are. */
+/** The effects of placed and deleted orders on a customer's cache: the lists in which they are. */
 import { prepend, remove, type MutationUpdates } from "../api/cache.js";
 import type { CreateSalesOrderMutation } from "./order.generated.js";
 import type { DeleteSalesOrderMutation } from "./orders.generated.js";

@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState } from "react";
 
-/** A button that asks before it does what cannot be undone. Escape keeps what is there, and the focus returns to the button. */
+/**
+ * A button that asks before an action that cannot be undone. Escape keeps the item, and the focus returns to
+ * the button.
+ */
 export function Confirm({
   label,
   question,

@@ -2,7 +2,10 @@ import type { CombinedError } from "@urql/core";
 import { messageOf } from "../api/errors.js";
 import { Notice } from "./Notice.js";
 
-/** A query that failed, and a button to send it again. The client sends it again by itself when the connection is back. */
+/**
+ * A query that failed, and a button to send it again. The client sends it again by itself when the connection
+ * is back.
+ */
 export function Failure({ error, onRetry }: { error: CombinedError; onRetry: () => void }) {
   const isNetwork = error.networkError !== undefined;
   return (

@@ -4,7 +4,7 @@ import "./field.css";
 
 interface FieldProps {
   label: string;
-  /** What is wrong with what was typed. */
+  /** The problem with the typed text. */
   error?: string | undefined;
   hint?: string;
   /** The most characters that the server accepts. The field shows how many are left. */
@@ -13,7 +13,7 @@ interface FieldProps {
   onText: (text: string) => void;
 }
 
-/** A line to type into, with its label, its limit and what is wrong with it. */
+/** A line to type into, with its label, its limit and its problem. */
 export function TextField({
   label,
   error,

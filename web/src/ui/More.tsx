@@ -1,12 +1,12 @@
 import { useEffect, useEffectEvent, useRef } from "react";
 import { useCostsShown } from "../charges/shown-costs.js";
 
-/** How far below the screen the next page is asked for. */
+/** The distance below the screen at which the next page is asked for. */
 const AHEAD = "600px";
 
 /**
- * The end of a list that goes on: the next page is requested when the reader comes near, or by the button. Where the costs are shown,
- * only the button requests it, so that the end of the page stays within reach.
+ * The end of a list that goes on: the next page is requested when the reader comes near, or by the button.
+ * Where the costs are shown, only the button requests it, so that the end of the page stays within reach.
  */
 export function More({
   label,

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import "./notice.css";
 
-/** Says what is there in place of what was looked for: nothing yet, nothing any more, or a failure. */
+/** A notice in place of the requested content: nothing yet, nothing any more, or a failure. */
 export function Notice({
   title,
   heading: Heading = "h2",

@@ -1,6 +1,6 @@
 /**
- * Drafts: what a user is typing, kept on this device until it is sent, across reloads, sign-ins and closed tabs. A draft belongs
- * to its user: it stays after signing out, and is never shown to another user.
+ * Drafts: a user's unsent text, kept on this device until it is sent, across reloads, sign-ins and closed
+ * tabs. A draft belongs to its user: it stays after signing out, and is never shown to another user.
  */
 import { useState } from "react";
 import { randomKey } from "./random-key.js";
@@ -97,7 +97,7 @@ function keep<Fields>(key: string | null, draft: Draft<Fields>): void {
   try {
     localStorage.setItem(key, JSON.stringify(draft));
   } catch {
-    // A full storage keeps no draft; what is typed stays in the page.
+    // A full storage keeps no draft; typed text stays in the page.
   }
 }
 

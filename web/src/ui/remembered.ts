@@ -2,7 +2,9 @@ import { useState } from "react";
 
 const counts = new Map<string, number>();
 
-/** How many pages of a list are shown; remembered, so that going back finds the list as long as it was left. */
+/**
+ * The number of shown pages of a list; remembered, so that going back finds the list as long as it was left.
+ */
 export function useShownPages(list: string): [number, () => void] {
   const [shown, setShown] = useState(counts.get(list) ?? 1);
   return [

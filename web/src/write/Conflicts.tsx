@@ -3,7 +3,10 @@ import type { Field, Merge, Texts } from "./merge.js";
 
 const NAMES = { title: "title", content: "text" } as const;
 
-/** What was changed elsewhere while a post was being edited: the saved texts beside what is typed, for the writer to choose. */
+/**
+ * Changes from elsewhere while a post was being edited: the saved texts beside the typed ones, for the writer
+ * to choose.
+ */
 export function Conflicts({
   merge: { conflicts, taken },
   saved,

@@ -15,11 +15,11 @@ import { PostToEditDocument, UpdatePostDocument, type PostToEditQuery } from "./
 
 type PostToEdit = NonNullable<PostToEditQuery["post"]>;
 
-/** Changes a post of one's own. What was changed elsewhere meanwhile is shown, and never overwritten unseen. */
+/** Changes a post of one's own. Changes from elsewhere meanwhile are shown, and never overwritten unseen. */
 export default function EditPage({ params: { id = "" } }: { params: Readonly<Record<string, string | undefined>> }) {
   usePageTitle("Edit post");
   const session = useSession();
-  // What the cache has may be older than what the server has, and would be overwritten.
+  // The cache may be older than the server's text, which would be overwritten.
   const [{ data, error }, execute] = useQuery({
     query: PostToEditDocument,
     variables: { id },

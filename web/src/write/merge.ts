@@ -1,11 +1,11 @@
-/** Three-way merge of an edit: what the writer began with, what they typed, and what the server has now. */
+/** Three-way merge of an edit: the writer's base, the typed text, and the server's present text. */
 
-/** What can be edited of a post. */
+/** The editable parts of a post. */
 export const FIELDS = ["title", "content"] as const;
 export type Field = (typeof FIELDS)[number];
 export type Texts = Record<Field, string>;
 
-/** A draft of an edit: what is typed, beside the text that it began with. */
+/** A draft of an edit: the typed text, beside the text that it began with. */
 export type EditDraft = Record<Field | "baseTitle" | "baseContent", string>;
 
 const BASES = { title: "baseTitle", content: "baseContent" } as const;
@@ -16,7 +16,7 @@ export function editOf(saved: Texts): EditDraft {
 }
 
 export interface Merge {
-  /** What the form shows: what was typed, and the server's text where nothing was. */
+  /** The content of the form: the typed text, and the server's text where nothing was typed. */
   texts: Texts;
   /** Fields that were changed here and elsewhere, and that the writer has to choose for. */
   conflicts: readonly Field[];
@@ -38,7 +38,7 @@ export function merged(draft: EditDraft, saved: Texts): Merge {
   };
 }
 
-/** The fields that differ from what the server has, which are all that is sent. */
+/** The fields that differ from the server's; no others are sent. */
 export function changesOf(texts: Texts, saved: Texts): Partial<Texts> {
   return Object.fromEntries(
     FIELDS.filter((field) => texts[field] !== saved[field]).map((field) => [field, texts[field]]),

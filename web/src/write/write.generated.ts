@@ -15,8 +15,8 @@ export type CreatePostInput = {
 };
 
 /**
- * How a post changes. With `ifVersion` it is a `CONFLICT` where the post has been changed since, with the version that it has in
- * `extensions.currentVersion`.
+ * The changes of a post. With `ifVersion` it is a `CONFLICT` where the post has been changed since,
+ * with the version that it has in `extensions.currentVersion`.
  */
 export type UpdatePostInput = {
   /** The post's id. */

@@ -1,4 +1,7 @@
-/** Every page as axe sees it, light and dark, on a phone and on a wide screen; and none is wider than its screen. */
+/**
+ * Every page as axe sees it, light and dark, on a phone and on a wide screen; and no page is wider than its
+ * screen.
+ */
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
@@ -35,7 +38,7 @@ afterAll(async () => {
   await browser.close();
 });
 
-/** What to look at, and when it is there. */
+/** The pages, and a sign that they are there. */
 const pages: [name: string, path: () => string, ready: string][] = [
   ["the feed", () => "/", ".post-card"],
   ["a post", () => `/posts/${postId}`, ".comment"],

@@ -18,7 +18,7 @@ export function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** What a page did besides what a test looks at. */
+/** The conduct of a page beside the test's own checks. */
 export interface Conduct {
   foreignRequests: string[];
   errors: string[];
@@ -26,12 +26,12 @@ export interface Conduct {
 }
 
 export interface OpenOptions {
-  /** Where the server is; by default the one that all tests share. */
+  /** The URL of the server; by default the server that all tests share. */
   url?: string;
   /** Answers that are refusals on purpose, by their status. */
   expectedStatuses?: readonly number[];
   width?: number;
-  /** Looks at what the page does besides, from before its first request. */
+  /** Observes the page from before its first request. */
   watch?: (page: Page) => void;
 }
 
@@ -48,7 +48,7 @@ export async function openPage(
   const errors: string[] = [];
   const scripts: Promise<number>[] = [];
 
-  // The context's requests include those of workers.
+  // The context's requests include requests of workers.
   context.on("request", (request) => {
     const { protocol, origin } = new URL(request.url());
     if (protocol.startsWith("http") && origin !== url) {
@@ -76,7 +76,7 @@ export async function openPage(
     }
   });
   page.on("pageerror", (error) => errors.push(String(error)));
-  // What the content security policy forbids is an error, whether the browser says so or not.
+  // A violation of the content security policy is an error, whether the browser says so or not.
   await page.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI, sourceFile }) => {
       console.error(`forbidden by ${effectiveDirective}: ${blockedURI} in ${sourceFile}`);

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { launchBrowser, openPage, type Conduct } from "./browser.js";
 
-/** Those of the blog and of the web store. */
+/** The projections of the blog and of the web store. */
 const PROJECTIONS = 11;
 /** The containers that they follow, with four feed ranges each. */
 const SOURCES = 5;
@@ -25,7 +25,7 @@ afterEach(async () => {
   await page.context().close();
 });
 
-/** What the first chart says of a data model, in request units. */
+/** The charge of a data model in the first chart, in request units. */
 async function charge(model: string): Promise<number> {
   const row = page
     .locator(".compare-charts .bars")

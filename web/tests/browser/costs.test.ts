@@ -1,4 +1,6 @@
-/** The switch *Show costs*: hidden from readers and shoppers, shown on engineers' pages, and never in the way. */
+/**
+ * The switch *Show costs*: hidden from readers and shoppers, shown on engineers' pages, and never in the way.
+ */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { launchBrowser, openPage, type Conduct } from "./browser.js";

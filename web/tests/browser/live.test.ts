@@ -1,4 +1,4 @@
-/** What others write while one reads, and a server that goes away and comes back. */
+/** Writes of others while one reads, and a server that goes away and comes back. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Which logical partitions are hot, on a server that was just started. */
+/** The hot logical partitions, on a server that was just started. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Reading the blog without an account: feed, post, profile, and what is not there. */
+/** Reading the blog without an account: feed, post, profile, and missing pages. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { baseUrl, launchBrowser, openPage, type Conduct } from "./browser.js";
@@ -144,7 +144,7 @@ describe("what previews a link", () => {
   });
 });
 
-/** What the page says it cost, in request units. */
+/** The charge on the page, in request units. */
 async function charge(): Promise<number> {
   const text = await page.locator(".cost-sum").first().innerText();
   return Number(text.replace(/ RU$/, "").replaceAll(",", ""));

@@ -41,7 +41,7 @@ function heading(name: string) {
   return page.getByRole("heading", { level: 1, name, exact: true });
 }
 
-/** What the page says it cost, in request units. */
+/** The charge on the page, in request units. */
 async function charge(): Promise<number> {
   return Number((await page.locator(".cost summary .cost-sum").innerText()).replace(/ RU$/, "").replaceAll(",", ""));
 }

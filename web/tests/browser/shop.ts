@@ -1,4 +1,4 @@
-/** Customers and staff of the shop in a test, and what the shop sells. */
+/** Customers and staff of the shop in a test, and its products. */
 import type { Page } from "playwright-core";
 import { baseUrl } from "./browser.js";
 import { freshName, PASSWORD, request } from "./people.js";

@@ -19,7 +19,7 @@ const NEW_PASSWORD = "another horse battery";
 const binary = process.env.ONEHOP_BIN ?? "";
 /** More than a page of comments. */
 const COMMENTS = 21;
-/** The first words of a document, after its comments: what kind of operation, and its name. */
+/** The first words of a document, after its comments: the kind of operation, and its name. */
 const OPERATION = /^(?:#.*\n)*(?:query|mutation|subscription) (\w+)/;
 /** An example of the playground, which its test sends. */
 const EXAMPLE = /^[QCW]\d/;

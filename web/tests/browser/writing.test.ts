@@ -1,4 +1,6 @@
-/** Writing with an account: from signing up to deleting, by mouse, by keyboard, and with what goes wrong in between. */
+/**
+ * Writing with an account: from signing up to deleting, by mouse, by keyboard, and with errors in between.
+ */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { baseUrl, launchBrowser, openPage, type Conduct, type OpenOptions } from "./browser.js";

@@ -1,6 +1,7 @@
 /**
- * Fuzz target for untrusted Markdown: texts of repeated marks from a seed, for FUZZ_SECONDS. Each text has to stay within the
- * limits of the lexer, and has to become elements without scripts, pictures and foreign schemes.
+ * Fuzz target for untrusted Markdown: texts of repeated marks from a seed, for FUZZ_SECONDS. Each text has to
+ * stay within the limits of the lexer, and has to become elements without scripts, pictures and foreign
+ * schemes.
  */
 import type { Token } from "marked";
 import { renderToStaticMarkup } from "react-dom/server";
@@ -17,9 +18,9 @@ import { Dice } from "../soak/dice.js";
 
 const SECONDS = Number(process.env.FUZZ_SECONDS ?? "10");
 const SEED = Number(process.env.FUZZ_SEED ?? "1");
-/** The length of a comment, and that of a post. */
+/** The length of a comment, and the length of a post. */
 const LENGTHS = [10, 100, 1_000, 10_000, 10_000, 10_000, 100_000];
-/** A text that takes longer is a finding, like those of the other targets of `make fuzz`. */
+/** A text that takes longer is a finding, like findings of the other targets of `make fuzz`. */
 const TEXT_MS_MAX = 5_000;
 
 const MARKS = [
@@ -81,7 +82,7 @@ function depthOf(tokens: readonly Token[] | undefined): number {
   );
 }
 
-/** Parses a text, and checks what that took. */
+/** Parses a text, and checks the time and the result. */
 function checkLimits(text: string): void {
   const lexer = new BoundedLexer();
   try {

@@ -1,4 +1,7 @@
-/** The server as the audits of `graphql-http` see it, which is the reference implementation of GraphQL over HTTP. */
+/**
+ * The server as the audits of `graphql-http` see it, which is the reference implementation of GraphQL over
+ * HTTP.
+ */
 import { serverAudits } from "graphql-http";
 import { describe, expect, inject, test } from "vitest";
 
@@ -13,7 +16,7 @@ describe("GraphQL over HTTP", () => {
 
   test.each(audits)("$id: $name", async ({ fn }) => {
     const result = await fn();
-    // A notice or a warning of what is only recommended does not do.
+    // A notice or a warning of a mere recommendation does not do.
     expect(result.status, "reason" in result ? result.reason : "").toBe("ok");
   });
 });

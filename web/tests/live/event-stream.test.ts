@@ -5,7 +5,7 @@ import { CREATE_POST, endpoint, FEED, POST, signUp } from "./blog.js";
 
 const clients: Client[] = [];
 
-/** A client, and what comes when its next stream is open. */
+/** A client, and a promise of the opening of its next stream. */
 function connect(options: Partial<ClientOptions> = {}): { client: Client; open: Promise<void> } {
   let opened: () => void;
   const open = new Promise<void>((resolve) => {

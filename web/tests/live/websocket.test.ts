@@ -1,4 +1,4 @@
-/** The server as the client `graphql-ws` sees it, and what only a raw socket can say. */
+/** The server as the client `graphql-ws` sees it, and cases that only a raw socket can send. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What well-behaved clients do, and what they remember of it: the server may forget none of that. */
+/** The acts of well-behaved clients, and their memory: the server may forget none of them. */
 import type { Dice } from "./dice.js";
 import type { Wire } from "./wire.js";
 
@@ -22,7 +22,7 @@ interface Reader {
 interface Post {
   id: string;
   title: string;
-  /** Comments and likes that were acknowledged, and all that were asked for. */
+  /** Comments and likes that were acknowledged, and all comments and likes sent. */
   comments: { acknowledged: number; sent: number };
   likes: { acknowledged: number; sent: number };
 }

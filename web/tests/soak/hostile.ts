@@ -1,4 +1,6 @@
-/** What clients do that are wrong or mean harm. All of it has to be refused, or end in a connection that is closed. */
+/**
+ * The acts of faulty and hostile clients. All of it has to be refused, or end in a connection that is closed.
+ */
 import type { Dice } from "./dice.js";
 import type { Answer, Asked, Wire } from "./wire.js";
 
@@ -21,7 +23,10 @@ function many(number: number, piece: (index: number) => string): string {
   return Array.from({ length: number }, (_, index) => piece(index)).join(" ");
 }
 
-/** Asks for something that must be refused, with a status or with errors. The connection may end before the answer. */
+/**
+ * Asks for something that must be refused, with a status or with errors. The connection may end before the
+ * answer.
+ */
 async function refused(wire: Wire, asked: Asked): Promise<void> {
   let answer: Answer;
   try {
@@ -59,7 +64,7 @@ function saying(...said: (string | Buffer)[]): HostileAct {
   };
 }
 
-/** Wrong: what a client with a defect sends. */
+/** Wrong: the requests of a client with a defect. */
 export const INVALID: readonly HostileAct[] = [
   document(() => "{ nothing }"),
   document(() => "{ unclosed"),

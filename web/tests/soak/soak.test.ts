@@ -1,9 +1,8 @@
 /**
- * The whole server under valid, invalid and hostile traffic for SOAK_MINUTES, while it is stopped and killed again
- * and again. What its clients do is chosen by SOAK_SEED; when they do it is not.
- *
- * A life of the server has SOAK_ROUNDS of ten seconds. At the end of each round all clients leave, and it may have no
- * more sockets than when it was born; at the end of its life no more memory than in its first half.
+ * The whole server under valid, invalid and hostile traffic for SOAK_MINUTES, while it is stopped and killed
+ * again and again. SOAK_SEED chooses the acts of its clients, but not their times. A life of the server has
+ * SOAK_ROUNDS of ten seconds. At the end of each round all clients leave, and it may have no more sockets
+ * than when it was born; at the end of its life no more memory than in its first half.
  */
 import { execFile } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
@@ -28,13 +27,13 @@ const CLIENTS = 16;
 const VALID_PERCENT = 70;
 const INVALID_PERCENT = 15;
 const SUBSCRIBERS = 50;
-/** How much more memory a life may end with than it had in its first half, in which caches and buffers fill, MiB. */
+/** The permitted growth of a life's memory beyond its first half, in which caches and buffers fill, MiB. */
 const MEMORY_GROWTH_MIB_MAX = 64;
-/** A cache that is full before a life is half over: one that fills looks like a leak. */
+/** A cache that is full before a life is half over: a cache that still fills looks like a leak. */
 const SMALL_CACHE = ["--cache-mib", "16"];
 /** All clients have one address, and new accounts spend its quota as well: ten times the default. */
 const WIDE_QUOTA = ["--caller-ru-per-second", "50000"];
-/** Files that the store opens and keeps, beyond those of the first round. */
+/** Files that the store opens and keeps, beyond the first round's. */
 const FILES_GROWTH_MAX = 200;
 const FIRST_POSTS = 20;
 const DEATH_AFTER_MS_MAX = 3_000;
@@ -100,7 +99,10 @@ class Soak {
     await this.#die(server, new Wire(port), ending);
   }
 
-  /** What was acknowledged in former lives is there. In the first life there is something to begin with. */
+  /**
+   * Checks that acknowledged writes of former lives are there. In the first life there is something to begin
+   * with.
+   */
   async #remember(wire: Wire): Promise<void> {
     if (this.#blog.readers.length === 0) {
       await this.#blog.signUp(wire);
@@ -143,7 +145,10 @@ class Soak {
     }
   }
 
-  /** The server ends in the midst of traffic. Its clients lose their connections, and nothing that was acknowledged. */
+  /**
+   * The server ends in the midst of traffic. Its clients lose their connections, and nothing that was
+   * acknowledged.
+   */
   async #die(server: Server, wire: Wire, ending: "stop" | "kill"): Promise<void> {
     let alive = true;
     const round = this.#round(wire, () => alive).catch((error: unknown) => {

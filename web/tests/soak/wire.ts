@@ -1,4 +1,4 @@
-/** Connections to the server: well-behaved ones that are used again, and raw ones that are left as they are. */
+/** Connections to the server: well-behaved connections that are used again, and raw ones without cleanup. */
 import { Agent, request, type OutgoingHttpHeaders } from "node:http";
 import { connect, type Socket } from "node:net";
 import { WebSocket } from "ws";
@@ -67,7 +67,7 @@ export class Wire {
     });
   }
 
-  /** Opens a WebSocket, sends this, and leaves it open. Returns what it receives. */
+  /** Opens a WebSocket, sends this, and leaves it open. Returns the received messages. */
   socket(said: readonly (string | Buffer)[], heard: (message: string) => void = () => undefined): void {
     const socket = new WebSocket(`ws://127.0.0.1:${this.#port}/graphql`, SUBPROTOCOL);
     socket.on("open", () => {

@@ -1,4 +1,5 @@
-//! Backfills: positions of single projections, over deployments that add one and over continuations that the store refuses.
+//! Backfills: positions of single projections, over deployments that add one and over continuations that the
+//! store refuses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ async fn open(world: &World, owner: &str, names: &[&'static str], diary: &Diary)
     world.instance_of_all(names.iter().map(recorder).collect(), shared(owner)).await
 }
 
-/// How often a projection saw each number.
+/// The number of times that a projection saw each number.
 fn seen(diary: &Diary, name: &str) -> BTreeMap<u64, usize> {
     let mut seen = BTreeMap::new();
     for (_, number) in diary.lock().expect("no panic while locked").iter().filter(|(of, _)| *of == name) {
@@ -52,7 +53,7 @@ async fn a_rolling_deployment_neither_restarts_nor_skips_a_projection() {
         }
         written += 12;
         drop(new);
-        // The old release takes the leases back, and goes on with what it knows.
+        // The old release takes the leases back, and goes on with its own projections.
         world.clock.advance_ms(1);
         old.balance_leases().await.expect("a round");
         world.clock.advance_ms(EXPIRY_MS);

@@ -1,4 +1,4 @@
-//! Checkpoints that are merged in time: how many there are, and what a crash repeats.
+//! Checkpoints that are merged in time: their number, and the changes that are repeated after a crash.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -55,7 +55,7 @@ async fn two(world: &World) -> (Machine, Machine) {
     (ada, bob)
 }
 
-/// How often each lease has changed hands.
+/// The number of changes of owner for each lease.
 async fn epochs(world: &World) -> Vec<u64> {
     world.leases().await.iter().map(|lease| lease.epoch).collect()
 }

@@ -1,5 +1,5 @@
-//! Dead letters of items that expire before the replay: their bodies are kept, whatever their length, and none counts as projected
-//! without its body.
+//! Dead letters of items that expire before the replay: their bodies are kept at any length, and no item
+//! counts as projected without its body.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ async fn put(world: &World, thing: &serde_json::Value) {
     write(world, WriteOp::Upsert(NewItem::encode("thing-2", thing))).await;
 }
 
-/// What expired items come to.
+/// The results of expired items.
 async fn purge(world: &World) {
     write(world, WriteOp::Delete { id: "thing-2".to_owned(), if_match: None }).await;
 }
@@ -78,7 +78,7 @@ async fn a_newer_version_takes_the_place_of_a_kept_body() {
     assert_eq!(world.dead_letter_items().await, BTreeMap::new());
 }
 
-/// The item is longer than what is kept beside it in one item.
+/// The item is longer than the content kept beside it in one item.
 #[tokio::test]
 async fn an_expired_item_without_its_body_stays_parked() {
     let world = World::new(1);

@@ -1,4 +1,5 @@
-//! Faults of the store: the page fails and is tried again without end, other feed ranges go on, and nothing is parked.
+//! Faults of the store: the page fails and is tried again without end, other feed ranges go on, and nothing
+//! is parked.
 
 use std::time::Duration;
 
@@ -210,7 +211,8 @@ async fn a_failing_page_is_tried_again_at_bounded_intervals() {
     world.assert_current().await;
 }
 
-/// Parks a change of each of these homes, and gives its dead letter the form and the error of an earlier release.
+/// Parks a change of each of these homes, and gives its dead letter the form and the error of an earlier
+/// release.
 async fn park_as_before(world: &World, letters: &[(u64, &str)]) {
     let ada = world.instance("ada").await;
     for (home, _) in letters {

@@ -1,4 +1,5 @@
-//! What the processors of other clients offer: where to start, notifications, an estimator alone, a rebuild that goes on.
+//! The features of the processors of other clients: a start position, notifications, an estimator alone, a
+//! rebuild that goes on.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};

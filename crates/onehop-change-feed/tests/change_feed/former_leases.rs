@@ -1,4 +1,5 @@
-//! Leases of earlier releases, one for each projection and feed range, are replaced by leases of source containers.
+//! Leases of earlier releases, one for each projection and feed range, are replaced by leases of source
+//! containers.
 
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ fn former(projection: &str, lease: &LeaseItem) -> Value {
     })
 }
 
-/// Puts leases of an earlier release in the place of those of the sources.
+/// Replaces the leases of the sources by leases of an earlier release.
 async fn make_former(world: &World, names: &[&str], change: impl Fn(&str, &mut Value)) {
     for lease in world.leases().await {
         world.write_lease_item(WriteOp::Delete { id: lease.id.clone(), if_match: None }).await;

@@ -1,5 +1,5 @@
-//! The change feed processor with several instances over one store, seen through a toy projection, and the tail: no blog
-//! here.
+//! The change feed processor with several instances over one store, seen through a toy projection, and the
+//! tail: no blog here.
 
 mod backfills;
 mod checkpoints;

@@ -1,4 +1,4 @@
-//! What happens while a page is worked on, and between pages.
+//! Events while a page is worked on, and between pages.
 
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;

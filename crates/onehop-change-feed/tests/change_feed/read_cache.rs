@@ -1,4 +1,4 @@
-//! Memos where other processes write what they say.
+//! Memos whose sources other processes write.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::toy::{COPIES, THINGS, World, shared};
 
-/// Writes down what its memo says at each change.
+/// Writes down its memo at each change.
 struct Memoist(Arc<Mutex<Vec<u64>>>);
 
 impl Projection for Memoist {
@@ -38,7 +38,7 @@ async fn write_memo(world: &World, number: u64) {
     world.store.write(COPIES, &"memo".into(), write, &Ledger::new()).await.expect("a write");
 }
 
-/// What the memo said in two pages of two changes each, between which another process wrote.
+/// The memo in two pages of two changes each, between which another process wrote.
 async fn heard(settings: Settings) -> Vec<u64> {
     let world = World::new(1);
     let heard = Arc::default();

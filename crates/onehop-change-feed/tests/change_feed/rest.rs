@@ -1,4 +1,4 @@
-//! What instances do while nothing is written, and what ends their rest.
+//! The work of instances while nothing is written, and the end of their rest.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -63,7 +63,8 @@ fn new_world() -> World {
     world
 }
 
-/// Passes time, in which each instance writes heartbeats and balances when that is due, and polls its feed ranges.
+/// Passes time, in which each instance writes heartbeats and balances when that is due, and polls its feed
+/// ranges.
 async fn pass(world: &World, processors: &[&Processor], seconds: u64) {
     for _ in 0..seconds / POLL_S {
         world.clock.advance_ms(POLL_S as i64 * 1000);

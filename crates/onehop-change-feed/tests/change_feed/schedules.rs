@@ -1,5 +1,5 @@
-//! Any number of instances that come, work, die and are robbed, over ranges that split and merge, with faults in between:
-//! nothing is lost, and no copy goes back.
+//! Any number of instances that come, work, die and are robbed, over ranges that split and merge, with faults
+//! in between: nothing is lost, and no copy goes back.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ enum Act {
         home: u64,
         id: u64,
     },
-    /// An instance starts, of the release before or of the one that has another projection.
+    /// An instance starts, of the earlier release or of the release that has another projection.
     Start {
         is_newer: bool,
     },
@@ -59,7 +59,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What the projection of the newer release has seen: the greatest number of each thing.
+/// The changes seen by the projection of the newer release: the greatest number of each thing.
 type Watched = Arc<Mutex<BTreeMap<(String, String), u64>>>;
 
 struct Watcher(Watched);
@@ -158,7 +158,7 @@ async fn play(acts: Vec<Act>, prefetch: bool) {
     let projections: Vec<Arc<dyn Projection>> =
         vec![world.copier(&settings), Arc::new(Watcher(Arc::clone(&watched)))];
     let last = world.instance_of_all(projections, settings).await;
-    // From now on it observes the heartbeats of those that died.
+    // From now on it observes the heartbeats of the dead instances.
     last.balance_leases().await.expect("a tick");
     world.clock.advance_ms(EXPIRY_MS);
     last.drain().await.expect("drained");

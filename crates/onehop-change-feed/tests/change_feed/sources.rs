@@ -1,4 +1,4 @@
-//! Several projections of one source container: one reader, and what belongs to each of them.
+//! Several projections of one source container: one reader, and the projections' own parts.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -11,10 +11,10 @@ use onehop_store::{Change, ContainerName, FaultKind, WriteOp};
 use crate::splitting_store::Verdict;
 use crate::toy::{COPIES, THINGS, Thing, World};
 
-/// Which projection projected which number, in order.
+/// The projections with the numbers that they projected, in order.
 pub type Diary = Arc<Mutex<Vec<(&'static str, u64)>>>;
 
-/// Records what it projects.
+/// Records its projected changes.
 pub struct Recorder {
     name: &'static str,
     types: Option<&'static [&'static str]>,

@@ -1,6 +1,6 @@
-//! A store whose feed ranges can be split and merged: the embedded store with eight physical partitions, presented as
-//! runs of them, with a continuation that has a part for each. It also fails, loses answers and holds writes up when
-//! a test says so.
+//! A store whose feed ranges can be split and merged: the embedded store with eight physical partitions,
+//! presented as runs of them, with a continuation that has a part for each. It also fails, loses answers and
+//! holds writes up when a test says so.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 pub const PHYSICAL_PARTITIONS: u16 = 8;
 
-/// What happens to a write.
+/// The fate of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Pass,
@@ -48,7 +48,7 @@ pub struct SplittingStore {
     waiting: watch::Sender<usize>,
     /// A signal that never comes, in the place of the store's own.
     silence: Mutex<Option<watch::Sender<u64>>>,
-    /// What the next reads of the feed meet.
+    /// The faults of the next reads of the feed.
     feed_faults: Mutex<Vec<FaultKind>>,
     operations: Operations,
     pub lease_requests: AtomicUsize,
@@ -128,12 +128,13 @@ impl SplittingStore {
         self.feed_faults.lock().expect("no panic while locked").extend(kinds.iter().rev());
     }
 
-    /// A number that changes while operations are under way, and with each that was done: for a virtual clock.
+    /// A number that changes while operations are under way, and with each that was done: for a virtual
+    /// clock.
     pub fn progress(&self) -> usize {
         self.operations.progress()
     }
 
-    /// What this read of the feed meets. The beginning is no continuation that could be refused.
+    /// The fault of this read of the feed. The beginning is no continuation that could be refused.
     fn feed_fault(&self, request: &FeedRequest<'_>) -> Option<FaultKind> {
         let mut faults = self.feed_faults.lock().expect("no panic while locked");
         let next = faults.last().copied()?;
@@ -315,7 +316,8 @@ impl Store for SplittingStore {
             positions.insert(partition, page.continuation);
         }
         let continuation = Continuation(serde_json::to_string(&positions).expect("plain positions"));
-        Ok(FeedPage { changes, continuation, drained, passed: None, behind: None })
+        let passed = drained.then(|| continuation.clone());
+        Ok(FeedPage { changes, continuation, drained, passed, behind: None })
     }
 
     async fn change_feed_end(

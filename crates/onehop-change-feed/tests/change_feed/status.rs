@@ -1,4 +1,4 @@
-//! What the processor says about itself, and what that costs.
+//! The status of the processor, and its cost.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The tail: everything that is written from now on, in order within a logical partition, through splits and faults.
+//! The tail: everything that is written from now on, in order within a logical partition, through splits and
+//! faults.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

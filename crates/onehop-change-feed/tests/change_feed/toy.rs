@@ -1,5 +1,5 @@
-//! Things with a number, and copies of them that never go back: the smallest domain that the processor can be seen
-//! through. A greater number was written later, in whatever logical partition.
+//! Things with a number, and copies of them that never go back: the smallest domain that the processor can be
+//! seen through. A greater number was written later, in any logical partition.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,7 +54,7 @@ pub struct Thing {
     pub poisoned: bool,
 }
 
-/// Who projected what: owner, logical partition, number.
+/// The projected changes: owner, logical partition, number.
 pub type Diary = Arc<Mutex<Vec<(String, String, u64)>>>;
 
 struct Copier {
@@ -257,7 +257,7 @@ impl World {
         self.leases().await.into_iter().map(|lease| lease.range.0).collect()
     }
 
-    /// How many leases each of the owners holds.
+    /// The number of leases that each of the owners holds.
     pub async fn holdings(&self, owners: &[&str]) -> Vec<usize> {
         let leases = self.leases().await;
         let held =

@@ -1,5 +1,5 @@
-//! A byte stream with a read limit and backpressure: it bounds the bytes of a message that is not complete, and reads
-//! nothing while the peer takes nothing. Knows bytes, not frames.
+//! A byte stream with a read limit and backpressure: it bounds the bytes of a message that is not complete,
+//! and reads nothing while the peer takes nothing. Knows bytes, not frames.
 
 use std::io;
 use std::pin::Pin;
@@ -56,7 +56,7 @@ impl<S> BoundedReader<S> {
         self.message_bytes_max = bytes_max;
     }
 
-    /// A message is complete. What was read of the next one is counted with its next bytes.
+    /// A message is complete. Bytes read of the next message are counted with its later bytes.
     pub(super) fn message_is_complete(&mut self) {
         self.finish(self.unfinished_bytes);
     }

@@ -1,5 +1,5 @@
-//! Shares of callers in what all subscriptions may take: each network has an eighth for its anonymous callers and another one for
-//! its users, and anonymous callers leave an eighth to users.
+//! Shares of callers in the resources of all subscriptions: each network has an eighth for its anonymous
+//! callers and another one for its users, and anonymous callers leave an eighth to users.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl CallerShares {
         Ok(CallerShare { _of_all: of_all, _of_anonymous: of_anonymous })
     }
 
-    /// All that is taken.
+    /// The sum of all shares.
     #[cfg(test)]
     pub(super) fn taken(&self) -> usize {
         self.all.used()

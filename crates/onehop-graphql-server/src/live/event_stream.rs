@@ -1,8 +1,9 @@
-//! GraphQL over server-sent events, in the mode of distinct connections: each operation is a request, and its answer a
-//! stream of `next` events with a `complete` at the end.
+//! GraphQL over server-sent events, in the mode of distinct connections: each operation is a request, and its
+//! answer a stream of `next` events with a `complete` at the end.
 //!
-//! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>. A request that is well-formed and cannot be executed is
-//! sent as an event, since a client could not read it from a status; one that is not, by the status.
+//! <https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md>. A well-formed request that cannot be
+//! executed is answered by an event, since a client could not read the error from a status; a malformed
+//! request, by the status.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -31,7 +32,8 @@ use crate::refusal::Refusal;
 use crate::representation::Representation;
 use crate::response::Encoded;
 
-/// A comment: it keeps proxies from taking the connection for dead, and makes browsers see the head of the answer.
+/// A comment: it keeps proxies from taking the connection for dead, and makes browsers see the head of the
+/// answer.
 const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 /// The data is empty and not missing, or browsers would pass the event over.
 const COMPLETE: Bytes = Bytes::from_static(b"event: complete\ndata: \n\n");
@@ -41,7 +43,7 @@ const AFTER_RESULT: &[u8] = b"\n\n";
 /// The longest result that is copied into its event.
 const COPIED_BYTES_MAX: usize = 16 * 1024;
 
-/// The parts of what is sent, of which some may be empty.
+/// The parts of an event, of which some may be empty.
 type Event = [Bytes; 3];
 
 /// A subscription that is being sent.
@@ -181,7 +183,7 @@ fn with_end(response: &[u8]) -> Bytes {
     events.freeze()
 }
 
-/// A result, and what is sent before and after it. A large one is shared by all who get it and not copied.
+/// A result, and the bytes before and after it. All receivers share a large result without a copy.
 fn next(response: &Bytes) -> Event {
     if response.len() <= COPIED_BYTES_MAX {
         return whole(copied(response).freeze());

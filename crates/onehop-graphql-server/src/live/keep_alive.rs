@@ -1,4 +1,5 @@
-//! Keep-alive of a WebSocket: the moments of its pings, and whether the client has given a sign of life since the last one.
+//! Keep-alive of a WebSocket: the moments of its pings, and whether the client has given a sign of life since
+//! the last one.
 
 use std::time::Duration;
 
@@ -28,7 +29,8 @@ impl KeepAlive {
         self.client.heard();
     }
 
-    /// Returns whether the client has to be pinged now; otherwise it did not answer the ping before, and is gone.
+    /// Returns whether the client has to be pinged now; otherwise it did not answer the ping before, and is
+    /// gone.
     pub(super) fn has_to_ping(&mut self) -> bool {
         self.client.was_alive()
     }

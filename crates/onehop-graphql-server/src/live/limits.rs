@@ -11,43 +11,45 @@ const SUBSCRIPTIONS_MAX: usize = 50_000;
 /// Bytes of all subscriptions that differ.
 const DIFFERENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// How much connections that stay open may take.
+/// The limits of connections that stay open.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveLimits {
     /// WebSockets and event streams that are open at once.
     pub connections_max: usize,
-    /// Those of one network; 0 for any number.
+    /// Connections of one network; 0 for any number.
     pub connections_per_network_max: usize,
     /// Pings and pongs of one WebSocket in a second.
     pub control_frames_per_second_max: u32,
-    /// Bytes of the messages of all WebSockets that are not complete, beyond the first 8 KiB of each; an eighth of them for
-    /// one network.
+    /// Bytes of the messages of all WebSockets that are not complete, beyond the first 8 KiB of each; an
+    /// eighth of them for one network.
     pub unfinished_bytes_max: usize,
     /// Subscriptions at once. Anonymous callers leave an eighth of them to users.
     pub subscriptions_max: usize,
-    /// Those of the anonymous callers of one network, and again those of its users; 0 for any number.
+    /// Subscriptions of the anonymous callers of one network, and again of its users; 0 for any number.
     pub subscriptions_per_network_max: usize,
     pub subscriptions_per_user_max: usize,
     /// Operations of one WebSocket that run at once, subscriptions among them.
     pub operations_per_connection_max: usize,
     /// Bytes of the document, the variables and the extensions of a subscription.
     pub subscription_bytes_max: usize,
-    /// Bytes of those of all subscriptions that differ. Each takes tens of times its text while it runs. Anonymous callers leave an
-    /// eighth of them to users.
+    /// Bytes of the texts of all different subscriptions. Each takes tens of times its text while it runs.
+    /// Anonymous callers leave an eighth of them to users.
     pub different_bytes_max: usize,
-    /// Those that the anonymous callers of one network have begun, and again those of its users; 0 for any number.
+    /// Bytes of the different subscriptions that the anonymous callers of one network have begun, and again
+    /// its users; 0 for any number.
     pub different_bytes_per_network_max: usize,
-    /// Results of a subscription that are kept for those who have not taken them yet.
+    /// Results of a subscription that are kept for slow subscribers.
     pub results_waiting_max: usize,
     /// Bytes of those results. The newest result waits however large it is.
     pub results_waiting_bytes_max: usize,
-    /// For how long results may be held back for those who are slow, before they lose the connection.
+    /// For how long results may be held back for slow subscribers, before they lose the connection.
     pub patience: Duration,
-    /// How long a client may take to send `connection_init`.
+    /// Timeout of a client's `connection_init`.
     pub init_timeout: Duration,
-    /// Between two signs of life. A WebSocket whose client gives none between two of them is dropped.
+    /// Between two signs of life. A WebSocket whose client gives no sign of life between two of the server's
+    /// is dropped.
     pub keep_alive: Duration,
-    /// How long a client may take to answer the closing of its WebSocket.
+    /// Timeout of a client's answer to the closing of its WebSocket.
     pub close_timeout: Duration,
 }
 
@@ -68,7 +70,7 @@ impl Default for LiveLimits {
             results_waiting_max: 64,
             results_waiting_bytes_max: 4 * 1024 * 1024,
             patience: Duration::from_secs(2),
-            // That of the protocol's own implementation.
+            // The value of the protocol's own implementation.
             init_timeout: Duration::from_secs(3),
             keep_alive: Duration::from_secs(20),
             close_timeout: Duration::from_secs(5),

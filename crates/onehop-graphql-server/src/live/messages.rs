@@ -15,10 +15,10 @@ pub(super) const SUBPROTOCOL: &str = "graphql-transport-ws";
 pub(super) const OPERATION_ID_BYTES_MAX: usize = 256;
 /// Bytes that the reason of a close frame may have: RFC 6455, section 5.5.
 const REASON_BYTES_MAX: usize = 123;
-/// The name in the payload of `connection_init`, whatever its case.
+/// The name in the payload of `connection_init`, in any case.
 const AUTHORIZATION: &str = "authorization";
 
-/// What a client says.
+/// A message of a client.
 #[derive(Debug)]
 pub(super) enum ClientMessage {
     ConnectionInit {
@@ -40,7 +40,7 @@ pub(super) enum ClientMessage {
     },
 }
 
-/// A message that the protocol does not have. Says nothing of what was in it.
+/// A message that the protocol does not have. Does not repeat the content of the message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid message: {0}")]
 pub(super) struct InvalidMessage(Cow<'static, str>);
@@ -108,7 +108,7 @@ impl InvalidMessage {
         invalid("it is not text")
     }
 
-    /// The payload of `subscribe` is not what the body of a POST can be.
+    /// The payload of `subscribe` is no valid body of a POST.
     pub(super) fn not_a_request() -> Self {
         invalid("its payload is not a GraphQL request")
     }
@@ -203,7 +203,7 @@ impl Closing {
         Self::new(1013, "Too slow for what is written: try again later")
     }
 
-    /// What is needed to know the caller does not answer.
+    /// The service that authenticates callers does not answer.
     pub(super) fn unavailable() -> Self {
         Self::new(1013, "Not available right now: try again later")
     }

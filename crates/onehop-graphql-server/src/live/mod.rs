@@ -1,8 +1,10 @@
-//! GraphQL on connections that stay open: over WebSocket (`graphql-transport-ws`) and over server-sent events.
+//! GraphQL on connections that stay open: over WebSocket (`graphql-transport-ws`) and over server-sent
+//! events.
 //!
-//! Both take any operation, through the checks of a POST. Equal subscriptions share one execution, which is a `group`;
-//! `permits` says how much of all this there may be. A WebSocket is taken over in `websocket`, read and written by a
-//! `socket` and served by a `session`, which speaks in `messages`; `event_stream` is the other transport. What the fields mean is unknown here.
+//! Both take any operation, through the checks of a POST. Equal subscriptions share one execution, which is a
+//! `group`; `permits` says how much of all this there may be. A WebSocket is taken over in `websocket`, read
+//! and written by a `socket` and served by a `session`, which speaks in `messages`; `event_stream` is the
+//! other transport. Knows nothing of the meaning of fields.
 
 mod bounded_reader;
 mod caller_shares;
@@ -46,8 +48,8 @@ pub struct LiveEndpoint {
 }
 
 impl LiveEndpoint {
-    /// An endpoint beside that for requests. Sessions and shared executions are tasks of the process, and its stop ends
-    /// them in an orderly way.
+    /// An endpoint beside that for requests. Sessions and shared executions are tasks of the process, and its
+    /// stop ends them in an orderly way.
     #[must_use]
     pub fn new(graphql: Arc<GraphqlEndpoint>, limits: LiveLimits, load: Arc<LiveLoad>, tasks: Tasks) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! The operations of one WebSocket: what each has to say next, and which ids are in use. Knows neither messages nor the
-//! socket.
+//! The operations of one WebSocket: the next event of each, and the ids in use. Knows neither messages nor
+//! the socket.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::response::Encoded;
 /// The id that a client gave to an operation.
 pub(super) type OperationId = Arc<str>;
 
-/// What an operation has to say.
+/// An event of an operation.
 #[derive(Debug)]
 pub(super) enum OperationEvent {
     /// The only result of a query or a mutation.
@@ -86,7 +86,7 @@ impl Operations {
         }
     }
 
-    /// What is said next, by whichever operation. Never comes while none runs.
+    /// The next event of any operation. Never comes while no operation runs.
     pub(super) async fn next(&mut self) -> (OperationId, OperationEvent) {
         match self.said.next().await {
             Some((id, said)) => {

@@ -1,5 +1,5 @@
-//! Backpressure by bytes: the results of a subscription that some of its members have not taken yet, and how many bytes
-//! they may have. Knows nothing of the channel through which members get them.
+//! Backpressure by bytes: the results of a subscription that some of its members have not taken yet, and how
+//! many bytes they may have. Knows nothing of the channel through which members get them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};

@@ -1,4 +1,5 @@
-//! How many connections and subscriptions there are, and may be. A permit counts as long as it lives.
+//! Permits: the numbers of connections and subscriptions, and their limits. A permit counts as long as it
+//! lives.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::shared_limit::{Share, ShareRefusal, SharedLimit};
 /// The part of the bytes of unfinished messages that one network may take.
 const NETWORK_BYTES_PART: usize = 8;
 
-/// How much is open at the moment.
+/// The numbers of open connections and subscriptions.
 #[derive(Debug, Default)]
 pub struct LiveLoad {
     connections: AtomicUsize,
@@ -60,7 +61,7 @@ pub(super) enum ConnectionRefusal {
     Network(LimitExceeded),
 }
 
-/// Room for the messages of one socket that are not complete. What a socket has taken it keeps until it ends, as it
+/// Room for the messages of one socket that are not complete. A socket keeps its room until it ends, as it
 /// keeps the buffer of its longest message.
 pub(super) struct MessageRoom {
     share: Share<Network>,
@@ -105,7 +106,7 @@ impl Permits {
         Ok(ConnectionPermit { permits: Arc::clone(self), network })
     }
 
-    /// Room for the unfinished messages of a socket; none is taken yet.
+    /// Room for the unfinished messages of a socket; empty at first.
     pub(super) fn message_room(self: &Arc<Self>, network: Network) -> MessageRoom {
         MessageRoom { share: self.unfinished_bytes.share(network.known()), bytes: 0 }
     }

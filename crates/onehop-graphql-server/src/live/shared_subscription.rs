@@ -52,7 +52,7 @@ pub(super) enum Begun {
     Refused(Encoded),
 }
 
-/// What a member hears.
+/// An event for a member.
 #[derive(Debug)]
 pub(super) enum SubscriptionEvent {
     Result(Bytes),
@@ -96,7 +96,7 @@ impl SharedSubscription {
         }
     }
 
-    /// Hands a result to all, and waits before that a while for those who are behind.
+    /// Hands a result to all members, and waits before that a while for slow ones.
     async fn publish(
         &self,
         response: Bytes,

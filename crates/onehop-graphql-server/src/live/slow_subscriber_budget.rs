@@ -1,15 +1,15 @@
-//! How long a subscription waits for those who are slow: a budget that waiting uses up and time refills. A burst is
-//! waited out; a subscriber that is always slow delays the others by a small part of the time, and no more. Pure: time comes
-//! in as an argument.
+//! The wait of a subscription for slow subscribers: a budget that waiting uses up and time refills. A burst
+//! is waited out; a subscriber that is always slow delays the others by a small part of the time, and no
+//! more. Pure: time comes in as an argument.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Which part of the time that passes refills the budget.
+/// The part of the passing time that refills the budget.
 const REFILL_PARTS: u32 = 10;
 
-/// What is left of the budget.
+/// The rest of the budget.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SlowSubscriberBudget {
     whole: Duration,
@@ -23,7 +23,7 @@ impl SlowSubscriberBudget {
         Self { whole, left: whole, at: now }
     }
 
-    /// How long it may wait now.
+    /// The wait that is left now.
     pub(super) fn left(&mut self, now: Instant) -> Duration {
         let refilled = now.saturating_duration_since(self.at) / REFILL_PARTS;
         self.at = now;

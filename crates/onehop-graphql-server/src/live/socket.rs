@@ -1,5 +1,6 @@
-//! One WebSocket as a stream of messages, with limits on what its client makes the server keep: the write buffer, control
-//! frames a second, and the size and age of a message that is not complete. Knows frames, not what messages mean.
+//! One WebSocket as a stream of messages, with limits on the resources that its client takes: the write
+//! buffer, control frames a second, and the size and age of an unfinished message. Knows frames, not the
+//! meaning of messages.
 
 use std::future::poll_fn;
 use std::io;
@@ -24,15 +25,15 @@ use super::permits::{MessageRoom, Permits};
 use crate::client_address::Network;
 use crate::pipeline::parse::BodyLimits;
 
-/// Bytes that each idle connection keeps for what it reads.
+/// Bytes of the read buffer of each idle connection.
 const READ_BUFFER_BYTES: usize = 2 * 1024;
 /// The largest frame that is sent: longer messages are sent in fragments.
 const FRAME_BYTES_MAX: usize = 64 * 1024;
-/// The write buffer of a socket: a frame, and what answers control frames.
+/// The write buffer of a socket: a frame, and the answers to control frames.
 const WRITE_BUFFER_BYTES_MAX: usize = 2 * FRAME_BYTES_MAX;
 /// Bytes of a message before the connection is acknowledged: `connection_init` with its token.
 const INIT_BYTES_MAX: usize = 16 * 1024;
-/// How many times the limit of a message is still read, so that its sender gets the reason of the closing.
+/// The multiple of a message's limit that is still read, so that its sender gets the reason of the closing.
 const DISCARDED_MESSAGES_MAX: usize = 2;
 /// Bytes that the headers of a message's frames may have.
 const FRAME_HEADERS_BYTES_MAX: usize = 64 * 1024;
@@ -41,7 +42,7 @@ const CONTROL_HEADER_BYTES: usize = 6;
 /// Frames that are still read from a client while its socket is being closed.
 const DRAINED_FRAMES_MAX: usize = 10_000;
 
-/// What the client of one socket may make the server keep.
+/// The resources that the client of one socket may take.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SocketLimits {
     pub(super) message_bytes_max: usize,
@@ -51,7 +52,7 @@ pub(super) struct SocketLimits {
 }
 
 impl SocketLimits {
-    /// A message may be what the body of a POST may.
+    /// A message has the limits of the body of a POST.
     pub(super) fn new(body: &BodyLimits, live: &LiveLimits) -> Self {
         Self {
             message_bytes_max: body.bytes_max,
@@ -83,7 +84,7 @@ pub(super) struct Socket<S> {
     message_timeout: Option<Pin<Box<Sleep>>>,
 }
 
-/// What a client sent.
+/// Input from a client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
     Text(Utf8Bytes),
@@ -257,7 +258,8 @@ impl From<Closing> for SocketEnd {
     }
 }
 
-/// A client that sends these bytes, as a session reads it: its messages, or why its socket is closed. For fuzzing.
+/// A client that sends these bytes, as a session reads it: its messages, or why its socket is closed. For
+/// fuzzing.
 #[must_use]
 pub fn read_client(
     bytes: &[u8],
@@ -315,7 +317,7 @@ mod tests {
         (socket, theirs)
     }
 
-    /// A frame with a mask of zeros; its length may be another than that of what is sent of it.
+    /// A frame with a mask of zeros; its stated length may differ from the sent length.
     fn frame(opcode: u8, is_final: bool, length: usize, sent: &[u8]) -> Vec<u8> {
         let mut frame = vec![opcode | if is_final { 0x80 } else { 0 }];
         match u16::try_from(length) {
@@ -377,7 +379,7 @@ mod tests {
     #[tokio::test]
     async fn one_control_frame_too_many_closes_with_1008() {
         let (mut socket, mut client) = socket(&permits(usize::MAX), 1 << 20).await;
-        // A limit of none is exceeded by the first frame, in whichever second that comes.
+        // The first frame exceeds a limit of 0, in any second.
         socket.control_frames.per_second_max = 0;
         client.write_all(&frame(PING, true, 0, &[])).await.unwrap();
         assert_eq!(code(socket.recv().await), 1008);

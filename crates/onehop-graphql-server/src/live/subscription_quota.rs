@@ -1,5 +1,5 @@
-//! The rate limit of running subscriptions: who pays for the events of a group, and the gate that each event passes
-//! before it is executed, the concurrency limit with it. Knows charges, not what events are.
+//! The rate limit of running subscriptions: who pays for the events of a group, and the gate that each event
+//! passes before it is executed, the concurrency limit with it. Knows charges, not the content of events.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::response::Encoded;
 /// The part of the requests that execute at once which events may be.
 pub(super) const EVENTS_PART: usize = 4;
 
-/// The members of a group, as those who pay.
+/// The members of a group as payers.
 #[derive(Default)]
 pub(super) struct EventPayers {
     members: Mutex<HashMap<u64, Arc<EventPayer>>>,
@@ -35,7 +35,7 @@ struct EventPayer {
     over: CancellationToken,
 }
 
-/// A member's part in what its group costs, for as long as this lives.
+/// A member's part in the cost of its group, for as long as this lives.
 pub(super) struct Payment {
     payers: Arc<EventPayers>,
     payer: Arc<EventPayer>,
@@ -43,7 +43,8 @@ pub(super) struct Payment {
 }
 
 impl EventPayers {
-    /// Charges all for an event together, and each for its own copy. Whose quota was spent before gets nothing more.
+    /// Charges all for an event together, and each for its own copy. Whose quota was spent before gets
+    /// nothing more.
     pub(super) fn charge(&self, together: f64, each: f64) {
         if together + each <= 0.0 {
             return;
@@ -122,7 +123,7 @@ impl Drop for Payment {
     }
 }
 
-/// What the events of one group pass.
+/// The gate that the events of one group pass.
 pub(super) struct Gate {
     pub(super) payers: Arc<EventPayers>,
     /// So that events never fill the line in which requests wait.

@@ -1,5 +1,5 @@
-//! Which subscriptions run, by what they ask: those who ask the same share one execution, those of a selection that
-//! depends on its viewer only with themselves.
+//! The running subscriptions, by their requests: equal requests share one execution, but requests whose
+//! selection depends on the viewer only with requests of the same viewer.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
@@ -28,7 +28,7 @@ pub(super) struct SubscriptionSharing {
     graphql: Arc<GraphqlEndpoint>,
     limits: LiveLimits,
     tasks: Tasks,
-    /// Bytes of what the running ones ask.
+    /// Bytes of the requests of the running subscriptions.
     bytes: CallerShares,
     /// Events of all groups that execute or wait for that in the line of requests.
     event_turns: Arc<Semaphore>,
@@ -41,7 +41,7 @@ struct State {
     started: u64,
 }
 
-/// A digest of what is asked, and by whom where that matters.
+/// A digest of the request, and of its caller where the caller matters.
 type Key = [u8; 32];
 
 struct Entry {
@@ -80,7 +80,8 @@ impl SubscriptionSharing {
         Self { graphql, limits, tasks, bytes, event_turns, state: Mutex::default() }
     }
 
-    /// Joins those who ask the same, or begins. What is written after this returns is heard, and goes on the bill.
+    /// Joins the group of an equal request, or begins a new one. Writes after this returns are heard, and go
+    /// on the bill.
     pub(super) async fn join(
         self: &Arc<Self>,
         context: RequestContext,
@@ -172,7 +173,7 @@ impl SubscriptionSharing {
         Entry { number, _bytes: bytes, members: 0, results, begun, shared }
     }
 
-    /// What distinguishes a subscription from others.
+    /// The key that distinguishes a subscription from others.
     fn key_of(&self, context: &RequestContext) -> Result<SubscriptionKey, LimitExceeded> {
         let request = &context.request;
         // Plain values with string keys are always JSON.
@@ -199,13 +200,13 @@ impl SubscriptionSharing {
     }
 }
 
-/// What distinguishes a subscription from others, and its size.
+/// The key that distinguishes a subscription from others, and its size.
 struct SubscriptionKey {
     key: Key,
     bytes: usize,
 }
 
-/// What starts an execution; its quota is charged for the start.
+/// The start of an execution; its quota is charged for the start.
 struct Beginning {
     context: RequestContext,
     shared: Arc<Shared>,

@@ -40,8 +40,8 @@ struct Handshake {
 }
 
 impl LiveEndpoint {
-    /// Takes a connection over, or refuses it. One that does not offer the subprotocol is taken over and then closed, since
-    /// browsers show no status of a handshake.
+    /// Takes a connection over, or refuses it. A connection that does not offer the subprotocol is taken over
+    /// and then closed, since browsers show no status of a handshake.
     pub(crate) async fn websocket(self: Arc<Self>, request: Request<Body>) -> Response<Body> {
         let (parts, _) = request.into_parts();
         self.take_over(parts).into_response()
@@ -113,7 +113,7 @@ fn switching_protocols(accept: &str, speaks: bool) -> Response<Body> {
     response
 }
 
-/// Whether a header has a value in its list, whatever its case.
+/// Whether a header has a value in its list, in any case.
 fn lists(headers: &HeaderMap, name: HeaderName, listed: &str) -> bool {
     values(headers, name).any(|value| value.eq_ignore_ascii_case(listed))
 }

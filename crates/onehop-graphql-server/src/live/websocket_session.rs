@@ -1,7 +1,8 @@
-//! One WebSocket from its handshake to its end: the rules of `graphql-transport-ws`, its timers, and what it says.
+//! One WebSocket from its handshake to its end: the rules of `graphql-transport-ws`, its timers, and its
+//! messages.
 //!
-//! Messages are worked on one after the other, and a subscription has begun before the next message is read: whatever a
-//! client sends after it, a mutation or a ping, comes after the beginning.
+//! Messages are worked on one after the other, and a subscription has begun before the next message is read:
+//! a later mutation or ping of the client comes after the beginning.
 
 use std::sync::Arc;
 
@@ -29,11 +30,11 @@ use crate::quota::QuotaAccount as _;
 use crate::refusal::Refusal;
 use crate::response::{Encoded, ExecutedResponse};
 
-/// How often a result is in memory while it is sent: in the message, and in the write buffer of the socket.
+/// The copies of a result in memory while it is sent: in the message, and in the write buffer of the socket.
 const MESSAGE_COPIES: usize = 2;
 
-/// The longest message that is read although the quota of its caller is spent: `complete`, `ping` and `pong`, and an operation whose
-/// refusal names its id.
+/// The longest message that is read although the quota of its caller is spent: `complete`, `ping` and `pong`,
+/// and an operation whose refusal names its id.
 const UNCHARGED_MESSAGE_BYTES_MAX: usize = 16 * 1024;
 
 /// One WebSocket.
@@ -50,11 +51,11 @@ pub(super) struct Session {
     /// Ready when the session of the caller has ended.
     ended: Option<BoxFuture<'static, ()>>,
     operations: Operations,
-    /// What has to be finished before the next message is read.
+    /// The work to finish before the next message is read.
     starting: Option<BoxFuture<'static, Started>>,
 }
 
-/// How far the connection within the socket is.
+/// The stage of the connection within the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Opened,
@@ -105,7 +106,7 @@ impl Session {
         }
     }
 
-    /// Serves the socket to its end. One that does not speak the protocol is closed.
+    /// Serves the socket to its end. A socket that does not speak the protocol is closed.
     pub(super) async fn serve<S>(mut self, mut socket: Socket<S>, speaks: bool)
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -188,7 +189,8 @@ impl Session {
         }
     }
 
-    /// Charges a message for its bytes before it is read. A long one of a caller without a quota is not read at all.
+    /// Charges a message for its bytes before it is read. A long one of a caller without a quota is not read
+    /// at all.
     fn charge_message(&self, bytes: usize) -> Result<Arc<RequestQuota>, Closing> {
         let graphql = &self.live.graphql;
         let quota = Arc::new(graphql.quota_of(self.client, self.caller.is_none()));
@@ -236,7 +238,8 @@ impl Session {
         }
     }
 
-    /// Finds out who the caller is. A client that names no token is anonymous, unless its handshake named one.
+    /// Finds out who the caller is. A client that names no token is anonymous, unless its handshake named
+    /// one.
     fn connect(&mut self, authorization: Option<String>) -> Result<(), Closing> {
         let bearer = match authorization {
             Some(authorization) => Some(bearer_of(&authorization).ok_or_else(Closing::forbidden)?.to_owned()),
@@ -345,8 +348,8 @@ impl Session {
         }
     }
 
-    /// Sends a result. Its copies in the message and in the write buffer are response memory, too; without that the
-    /// client has to come again later.
+    /// Sends a result. Its copies in the message and in the write buffer are response memory, too; without
+    /// that the client has to come again later.
     async fn send_result<S>(
         &mut self,
         socket: &mut Socket<S>,

@@ -1,7 +1,8 @@
 //! Admit: the concurrency limit, with a cost-aware queue and load shedding.
 //!
-//! A number of requests execute at once. Of those that wait, cheap ones go first, and a bounded number of later ones overtakes
-//! each. A request that finds the queue too long is refused at once. Knows complexities, not what is executed.
+//! A number of requests execute at once. Of the waiting requests, cheap ones go first, and a bounded number
+//! of later ones overtakes each. A request that finds the queue too long is refused at once. Knows
+//! complexities, not the operations.
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -10,20 +11,21 @@ use tokio::sync::oneshot;
 
 use crate::service::COMPLEXITY_MAX;
 
-/// How many requests execute at once.
+/// Concurrency limit of requests.
 pub const EXECUTING_MAX: usize = 128;
 
-/// How many requests wait for that.
+/// Limit of requests that wait for it.
 pub const WAITING_MAX: usize = 512;
 
 /// When a request that was sent away may come again.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// How many requests are taken.
+/// The limits of running and waiting requests.
 #[derive(Debug, Clone, Copy)]
 pub struct ConcurrencyLimits {
     pub executing_max: usize,
-    /// The cheapest requests may fill the queue; the most complex ones are sent away when half of it is taken.
+    /// The cheapest requests may fill the queue; the most complex ones are sent away when half of it is
+    /// taken.
     pub waiting_max: usize,
     /// The complexity of the most complex request.
     pub complexity_max: usize,
@@ -40,7 +42,7 @@ impl Default for ConcurrencyLimits {
 #[error("The server has as many requests as it takes: try again later.")]
 pub struct Overloaded;
 
-/// How many requests there are.
+/// The numbers of running and waiting requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConcurrencyLoad {
     pub executing: usize,
@@ -75,7 +77,7 @@ impl ConcurrencyLimit {
         Self { limits, queue: Arc::default() }
     }
 
-    /// Waits until a request of this complexity may execute, which it may for as long as it keeps what it gets.
+    /// Waits until a request of this complexity may execute, which it may for as long as it keeps the permit.
     ///
     /// # Errors
     /// [`Overloaded`], at once, when too many wait.
@@ -83,8 +85,8 @@ impl ConcurrencyLimit {
         self.join(complexity, self.limits.room_for(complexity)).await
     }
 
-    /// As [`admit`](Self::admit), for an event of a subscription: it may always wait, since it cannot be sent away. How many
-    /// wait is bounded by the caller of this.
+    /// As [`admit`](Self::admit), for an event of a subscription: it may always wait, since it cannot be sent
+    /// away. The caller of this bounds the number of waiting events.
     pub async fn admit_event(&self, complexity: usize) -> Option<ExecutionPermit> {
         self.join(complexity, usize::MAX).await.ok()
     }
@@ -110,7 +112,7 @@ impl ConcurrencyLimit {
         called.await.map_err(|_| Overloaded)
     }
 
-    /// The right to execute for what does not wait; `None` where it would have to.
+    /// The right to execute without a wait; `None` where the request would have to wait.
     pub fn admit_at_once(&self) -> Option<ExecutionPermit> {
         self.enter(&mut self.lock())
     }
@@ -123,13 +125,13 @@ impl ConcurrencyLimit {
         Some(ExecutionPermit { limit: self.clone() })
     }
 
-    /// How many requests there are now.
+    /// The present numbers of requests.
     pub fn load(&self) -> ConcurrencyLoad {
         let queue = self.lock();
         ConcurrencyLoad { executing: queue.executing, waiting: queue.waiting.len() }
     }
 
-    /// Gives the position of one that has executed to the next that waits.
+    /// Gives the position of a finished request to the next waiting request.
     fn leave(&self) {
         let next = {
             let mut queue = self.lock();
@@ -140,7 +142,7 @@ impl ConcurrencyLimit {
             next
         };
         if let Some((_, call)) = next {
-            // One that has gone away gives the position back by dropping it.
+            // A request that has gone away gives the position back by dropping it.
             drop(call.send(ExecutionPermit { limit: self.clone() }));
         }
     }
@@ -152,12 +154,13 @@ impl ConcurrencyLimit {
 }
 
 impl ConcurrencyLimits {
-    /// How long the queue may be for a request to join it.
+    /// The length of the queue up to which a request may join it.
     fn room_for(&self, complexity: usize) -> usize {
         self.waiting_max - self.scaled(complexity, self.waiting_max / 2)
     }
 
-    /// Fewer later requests than these overtake one of this complexity: half the queue for the most complex ones.
+    /// Fewer later requests than these overtake one of this complexity: half the queue for the most complex
+    /// ones.
     fn overtaken_max(&self, complexity: usize) -> u64 {
         u64::try_from(self.scaled(complexity, self.waiting_max / 2)).unwrap_or(u64::MAX)
     }
@@ -238,7 +241,7 @@ mod tests {
         limit.admit(0).now_or_never().expect("at once").expect("admitted")
     }
 
-    /// The position of the one who was called, and its right.
+    /// The position of the request that was called, and its right.
     async fn called(queue: &mut [DocumentReference]) -> (usize, ExecutionPermit) {
         for (position, asking) in queue.iter_mut().enumerate() {
             if let std::task::Poll::Ready(answer) = poll!(asking) {

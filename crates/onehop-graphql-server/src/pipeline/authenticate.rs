@@ -11,8 +11,8 @@ use crate::caller::{Caller, RequestRejection};
 use crate::endpoint::GraphqlEndpoint;
 use crate::refusal::Refusal;
 
-/// The token of the `Authorization` header. A header without a bearer token is refused like a forged token: the client did
-/// not mean to be anonymous.
+/// The token of the `Authorization` header. A header without a bearer token is refused like a forged token:
+/// the client did not mean to be anonymous.
 pub(crate) fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, RequestRejection> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };

@@ -1,5 +1,6 @@
-//! Await position, for read-your-writes: has queries wait for the position that they name, and for their caller's own writes. Owns how many
-//! may wait, for each caller and together. What a position is and when it is reached is the service's affair.
+//! Await position, for read-your-writes: has queries wait for the position that they name, and for their
+//! caller's own writes. Owns how many may wait, for each caller and together. The service defines positions
+//! and when they are reached.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,20 +18,21 @@ use crate::service::GraphqlService;
 use crate::session_positions::{SESSION_POSITIONS_MAX, SessionPositions};
 use onehop_runtime::clock::Clock;
 
-/// How long a query waits for a position, unless the configuration says otherwise.
+/// The wait of a query for a position, unless the configuration says otherwise.
 pub const POSITION_WAIT: Duration = Duration::from_secs(2);
 
-/// Queries that wait for a position at once; further ones are answered with what there is.
+/// Queries that wait for a position at once; further queries are answered with the present data.
 pub const POSITION_WAITS_MAX: usize = 256;
-/// Those of anonymous callers among them: users read their own writes whatever anonymous callers ask.
+/// Waiting queries of anonymous callers among them, so that users read their own writes under any load of
+/// anonymous callers.
 pub const POSITION_WAITS_ANONYMOUS_MAX: usize = 128;
-/// Those of one caller among them.
+/// Waiting queries of one caller among them.
 pub const POSITION_WAITS_PER_CALLER_MAX: usize = 16;
 
-/// How long queries wait for positions, and how many positions of users are remembered.
+/// The limits of waits for positions, and of remembered positions of users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PositionLimits {
-    /// How long one request waits, all its queries together.
+    /// The wait of one request, all its queries together.
     pub wait_max: Duration,
     /// Users whose writes are remembered until they are reached; 0 for none.
     pub sessions_max: usize,
@@ -126,8 +128,9 @@ impl ReadYourWrites {
         Self { service, limits, waits: Arc::default(), own_writes }
     }
 
-    /// The position that a mutation's response gives: of its own writes, of the position that the request names, and of all writes of
-    /// the caller that no query has reached yet. A named position that the service did not give out is left out.
+    /// The position that a mutation's response gives: of its own writes, of the position that the request
+    /// names, and of all writes of the caller that no query has reached yet. A named position that the
+    /// service did not give out is left out.
     pub(crate) fn position_after(
         &self,
         position: &str,
@@ -149,7 +152,7 @@ impl ReadYourWrites {
     /// Has a query wait for the position that it names, and for its caller's own writes. Its quota is open.
     ///
     /// # Errors
-    /// The position is not one that this server gave out.
+    /// This server did not give out the position.
     pub(crate) async fn await_position(&self, context: &mut RequestContext) -> Result<(), InvalidPosition> {
         if context.kind() != OperationType::Query {
             return Ok(());
@@ -170,8 +173,8 @@ impl ReadYourWrites {
         Ok(())
     }
 
-    /// Session consistency: has a query wait for its caller's own writes. The response says so only where they are not
-    /// reached, or where it says so of a position that it was sent.
+    /// Session consistency: has a query wait for its caller's own writes. The response says so only where
+    /// they are not reached, or where it says so of a position that it was sent.
     pub(crate) async fn await_own_writes(&self, context: &mut RequestContext, deadline: &mut WaitDeadline) {
         if context.kind() != OperationType::Query {
             return;

@@ -1,5 +1,5 @@
-//! Check: everything that can be known of a request before its document is validated: which operation runs, whether its variables
-//! fit, and how complex it is.
+//! Check: everything that can be known of a request before its document is validated: which operation runs,
+//! whether its variables fit, and how complex it is.
 
 use std::sync::Arc;
 
@@ -26,11 +26,12 @@ struct ResolvedDocument {
 }
 
 impl GraphqlEndpoint {
-    /// Resolves the document of a request, and checks the request but for validation of its selections. Returns the hash under
-    /// which the document is to be registered, if the client asks for that.
+    /// Resolves the document of a request, and checks the request but for validation of its selections.
+    /// Returns the hash under which the document is to be registered, if the client asks for that.
     ///
     /// # Errors
-    /// There is no such document or operation, a limit is exceeded, a variable does not fit, or a mutation came by GET.
+    /// There is no such document or operation, a limit is exceeded, a variable does not fit, or a mutation
+    /// came by GET.
     pub(crate) async fn check(
         &self,
         request: CallerRequest,
@@ -59,7 +60,8 @@ impl GraphqlEndpoint {
         Ok((context, registers))
     }
 
-    /// The document that a request refers to. One that is not in the cache is parsed, which is charged.
+    /// The document that a request refers to. A document that is not in the cache is parsed, which is
+    /// charged.
     ///
     /// # Errors
     /// There is no such document, it is beyond a limit, or it does not parse.
@@ -68,7 +70,7 @@ impl GraphqlEndpoint {
         reference: DocumentReference,
         preparation: &mut Preparation<'_>,
     ) -> Result<ResolvedDocument, Refusal> {
-        // What is too long is not even hashed.
+        // A text beyond the limit is not even hashed.
         if let Some(text) = &reference.text {
             self.documents().limits().check_bytes(text.len()).map_err(DocumentError::from)?;
         }
@@ -103,8 +105,8 @@ impl GraphqlEndpoint {
 }
 
 impl RequestContext {
-    /// Drops the values of variables that the operation does not define: GraphQL ignores them, and requests that differ in nothing
-    /// else are equal.
+    /// Drops the values of variables that the operation does not define: GraphQL ignores them, and requests
+    /// that differ in nothing else are equal.
     fn forget_undefined_variables(&mut self) {
         let definitions = &self.operation().variable_definitions;
         let is_defined = |name: &Name| definitions.iter().any(|defined| defined.node.name.node == *name);

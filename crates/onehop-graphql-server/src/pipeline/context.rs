@@ -1,7 +1,8 @@
-//! The request context: one value for each GraphQL request, which every stage of the pipeline shares and the service is given.
+//! The request context: one value for each GraphQL request, which every stage of the pipeline shares and the
+//! service is given.
 //!
-//! A stage reads what earlier stages have found out and adds its own part. There is no map of types behind it: what a resolver
-//! can know of its request is a field here.
+//! A stage reads the results of earlier stages and adds its own part. There is no map of types behind it: all
+//! that a resolver can know of its request is a field here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,25 +36,26 @@ pub struct RequestContext {
     pub quota: Arc<dyn QuotaAccount>,
     /// Resolve: the parsed document, within the limits of documents.
     pub document: Arc<Document>,
-    /// Check: what the operation may cost, in fields.
+    /// Check: the complexity limit of the operation, in fields.
     pub complexity: usize,
-    /// Validate: whether the document fits the schema with these variables. The service validates it otherwise.
+    /// Validate: whether the document fits the schema with these variables. The service validates it
+    /// otherwise.
     pub is_validated: bool,
-    /// Await position: what came of waiting for a position.
+    /// Await position: the result of waiting for a position.
     pub waited: Option<Waited>,
-    /// Admit: the response size limit, and what it has left.
+    /// Admit: the response size limit, and the rest of it.
     pub budget: Arc<ResponseBudget>,
-    /// Admit: what each event of a subscription passes; `None` for queries and mutations.
+    /// Admit: the admission of each event of a subscription; `None` for queries and mutations.
     pub event_admission: Option<Arc<dyn EventAdmission>>,
     /// Execute: the span of the execution, if it is traced.
     pub span: Option<SpanContext>,
-    /// Execute: where the service records what the response depends on; `None` where that is not asked for.
+    /// Execute: the service's record of the dependencies of the response; `None` where it is not needed.
     pub read_trace: Option<Arc<ReadTrace>>,
-    /// What was charged before the execution.
+    /// The charges before the execution.
     pub(crate) prior_charges: PriorCharges,
     /// Receive: the access token.
     pub(crate) bearer: Option<String>,
-    /// Read the body: its room in the body memory, for as long as the request holds what was in it.
+    /// Read the body: its room in the body memory, for as long as the request holds its content.
     pub(crate) body: Option<BodyRoom>,
     /// Parse: variables, extensions and the text of the document as the client sent it.
     pub(crate) request: Request,
@@ -63,7 +65,7 @@ impl RequestContext {
     /// The context of a request for an operation of a document, before the stages from authentication on.
     ///
     /// # Errors
-    /// The document has no such operation, or several and the request names none.
+    /// The document has no such operation, or several and the request names no operation.
     pub fn new(
         client: ClientAddress,
         headers: HeaderMap,
@@ -125,7 +127,7 @@ impl RequestContext {
         self.request.operation_name.as_deref().or(only)
     }
 
-    /// The request as async-graphql executes it: with the parsed document, in place of what is left here.
+    /// The request as async-graphql executes it: with the parsed document, in place of the parts left here.
     pub fn take_request(&mut self) -> Request {
         let mut rest = Request::new(self.request.query.as_str());
         rest.operation_name.clone_from(&self.request.operation_name);
@@ -134,12 +136,12 @@ impl RequestContext {
         request
     }
 
-    /// Whose quota is charged: the caller's, or that of an anonymous caller's network.
+    /// The key of the charged quota: the caller's, or the network's for an anonymous caller.
     pub(crate) fn rate_limit_key(&self) -> RateLimitKey {
         RateLimitKey::of(self.caller.as_ref().map(|caller| caller.id.as_str()), self.client.network)
     }
 
-    /// What was recorded before the execution, and is charged already.
+    /// The record of the work before the execution, which is charged already.
     pub fn prior_charges(&self) -> Option<Arc<dyn ChargeRecord>> {
         self.prior_charges.settled()
     }
@@ -155,8 +157,8 @@ impl fmt::Debug for RequestContext {
     }
 }
 
-/// The charge records of authentication and of waiting for a position. A request that ends before its execution pays for what
-/// it made the service do.
+/// The charge records of authentication and of waiting for a position. A request that ends before its
+/// execution pays for the work that it caused.
 pub(crate) struct PriorCharges {
     span: Option<SpanContext>,
     quota: Arc<dyn QuotaAccount>,
@@ -175,7 +177,7 @@ impl PriorCharges {
         Self { span, quota, records: Mutex::default() }
     }
 
-    /// Where the service records what it does before the execution: made when it is first needed.
+    /// The service's record of its work before the execution: made when it is first needed.
     pub(crate) fn record(
         &self,
         make: impl FnOnce(Option<SpanContext>) -> Arc<dyn ChargeRecord>,
@@ -183,7 +185,7 @@ impl PriorCharges {
         Arc::clone(self.lock().open.get_or_insert_with(|| make(self.span)))
     }
 
-    /// Charges the quota with what was recorded until now.
+    /// Charges the quota with the records until now.
     pub(crate) fn settle(&self) {
         let mut records = self.lock();
         if let Some(record) = records.open.take() {
@@ -221,7 +223,7 @@ pub(crate) struct CallerRequest {
 }
 
 impl CallerRequest {
-    /// A request of an anonymous caller, or of one who is about to be authenticated.
+    /// A request of an anonymous caller, or of a caller who is about to be authenticated.
     pub(crate) fn new(quota: &Arc<RequestQuota>, body: BodyRoom) -> Self {
         let client = quota.client();
         Self {
@@ -239,7 +241,7 @@ impl CallerRequest {
     /// The context of this request for an operation of a document.
     ///
     /// # Errors
-    /// The document has no such operation, or several and the request names none.
+    /// The document has no such operation, or several and the request names no operation.
     pub(crate) fn with_document(
         self,
         document: Arc<Document>,

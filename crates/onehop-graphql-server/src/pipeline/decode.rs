@@ -1,5 +1,5 @@
-//! Decode: the body of a request without its content coding, within the limit of a body and its room. Decoding takes its turn, and is
-//! charged for what the body becomes.
+//! Decode: the body of a request without its content coding, within the limit of a body and its room.
+//! Decoding takes its turn, and is charged for the decoded length.
 
 use bytes::Bytes;
 
@@ -13,7 +13,8 @@ impl BodyLimits {
     /// The body without its coding.
     ///
     /// # Errors
-    /// The body is longer than a body may be, or not what its coding says; there is no room for it, or no turn.
+    /// The body is longer than a body may be, or does not have the stated coding; there is no room for it, or
+    /// no turn.
     pub(crate) async fn decode(
         &self,
         body: Bytes,
@@ -31,7 +32,7 @@ impl BodyLimits {
             &body,
             || MalformedRequest::BodyNotGzip.into(),
             |part| {
-                // It stops at the first part beyond the limit, whatever the body would become.
+                // It stops at the first part beyond the limit, regardless of the rest.
                 if decoded.len() + part.len() > self.bytes_max {
                     return Err(Refusal::from(self.too_large()));
                 }

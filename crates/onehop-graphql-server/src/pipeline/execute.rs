@@ -1,4 +1,5 @@
-//! Execute: the service runs an operation that was admitted; its response is completed and written within its budget.
+//! Execute: the service runs an operation that was admitted; its response is completed and written within its
+//! budget.
 
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ impl GraphqlEndpoint {
         charge.written(self.write(&context, execution, &context.budget))
     }
 
-    /// Executes a query by its plan; `None` where the service has none that fits.
+    /// Executes a query by its plan; `None` without a fitting plan.
     async fn execute_plan(
         &self,
         context: &RequestContext,
@@ -66,7 +67,7 @@ impl GraphqlEndpoint {
         Some(charge.written(ExecutedResponse::of_written(written, &context.budget)))
     }
 
-    /// Starts a subscription when it is admitted. What is written after this returns is in the stream.
+    /// Starts a subscription when it is admitted. Writes after this returns are in the stream.
     ///
     /// # Errors
     /// The response to a subscription that cannot be started.
@@ -91,7 +92,7 @@ impl GraphqlEndpoint {
         }
     }
 
-    /// Writes what was executed, with null propagation.
+    /// Writes the result of an execution, with null propagation.
     pub(crate) fn write(
         &self,
         context: &RequestContext,
@@ -108,7 +109,7 @@ impl GraphqlEndpoint {
     }
 }
 
-/// Charges a quota for the size of a response when this is dropped, also of one that is given up.
+/// Charges a quota for the size of a response when this is dropped, also of an abandoned response.
 struct SizeCharge<'a> {
     quota: &'a dyn QuotaAccount,
     budget: &'a ResponseBudget,

@@ -1,5 +1,5 @@
-//! The request pipeline: `GET` and `POST /graphql` as the GraphQL over HTTP specification (draft of 2025) has it. A request passes
-//! these stages in this order, one file each.
+//! The request pipeline: `GET` and `POST /graphql` as the GraphQL over HTTP specification (draft of 2025) has
+//! it. A request passes these stages in this order, one file each.
 //!
 //! 1. [`receive`] stage: method, media types, CSRF protection.
 //! 2. [`authenticate`] stage: the caller who bears the access token.
@@ -17,9 +17,10 @@
 //!
 //! The work of the stages 5 to 9 is charged and queued by [`prepare`].
 //!
-//! All stages share one [`RequestContext`](context::RequestContext). The earliest stage that can know it refuses a request.
-//! Nothing reads a body, decodes, parses or reads the store before the caller is known and within its quota. A subscription passes
-//! the same stages; each of its events is rate limited and admitted like a request.
+//! All stages share one [`RequestContext`](context::RequestContext). The earliest stage that can know it
+//! refuses a request. Nothing reads a body, decodes, parses or reads the store before the caller is known and
+//! within its quota. A subscription passes the same stages; each of its events is rate limited and admitted
+//! like a request.
 
 pub mod admit;
 pub mod authenticate;
@@ -64,7 +65,8 @@ impl GraphqlEndpoint {
         self.respond(request, accepted).await
     }
 
-    /// As [`handle`](Self::handle), in this media type; `None` where the client accepts none.
+    /// As [`handle`](Self::handle), in this media type; `None` where the client accepts no media type of the
+    /// server.
     pub(crate) async fn respond(
         &self,
         request: HttpRequest<Body>,
@@ -107,7 +109,8 @@ impl GraphqlEndpoint {
     /// The stages up to validation.
     ///
     /// # Errors
-    /// A request may not be sent like this, its caller is not known or has no quota left, or it cannot be executed.
+    /// A request may not be sent like this, its caller is not known or has no quota left, or it cannot be
+    /// executed.
     pub(crate) async fn prepare(
         &self,
         request: HttpRequest<Body>,
@@ -136,7 +139,8 @@ impl GraphqlEndpoint {
         self.check_and_validate(request, parameters, &mut preparation).await
     }
 
-    /// The stages from the rate limit to validation, for an operation on a connection that stays open: a request in JSON.
+    /// The stages from the rate limit to validation, for an operation on a connection that stays open: a
+    /// request in JSON.
     ///
     /// # Errors
     /// The caller has no quota left, or the request cannot be executed.

@@ -23,16 +23,18 @@ use crate::trusted_documents::DocumentHash;
 /// The largest body in bytes.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 
-/// How long a body may take to arrive.
+/// Timeout of the arrival of a body.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long a body may bring nothing, and how much time it may save up by bringing more than the minimum rate.
+/// The time for which a body may bring nothing, and the most time that it may save up by bringing more than
+/// the minimum rate.
 pub const BODY_GRACE: Duration = Duration::from_secs(5);
 
 /// The minimum rate of a body, in bytes a second.
 pub const BODY_BYTES_PER_SECOND_MIN: u32 = 4 * 1024;
 
-/// Bytes of the members of a request that GraphQL over HTTP does not define. Clients add small ones of their own.
+/// Bytes of the members of a request that GraphQL over HTTP does not define. Clients add small members of
+/// their own.
 pub const UNKNOWN_MEMBERS_BYTES_MAX: usize = 4 * 1024;
 
 /// The extension in which Apollo's clients send the hash of a document.
@@ -69,7 +71,7 @@ pub enum MalformedRequest {
     Parameter { name: &'static str, source: serde_json::Error },
 }
 
-/// What is wrong with a JSON text. A value of the wrong type is not repeated: it may be a password.
+/// The problem with a JSON text. A value of the wrong type is not repeated: it may be a password.
 fn without_values(error: &serde_json::Error) -> String {
     if error.is_data() {
         format!("a value has the wrong type at line {} column {}", error.line(), error.column())
@@ -78,13 +80,14 @@ fn without_values(error: &serde_json::Error) -> String {
     }
 }
 
-/// What a request may be before its document is looked at.
+/// The limits of a request before its document is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct BodyLimits {
     pub bytes_max: usize,
     /// From the end of the head to the end of the body.
     pub timeout: Duration,
-    /// How long a body may bring nothing. Time that its bytes have bought by the minimum rate is saved up to this.
+    /// The time for which a body may bring nothing. Time that its bytes have bought by the minimum rate is
+    /// saved up to this.
     pub grace: Duration,
     /// Minimum rate; 0 for none.
     pub bytes_per_second_min: u32,
@@ -111,12 +114,12 @@ impl Default for BodyLimits {
 pub struct RequestParameters {
     /// Without its document.
     pub request: Request,
-    /// Which document it is.
+    /// The reference to the document.
     pub reference: DocumentReference,
 }
 
 impl BodyLimits {
-    /// What the body of a `POST` asks.
+    /// The request in the body of a `POST`.
     ///
     /// # Errors
     /// It is no GraphQL request, or beyond a limit.
@@ -147,7 +150,7 @@ impl BodyLimits {
         request(reference, parameters.operation_name, variables, extensions)
     }
 
-    /// What the query of a `GET` URL asks.
+    /// The request in the query of a `GET` URL.
     ///
     /// # Errors
     /// It is no GraphQL request, or beyond a limit.
@@ -189,7 +192,7 @@ impl RequestParameters {
     }
 }
 
-/// The members of a body. A member that is null is like one that is left out.
+/// The members of a body. A null member is treated as absent.
 #[derive(Default)]
 struct BodyParameters<'a> {
     query: Option<String>,
@@ -281,7 +284,7 @@ impl<'de> Visitor<'de> for BodyMembers {
     }
 }
 
-/// What is empty in a URL is like what is left out.
+/// An empty parameter in a URL is treated as absent.
 #[derive(Deserialize)]
 struct UrlParameters {
     query: Option<String>,

@@ -1,5 +1,6 @@
-//! Prepare: the cost of decoding, parsing and validating a request. It is charged to the caller's quota by deterministic units,
-//! and large work waits for its turn in a fair queue by network. Knows amounts of work, not how it is done.
+//! Prepare: the cost of decoding, parsing and validating a request. It is charged to the caller's quota by
+//! deterministic units, and large work waits for its turn in a fair queue by network. Knows amounts of work,
+//! not how it is done.
 //!
 //! The charges are calibrated so that 1 RU stands for about 50 µs of one core. Time itself is never measured.
 
@@ -11,7 +12,7 @@ use crate::fair_queue::{FairQueue, FairQueueLimits, Turn};
 use crate::quota::QuotaAccount as _;
 use crate::refusal::Refusal;
 
-/// What each request is charged before anything of it is looked at, in request units.
+/// The charge of each request before anything of it is looked at, in request units.
 pub const REQUEST_RU: f64 = 0.25;
 /// Bytes that are decoded for 1 RU: of a body, without its coding, or of a document's text.
 pub const DECODED_BYTES_PER_RU: u32 = 10 * 1024;
@@ -25,10 +26,10 @@ pub const INTROSPECTED_FIELDS_PER_RU: u32 = 20;
 /// Work of up to this charge is done at once, and larger work waits for its turn.
 const AT_ONCE_RU_MAX: f64 = 4.0;
 
-/// How many requests wait for their turn.
+/// Limit of requests that wait for their turn.
 pub const WAITING_MAX: usize = 512;
 
-/// What preparation is charged, and how many requests are prepared at once.
+/// The charges of preparation, and how many requests are prepared at once.
 #[derive(Debug, Clone, Copy)]
 pub struct PreparationLimits {
     /// Whether callers are charged.
@@ -71,7 +72,7 @@ impl PreparationWork {
         Self { introspected_fields: fields, ..Self::default() }
     }
 
-    /// What it is charged, in request units.
+    /// The charge, in request units.
     pub(crate) fn charge(self) -> f64 {
         let parts = [
             (self.decoded_bytes, DECODED_BYTES_PER_RU),
@@ -94,14 +95,14 @@ impl Preparations {
         Self { limits, queue: FairQueue::new(limits.queue) }
     }
 
-    /// Begins to prepare a request whose quota is open, and charges what each request is charged.
+    /// Begins to prepare a request whose quota is open, and takes the charge of every request.
     pub(crate) fn begin<'a>(&'a self, quota: &'a RequestQuota) -> Preparation<'a> {
         let preparation = Preparation { preparations: self, quota, begun: 0.0, turn: None };
         preparation.charge(REQUEST_RU);
         preparation
     }
 
-    /// What work is charged, in request units.
+    /// The charge of work, in request units.
     pub(crate) fn charge(&self, work: PreparationWork) -> f64 {
         if self.limits.is_charged { work.charge() } else { 0.0 }
     }
@@ -111,7 +112,7 @@ impl Preparations {
 pub(crate) struct Preparation<'a> {
     preparations: &'a Preparations,
     quota: &'a RequestQuota,
-    /// What the work that was begun amounts to, in request units, charged or not.
+    /// The sum of the work that was begun, in request units, charged or not.
     begun: f64,
     turn: Option<Turn<Network>>,
 }

@@ -1,7 +1,8 @@
-//! Rate limit: the request-unit quota of each caller, a token bucket that is charged with what requests really took.
+//! Rate limit: the request-unit quota of each caller, a token bucket that is charged with the real charges of
+//! requests.
 //!
-//! The charge is known afterwards only, so a quota may be overdrawn; the next request is refused until the debt is paid. Knows
-//! whose quota it is, not what is charged.
+//! The charge is known afterwards only, so a quota may be overdrawn; the next request is refused until the
+//! debt is paid. Knows the owner of a quota, not the charged work.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +24,7 @@ pub const CALLER_RU_PER_SECOND: u32 = 5_000;
 /// For how many seconds a caller may save them up.
 pub const CALLER_BURST_SECONDS: u32 = 10;
 
-/// How many callers are remembered that have spent something lately. Each takes about 200 bytes.
+/// Limit of remembered callers with recent charges. Each takes about 200 bytes.
 pub const CALLERS_MAX: usize = 65_536;
 
 /// The name of the policy in `RateLimit` headers.
@@ -31,10 +32,10 @@ const POLICY: &str = "request-charge";
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// The `RateLimit` headers: what is left of a caller's quota.
+/// The `RateLimit` headers: the rest of a caller's quota.
 pub(crate) const RATE_LIMIT_HEADERS: [HeaderName; 2] = [RATE_LIMIT, RATE_LIMIT_POLICY];
 
-/// Who callers are, and what they may cost.
+/// The keys of callers, and the rates of their quotas.
 #[derive(Debug, Clone, Copy)]
 pub struct RateLimits {
     pub proxies: Proxies,
@@ -89,7 +90,7 @@ pub(crate) enum RateLimitKey {
 }
 
 impl RateLimitKey {
-    /// That of a user, or of an anonymous caller by the network.
+    /// The key of a user, or of an anonymous caller by the network.
     pub(crate) fn of(user: Option<&str>, network: Network) -> Self {
         user.map_or(Self::Network(network), |id| Self::User(id.into()))
     }
@@ -175,8 +176,8 @@ impl RateLimiter {
         }
     }
 
-    /// `RateLimit` for the key with the least left: a client that spreads what is left over the stated time spends no faster than
-    /// the budget fills.
+    /// `RateLimit` for the key with the least left: a client that spreads the rest over the stated time
+    /// spends no faster than the budget fills.
     fn limit<'a>(&self, keys: impl Iterator<Item = &'a RateLimitKey>) -> Option<String> {
         let (buckets, now_ms) = (self.buckets.as_ref()?, self.clock.now_ms());
         let left = keys.map(|key| (buckets.left(key, now_ms), key));
@@ -191,7 +192,7 @@ impl RateLimiter {
 }
 
 impl RequestQuota {
-    /// A bill for whatever has this origin.
+    /// A bill for requests of this origin.
     pub(crate) fn new(limiter: &Arc<RateLimiter>, client: ClientAddress, is_anonymous: bool) -> Self {
         Self { limiter: Arc::clone(limiter), client, is_anonymous, opened: OnceLock::new() }
     }
@@ -201,7 +202,7 @@ impl RequestQuota {
         self.client
     }
 
-    /// Writes what is left of the quota into the `RateLimit` headers.
+    /// Writes the rest of the quota into the `RateLimit` headers.
     pub fn write_headers(&self, headers: &mut HeaderMap) {
         let limit = match self.opened.get() {
             Some(opened) => self.limiter.limit(opened.keys.iter()),

@@ -1,5 +1,5 @@
-//! Read the body: the bytes of a request's body, within a limit, within the body memory of the process, and no slower than a
-//! minimum rate. Knows bytes, not what they mean.
+//! Read the body: the bytes of a request's body, within a limit, within the body memory of the process, and
+//! no slower than a minimum rate. Knows bytes, not their meaning.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::body_memory::{BodyBuffer, BodyRoom};
 use crate::limit_exceeded::LimitExceeded;
 use crate::refusal::Refusal;
 
-/// How many times the limit of a body is read and thrown away before the answer, so that a client that
+/// The multiple of a body's limit that is read and thrown away before the answer, so that a client that
 /// writes before it reads sees the answer and not a broken connection.
 const DISCARDED_BODIES_MAX: usize = 4;
 
@@ -54,7 +54,7 @@ impl BodyLimits {
     }
 }
 
-/// What has arrived of a body. One that comes in a single chunk is not copied.
+/// The received part of a body. A body in a single chunk is not copied.
 enum ArrivedBody {
     Nothing,
     Chunk(Bytes),
@@ -86,8 +86,8 @@ impl ArrivedBody {
     }
 }
 
-/// The minimum rate of a body. Each byte buys time, of which no more than the grace can be saved: a body that stalls after
-/// its first megabyte ends as soon as one that stalls after its first byte.
+/// The minimum rate of a body. Each byte buys time, of which no more than the grace can be saved. So a body
+/// that stalls after its first megabyte ends as soon as a body that stalls after its first byte.
 struct Pace {
     grace: Duration,
     bytes_per_second_min: u32,

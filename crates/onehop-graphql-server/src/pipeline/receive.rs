@@ -1,5 +1,5 @@
-//! Receive: the method, CSRF protection, the media type, the content coding and the access token of a request. Knows headers,
-//! nothing of GraphQL, and reads no body.
+//! Receive: the method, CSRF protection, the media type, the content coding and the access token of a
+//! request. Knows headers, nothing of GraphQL, and reads no body.
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Uri};

@@ -1,7 +1,7 @@
-//! Render: the status, media type and compression of a response. Knows nothing of what it says.
+//! Render: the status, media type and compression of a response. Knows nothing of its content.
 //!
-//! Only responses to queries are compressed. A mutation's response may hold an access token, and the length of compressed bytes
-//! gives away what is in them (CRIME, BREACH).
+//! Only responses to queries are compressed. A mutation's response may hold an access token, and the length
+//! of compressed bytes reveals their content (CRIME, BREACH).
 
 use async_graphql::parser::types::OperationType;
 use axum::body::Body;
@@ -16,11 +16,12 @@ use crate::refusal::Refusal;
 use crate::representation::Representation;
 use crate::response::ExecutedResponse;
 
-/// Longer answers are compressed beside the threads that serve others: this many bytes take about a millisecond.
+/// Longer answers are compressed beside the threads that serve others: this many bytes take about a
+/// millisecond.
 const AT_ONCE_BYTES_MAX: usize = 256 * 1024;
 
 impl GraphqlEndpoint {
-    /// The HTTP response to what was executed, or to a request that was refused.
+    /// The HTTP response to an executed or a refused request.
     pub(crate) async fn render(
         &self,
         executed: Result<ExecutedResponse, Refusal>,

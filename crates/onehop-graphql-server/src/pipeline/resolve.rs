@@ -1,8 +1,9 @@
-//! Resolve: finds the document of a request, by its text in the cache of parsed documents, or by its SHA-256 among persisted documents:
-//! trusted ones, which the operator lists, and those that clients have registered by sending text and hash together.
+//! Resolve: finds the document of a request, by its text in the cache of parsed documents, or by its SHA-256
+//! among persisted documents. The operator lists the trusted ones; clients have registered the others by
+//! sending text and hash together.
 //!
-//! Both ways to ask are taken: `documentId`, as the appendix on persisted documents of GraphQL over HTTP has it, and
-//! Apollo's `extensions.persistedQuery`.
+//! Both ways to ask are taken: `documentId`, as the appendix on persisted documents of GraphQL over HTTP has
+//! it, and Apollo's `extensions.persistedQuery`.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,14 +21,14 @@ use crate::trusted_documents::{DocumentHash, TrustError, TrustedDocuments};
 /// The text of all registered documents, in bytes.
 pub const REGISTERED_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// How many documents are expected to be registered.
+/// The expected number of registered documents.
 const REGISTERED_EXPECTED: usize = 2048;
 
-/// How a client says which document it wants.
+/// A client's reference to a document.
 #[derive(Debug, Default)]
 pub struct DocumentReference {
     pub text: Option<String>,
-    /// A `documentId`; one that is no hash is the name of a document that there is not.
+    /// A `documentId`; a text that is no hash names no existing document.
     pub id: Option<String>,
     /// Apollo's hash, by which a text that comes with it is registered.
     pub registered: Option<DocumentHash>,
@@ -58,7 +59,7 @@ impl PersistedError {
     }
 }
 
-/// What a reference leads to.
+/// The document of a reference.
 #[derive(Debug)]
 pub(crate) enum ReferencedDocument {
     /// A trusted document, which was parsed at the start.
@@ -107,14 +108,14 @@ impl PersistedDocuments {
         Ok(Self { trusted: parsed, trusted_only, ..self })
     }
 
-    /// What a reference leads to.
+    /// The document of a reference.
     ///
     /// # Errors
     /// It leads to nothing, or to two documents.
     pub(crate) fn find(&self, reference: DocumentReference) -> Result<ReferencedDocument, PersistedError> {
         let DocumentReference { text, id, registered } = reference;
         let by_id = id.as_deref().map(DocumentHash::parse);
-        // A request that names two documents is about none.
+        // A request that names two different documents is refused.
         if let (Some(by_id), Some(registered)) = (by_id, registered)
             && by_id != Some(registered)
         {
@@ -163,7 +164,7 @@ impl PersistedDocuments {
     }
 }
 
-/// What is wrong with a document, and where.
+/// The errors of a document, and their places.
 fn error_text(error: &ServerError) -> String {
     match error.locations.first() {
         Some(place) => format!("{} (line {}, column {})", error.message, place.line, place.column),

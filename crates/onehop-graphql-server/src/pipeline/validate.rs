@@ -1,5 +1,5 @@
-//! Validate: whether a document fits the schema, with the variables of its request. A document that is known to fit whatever its
-//! variables are is not validated again.
+//! Validate: whether a document fits the schema, with the variables of its request. A document that is known
+//! to fit with any variables is not validated again.
 
 use async_graphql::{ServerError, Value};
 
@@ -14,7 +14,8 @@ impl GraphqlEndpoint {
     /// Validates the document of a request, unless it is known to fit.
     ///
     /// # Errors
-    /// It does not fit, with the first [`REQUEST_ERRORS_MAX`] errors; or too many requests wait for their turn.
+    /// It does not fit, with the first [`REQUEST_ERRORS_MAX`] errors; or too many requests wait for their
+    /// turn.
     pub(crate) async fn validate(
         &self,
         context: &mut RequestContext,

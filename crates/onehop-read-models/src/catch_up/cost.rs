@@ -1,4 +1,5 @@
-//! Request charge of a catch-up: the source of each copy is read. A correction replaces the item, which is a change by itself.
+//! Request charge of a catch-up: the source of each copy is read. A correction replaces the item, which is a
+//! change by itself.
 
 use std::collections::BTreeSet;
 

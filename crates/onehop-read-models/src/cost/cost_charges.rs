@@ -5,7 +5,7 @@ use std::sync::Arc;
 use onehop_store::Indexing;
 use onehop_store::charges::Calibration;
 
-/// The assumptions of predicted charges. They are those of the store that the measurement runs on.
+/// The assumptions of predicted charges. They belong to the store that the measurement runs on.
 #[derive(Debug, Clone)]
 pub struct CostCharges {
     /// The properties that writes index.

@@ -1,4 +1,5 @@
-//! Request charge of a count: the replacement of the parent in the batch of the command that writes a counted item.
+//! Request charge of a count: the replacement of the parent in the batch of the command that writes a counted
+//! item.
 
 use onehop_store::OperationKind::Replace;
 
@@ -9,7 +10,7 @@ use super::sample::{SampleChange, SampleEdit};
 use crate::rule::CountRule;
 
 impl CountRule {
-    /// What one more counted item adds to its command's batch.
+    /// The operations that one more counted item adds to its command's batch.
     pub(crate) fn predict(&self, data: &DataProfile) -> Option<PredictedChange> {
         let item = data.typical_item(&StoredType::from(self.counted), |_| true)?;
         let replace = data.replace_charge(&StoredType::from(self.parent), &[self.field]);

@@ -1,4 +1,5 @@
-//! Request charge of reading a change: one page of the change feed, for all projections that follow the container.
+//! Request charge of reading a change: one page of the change feed, for all projections that follow the
+//! container.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

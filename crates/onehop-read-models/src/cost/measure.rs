@@ -1,4 +1,4 @@
-//! Measurement: writes sample changes to a store, has the projections follow each, and takes what they were charged.
+//! Measurement: writes sample changes to a store, has the projections follow each, and takes their charges.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use crate::rule::CountRule;
 /// The processor whose leases this measurement holds.
 const PROCESSOR: &str = "read-model-costs";
 
-/// A store decorator that keeps apart what no rule is charged for: pages of the change feed, which are counted by container, and
-/// operations on leases.
+/// A store decorator that keeps charges without a rule apart: pages of the change feed, which are counted by
+/// container, and operations on leases.
 struct CostMeter {
     store: Arc<dyn Store>,
     pages: Mutex<BTreeMap<ContainerName, f64>>,
@@ -60,7 +60,7 @@ pub(super) struct Measurement {
 }
 
 impl Measurement {
-    /// Has the projections follow all that is in the store.
+    /// Has the projections follow the whole content of the store.
     pub(super) async fn open(
         declared: ReadModels,
         projections: &[Arc<dyn RuleProjection>],
@@ -76,7 +76,8 @@ impl Measurement {
         Ok(Self { declared, meter, processor, new_items: 0 })
     }
 
-    /// What was charged for a sample of each change. Deletions come last, so that no other change misses what they delete.
+    /// The charges for a sample of each change. Deletions come last, so that no other change misses the
+    /// deleted items.
     pub(super) async fn measure_all(
         &mut self,
         predicted: &[PredictedChange],
@@ -107,7 +108,7 @@ impl Measurement {
         Ok(charges.into_iter().map(Option::unwrap_or_default).collect())
     }
 
-    /// What a change is charged to each of these.
+    /// The charge of a change to each of these.
     async fn measure(
         &mut self,
         sample: &SampleChange,

@@ -1,8 +1,9 @@
 //! Request charge of a change: predicted from a declaration and from data, and measured beside it.
 //!
-//! A prediction is operations times the charge of one of them. Each rule's module has its own: which operations a kind of change needs.
-//! Sizes of items and fan-out are measured on the data. The charge of one operation comes from the store's model of request
-//! charges. The measurement writes a sample of the change, and takes what the rule's projection was charged while it followed.
+//! A prediction is operations times the charge of one of them. Each rule's module has its own: which
+//! operations a kind of change needs. Sizes of items and fan-out are measured on the data. The charge of one
+//! operation comes from the store's model of request charges. The measurement writes a sample of the change,
+//! and takes the charges of the rule's projection while it followed.
 
 mod cost_charges;
 mod cost_error;
@@ -39,11 +40,12 @@ pub struct ChangeCost {
     pub rule: String,
     /// The change.
     pub change: String,
-    /// How many items or elements the change reaches; of the change feed, how many projections follow it.
+    /// The number of items or elements that the change reaches; for the change feed, the number of
+    /// projections that follow it.
     pub fan_out: usize,
     /// The predicted operations.
     pub operations: Operations,
-    /// What was charged for a sample of the change.
+    /// The charge for a sample of the change.
     pub measured: RequestCharge,
 }
 
@@ -54,7 +56,7 @@ impl ChangeCost {
         self.operations.charge()
     }
 
-    /// How far the prediction is from the measurement, in percent of the measurement.
+    /// The difference between prediction and measurement, in percent of the measurement.
     #[must_use]
     pub fn difference_percent(&self) -> f64 {
         let difference = self.predicted().0 - self.measured.0;
@@ -64,9 +66,9 @@ impl ChangeCost {
 }
 
 impl ReadModels {
-    /// Predicts and measures the request charge of each kind of change on the data of a store. The measurement adds, changes and deletes
-    /// items, so the store should be a copy that nothing else needs. Its reads are charged as quorum reads, as those of projections on an
-    /// account are.
+    /// Predicts and measures the request charge of each kind of change on the data of a store. The
+    /// measurement adds, changes and deletes items, so the store should be a copy that nothing else needs.
+    /// Its reads are charged as quorum reads, as reads of projections on an account are.
     ///
     /// # Errors
     /// A fault of the store, or data that the rules cannot read.

@@ -26,8 +26,9 @@ impl DataProfile {
         self.items_charge(stored, 1, 0, items)
     }
 
-    /// A query across logical partitions for a page of at most `limit` items, where this many match. Each physical partition is visited,
-    /// and where there are more than the page holds each returns its share of an ordered page.
+    /// A query across logical partitions for a page of at most `limit` items, where this many match. Each
+    /// physical partition is visited, and where there are more than the page holds each returns its share of
+    /// an ordered page.
     pub(crate) fn query_charge(
         &self,
         stored: &StoredType,
@@ -55,7 +56,7 @@ impl DataProfile {
     ) -> RequestCharge {
         let work = QueryWork {
             physical_partitions,
-            // The type, and what is not deleted.
+            // The type, and soft deletion.
             conditions: 1 + u32::from(self.has_soft_deletes(stored)) + equalities,
             items,
             bytes: items * self.mean_bytes(stored),

@@ -1,4 +1,4 @@
-//! Operations: what one change makes a projection do, by kind, each with its request charge.
+//! Operations: a projection's operations for one change, by kind, each with its request charge.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use onehop_store::{OperationKind, RequestCharge};
 pub struct PredictedOperation {
     /// The kind.
     pub kind: OperationKind,
-    /// How many there are.
+    /// The number of operations.
     pub number: usize,
     /// The request charge of one of them.
     pub each: RequestCharge,
 }
 
-/// The operations because of one change. Their charges add up, also those of one transactional batch.
+/// The operations because of one change. Their charges add up, also within one transactional batch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Operations(Vec<PredictedOperation>);
 
@@ -41,7 +41,7 @@ impl Operations {
         self
     }
 
-    /// These and those of another change.
+    /// These operations and the operations of another change.
     #[must_use]
     pub(crate) fn then(mut self, others: Self) -> Self {
         self.0.extend(others.0);

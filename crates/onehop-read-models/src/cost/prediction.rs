@@ -1,4 +1,5 @@
-//! Prediction: the operations that a rule needs for a kind of change, with a sample of the change by which they are measured.
+//! Prediction: the operations that a rule needs for a kind of change, with a sample of the change by which
+//! they are measured.
 
 use std::fmt;
 
@@ -12,23 +13,24 @@ use crate::rule::CountRule;
 
 /// A projection of a rule, which predicts its own operations.
 pub(crate) trait RuleProjection: Projection {
-    /// The kinds of change that the projection sees, as they are in this data. A kind of which the data has no sample is left out.
+    /// The kinds of change that the projection sees, as they are in this data. A kind of which the data has
+    /// no sample is left out.
     fn predict(&self, data: &DataProfile) -> Vec<PredictedChange>;
 }
 
-/// What one change makes a rule do.
+/// The work of a rule for one change.
 #[derive(Debug, Clone)]
 pub(crate) struct PredictedChange {
-    /// What is charged for it.
+    /// The payer of the operations.
     pub(crate) charged: Charged,
     pub(crate) change: String,
-    /// How many items, elements or projections the change concerns.
+    /// The number of items, elements or projections that the change concerns.
     pub(crate) fan_out: usize,
     pub(crate) operations: Operations,
     pub(crate) sample: SampleChange,
 }
 
-/// Who is charged for the operations of a change.
+/// The payer of the operations of a change.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Charged {
     /// The projection with this name.

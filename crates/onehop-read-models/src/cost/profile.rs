@@ -202,7 +202,7 @@ impl DataProfile {
         Some(((*key).clone(), (*counts).clone()))
     }
 
-    /// The item of median size among those of a type that are wanted.
+    /// The item of median size among the wanted items of a type.
     pub(crate) fn typical_item(
         &self,
         stored: &StoredType,

@@ -1,4 +1,4 @@
-//! Sample change: a change of a typical item, as it is written to measure what follows from it.
+//! Sample change: a change of a typical item, written to measure its consequences.
 
 use onehop_change_feed::ProjectionError;
 use onehop_store::{ContainerSpec, PartitionKey};
@@ -10,7 +10,8 @@ use crate::item_type::{DELETED, ID, ItemPartition, ItemType, TTL, VERSION};
 
 /// The time to live of a soft-deleted item, s.
 const DELETED_TTL_SECONDS: u32 = 30 * 24 * 3600;
-/// The digits at the beginning of an id that are replaced by the highest ones, so that new items come last in an order by id.
+/// The digits at the beginning of an id that are replaced by the highest ones, so that new items come last in
+/// an order by id.
 const ID_PREFIX_DIGITS: usize = 8;
 
 /// Partition key and id of an item.
@@ -29,7 +30,7 @@ pub(crate) struct SampleChange {
     pub(crate) edit: SampleEdit,
 }
 
-/// What is done to an item.
+/// The change of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum SampleEdit {
     /// A new item like it.
@@ -40,7 +41,7 @@ pub(crate) enum SampleEdit {
     Delete,
 }
 
-/// What is done to a field. The item keeps its size, as far as possible.
+/// The change of a field. The item keeps its size, as far as possible.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FieldEdit {
     /// Another value of the same length.

@@ -1,4 +1,5 @@
-//! Request charge of a complete list: a new item's entry is created, that of another one is read and replaced.
+//! Request charge of a complete list: a new item's entry is created, the entry of another item is read and
+//! replaced.
 
 use onehop_store::OperationKind::{Create, PointRead, Replace};
 

@@ -1,5 +1,5 @@
-//! Request charge of a list by elements: the present item is compared with its entries until both agree, and then the copies in its
-//! elements with their sources.
+//! Request charge of a list by elements: the present item is compared with its entries until both agree, and
+//! then the copies in its elements with their sources.
 
 use onehop_change_feed::Cause;
 use onehop_store::OperationKind::{Create, Delete, PointRead, Query, Replace};

@@ -1,5 +1,6 @@
-//! Request charge of a bounded list that is full. The listing is cached from the change before, as it is in a process that is alone
-//! with its store. What the listing is after a new item follows from the write; another write that changes it makes it be read once more.
+//! Request charge of a bounded list that is full. The listing is cached from the change before, as it is in a
+//! process that is alone with its store. The listing after a new item follows from the write; another write
+//! that changes it makes it be read once more.
 
 use std::collections::BTreeSet;
 
@@ -144,7 +145,8 @@ impl BoundedList {
         )
     }
 
-    /// An item enters: its entry is created and the last one deleted. Then the listing is read, and the item is compared with its entry.
+    /// An item enters: its entry is created and the last one deleted. Then the listing is read, and the item
+    /// is compared with its entry.
     fn enter(&self, data: &DataProfile) -> Operations {
         Operations::default()
             .and(PointRead, 1, data.absent_charge())
@@ -154,8 +156,8 @@ impl BoundedList {
             .and(PointRead, 1, data.read_charge(&StoredType::from(self.rule.source)))
     }
 
-    /// The next item is added beside the last entry, which is written unchanged. Then the listing is read, and the item is compared with
-    /// its entry.
+    /// The next item is added beside the last entry, which is written unchanged. Then the listing is read,
+    /// and the item is compared with its entry.
     fn add_next(&self, data: &DataProfile, entries: usize) -> Operations {
         Operations::default()
             .and(Replace, 1, data.rewrite_unchanged_charge(&self.entry()))
@@ -164,7 +166,8 @@ impl BoundedList {
             .and(PointRead, 1, data.read_charge(&StoredType::from(self.rule.source)))
     }
 
-    /// The entry is replaced by a soft-deleted one. The listing lacks an item, and the next older one follows.
+    /// The entry is replaced by a soft-deleted one. The listing lacks an item, and the next older one
+    /// follows.
     fn delete_listed(&self, data: &DataProfile) -> Operations {
         let source = StoredType::from(self.rule.source);
         let older = data.items(&source).len() - self.items_max;
@@ -175,8 +178,8 @@ impl BoundedList {
             .then(self.add_next(data, self.items_max))
     }
 
-    /// The entry is deleted beside the last one, which is written unchanged. The highest items are read beside the listing, and the
-    /// item that is not listed is added.
+    /// The entry is deleted beside the last one, which is written unchanged. The highest items are read
+    /// beside the listing, and the item that is not listed is added.
     fn leave(&self, data: &DataProfile) -> Operations {
         let source = StoredType::from(self.rule.source);
         let highest = data.query_charge(&source, data.items(&source).len(), self.items_max, 0);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whether the highest items are asked for again after what was added is settled.
+/// Whether the highest items are asked for again after the added entries are settled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum NextRank {
     #[default]

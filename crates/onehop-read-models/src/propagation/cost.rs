@@ -1,4 +1,5 @@
-//! Request charge of a propagation: pages of targets are listed beside the source, and each target is replaced.
+//! Request charge of a propagation: pages of targets are listed beside the source, and each target is
+//! replaced.
 
 use onehop_change_feed::Cause;
 use onehop_store::OperationKind::{PointRead, Query, Replace};
@@ -49,8 +50,8 @@ impl Propagation {
         operations.and(Replace, number, self.target_charge(target, data))
     }
 
-    /// For each page the source is read and the entries are listed. Then the source is read again with the items of the entries, and
-    /// each item is replaced.
+    /// For each page the source is read and the entries are listed. Then the source is read again with the
+    /// items of the entries, and each item is replaced.
     fn found_by_list(
         &self,
         list: &ListRule,

@@ -15,7 +15,7 @@ use crate::rule::{CountRule, ListPartition, ListRule, OwnsRule};
 use crate::source_value::source_key;
 use crate::target_copy::TargetCopy;
 
-/// How often a count is compared with a parent that keeps changing.
+/// The comparisons of a count with a parent that keeps changing.
 const COMPARISONS_MAX: u32 = 4;
 
 /// An item with its body.
@@ -41,7 +41,7 @@ impl Verifier {
         self.declared.owners().nth(place).expect("places come from the same declaration")
     }
 
-    /// How the items of a subject differ from what its rule says.
+    /// The differences between the items of a subject and its rule.
     pub(super) async fn compare(&self, subject: &Subject) -> Result<Vec<Suspect>, Fault> {
         let suspect = match subject {
             Subject::Count { rule, id } => self.compare_count(self.count_rule(*rule), id).await?,
@@ -151,8 +151,8 @@ impl Verifier {
         Ok(None)
     }
 
-    /// The item of an entry, whatever its state. Where its partition key is a field, the entry has to have the field, or the key
-    /// has to be known.
+    /// The item of an entry, in any state. Where its partition key is a field, the entry has to have the
+    /// field, or the key has to be known.
     pub(super) async fn source_of(
         &self,
         rule: &ListRule,
@@ -282,7 +282,7 @@ pub(super) fn is_listed(rule: &ListRule, key: &PartitionKey, source: &Body) -> b
     !source.is_deleted() && (is_bounded(rule) || rule.partitions(source).contains(&key.as_str()))
 }
 
-/// How an entry differs from what it should be.
+/// The difference between an entry and its expected state.
 fn entry_problem(
     rule: &ListRule,
     key: &PartitionKey,

@@ -1,5 +1,6 @@
 //! Feed scan: the whole change feed of a container, page by page.
 
+use onehop_runtime::planted::size;
 use onehop_store::{Change, ContainerName, Fault, FeedRequest, Ledger, Store};
 
 const PAGE_ITEMS: usize = 500;
@@ -16,8 +17,8 @@ pub async fn for_each_change(
     for_each_result(store, container, |result| result.and_then(&mut visit)).await
 }
 
-/// Reads the whole change feed of a container, and goes on behind what cannot be read where the visitor accepts it. Where the
-/// store does not know how to go on, it goes on with the next feed range.
+/// Reads the whole change feed of a container, and goes on behind unreadable changes where the visitor
+/// accepts them. Where the store does not know how to go on, it goes on with the next feed range.
 pub(super) async fn for_each_result(
     store: &dyn Store,
     container: ContainerName,
@@ -32,7 +33,7 @@ pub(super) async fn for_each_result(
                 range: &range,
                 continuation: continuation.as_ref(),
                 types: None,
-                limit: PAGE_ITEMS,
+                limit: size(PAGE_ITEMS, 4),
             };
             let page = match store.read_change_feed(&request, &ledger).await {
                 Ok(page) => page,

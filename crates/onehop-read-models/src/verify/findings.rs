@@ -1,4 +1,4 @@
-//! Findings of the scan: what one pass over each container shows about every rule, and which items it makes suspect.
+//! Findings of the scan: the results of one pass over each container for every rule, and the suspect items.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,8 +19,8 @@ use crate::rule::{CopyRule, CountRule, Keep, ListPartition, ListRule};
 /// Changes between two reports of progress.
 const PROGRESS_CHANGES: u64 = 1000;
 
-/// An item that may differ from what its rule says: what has to be compared exactly. Numbers are places of rules among those of
-/// their kind.
+/// An item that may differ from its rule and has to be compared exactly. Numbers are places of rules among
+/// the rules of their kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Subject {
     Count {
@@ -54,7 +54,7 @@ pub(super) enum Subject {
     },
 }
 
-/// What the scan keeps.
+/// The state of the scan.
 pub(super) struct Findings<'a> {
     declared: &'a ReadModels,
     invariants: &'a [Box<dyn Invariant>],
@@ -69,7 +69,7 @@ pub(super) struct Findings<'a> {
     of_invariants: Vec<Subject>,
 }
 
-/// Hashes of what an entry should be and of what is stored.
+/// Hashes of an entry's expected and stored state.
 #[derive(Default)]
 struct EntryHashes {
     expected: Option<u64>,
@@ -78,7 +78,7 @@ struct EntryHashes {
     source_key: Option<PartitionKey>,
 }
 
-/// What a parent stores of a count, and the number of items that were seen.
+/// A count as a parent stores it, and the number of items that were seen.
 #[derive(Default)]
 struct Tally {
     stored: Option<StoredCount>,
@@ -104,7 +104,7 @@ impl StoredCount {
         Self { count: Some(counted), text: rule.text.map(|text| (text.compute)(counted).into()) }
     }
 
-    /// The field in which the stored count differs from that of so many items, with the number that it says.
+    /// The field in which the stored count differs from the number of counted items, with its value.
     pub(super) fn drift(&self, rule: &CountRule, counted: u64) -> Option<(&'static str, Option<u64>)> {
         let expected = Self::expected(rule, counted);
         if self.count != expected.count {
@@ -126,7 +126,7 @@ impl StoredCount {
     }
 }
 
-/// Whether an owner is there, and until it was seen what it would own.
+/// Whether an owner exists, and until it is seen the items that it would own.
 #[derive(Default)]
 struct Owner {
     is_present: bool,
@@ -134,7 +134,7 @@ struct Owner {
 }
 
 impl<'a> Findings<'a> {
-    /// Scans the containers: those of sources before those of their copies.
+    /// Scans the containers: containers of sources before containers of their copies.
     pub(super) async fn scan(
         declared: &'a ReadModels,
         invariants: &'a [Box<dyn Invariant>],
@@ -220,7 +220,7 @@ impl<'a> Findings<'a> {
         Ok(())
     }
 
-    /// Compares the copies in an item with what was seen of their sources.
+    /// Compares the copies in an item with their sources seen so far.
     fn visit_copies(&mut self, container: ContainerName, change: &Change, body: &Body) {
         let following: Vec<&CopyRule> = self.declared.following().collect();
         for (place, copy) in self.declared.target_copies().enumerate() {
@@ -238,7 +238,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Records what entries an item should have, or that it is an entry.
+    /// Records the expected entries of an item, or that it is an entry.
     fn visit_lists(
         &mut self,
         container: ContainerName,
@@ -360,8 +360,8 @@ pub(super) fn unexpected_shape(error: ProjectionError) -> Fault {
     Fault::new(FaultKind::Corrupt, "an item's body has an unexpected shape").with_source(error)
 }
 
-/// The containers of all rules but those of bounded lists, which are compared as a whole, and of the invariants: sources before
-/// copies.
+/// The containers of all rules, except rules of bounded lists, which are compared as a whole, and of the
+/// invariants: sources before copies.
 fn scan_order(declared: &ReadModels, invariants: &[Box<dyn Invariant>]) -> Vec<ContainerName> {
     let sources = declared.following().map(|rule| rule.source.container);
     let targets = declared.target_copies().map(|copy| copy.item_type.container);
@@ -381,7 +381,7 @@ fn scan_order(declared: &ReadModels, invariants: &[Box<dyn Invariant>]) -> Vec<C
     order
 }
 
-/// A hash of a JSON object, whatever the order of its fields.
+/// A hash of a JSON object, independent of the order of its fields.
 fn hash_of<T: serde::Serialize>(object: &T) -> u64 {
     let mut hasher = DefaultHasher::new();
     match serde_json::to_value(object) {

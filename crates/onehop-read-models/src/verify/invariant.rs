@@ -1,4 +1,4 @@
-//! What a domain adds to a verification: invariants of its own. What it receives: the progress.
+//! A domain's additions to a verification: invariants of its own. The receiver of the progress.
 
 use async_trait::async_trait;
 use onehop_store::{ETag, Fault, PartitionKey};
@@ -14,7 +14,7 @@ pub trait Invariant: Send + Sync {
     /// The type of item for each of which it has to hold.
     fn item_type(&self) -> &'static ItemType;
 
-    /// How it is violated for the item with this id in a logical partition, if it is.
+    /// The violation of it by the item with this id in a logical partition, if any.
     ///
     /// # Errors
     /// A fault of the store.
@@ -27,16 +27,16 @@ pub trait Invariant: Send + Sync {
     async fn repair(&self, partition_key: &PartitionKey, id: &str) -> Result<bool, Fault>;
 }
 
-/// How an invariant is violated.
+/// A violation of an invariant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
     /// The ETags of the items that were compared; `None` where there was no item.
     pub seen: Vec<Option<ETag>>,
 }
 
-/// How far a verification has got, in changes read.
+/// The progress of a verification, in changes read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VerifyProgress {
     /// The number of changes.

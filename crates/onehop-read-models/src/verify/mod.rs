@@ -1,9 +1,10 @@
-//! Verification: compares every copy, list, count and owned item with what its rule says, and reports each drift.
+//! Verification: compares every copy, list, count and owned item with its rule, and reports each drift.
 //!
-//! One pass over the change feed of each container finds suspects. As the store may be in use meanwhile, each suspect is looked at
-//! again after the read models have caught up; what still differs then, with the same ETags, is a drift. A repair writes by the
-//! rules of every other writer: it compares versions, and each of its writes is refused if another writer has written since
-//! (optimistic concurrency). Memory: some 200 bytes for each item that is a source, an entry or a parent.
+//! One pass over the change feed of each container finds suspects. As the store may be in use meanwhile, each
+//! suspect is looked at again after the read models have caught up; a remaining difference, with the same
+//! ETags, is a drift. A repair writes by the rules of every other writer: it compares versions, and each of
+//! its writes is refused if another writer has written since (optimistic concurrency). Memory: some 200 bytes
+//! for each item that is a source, an entry or a parent.
 
 mod exact;
 mod feed_scan;

@@ -1,9 +1,10 @@
 //! Repair: corrects drifts, also while the domain is in use.
 //!
-//! Counts and copies are corrected in the items of the write side, from where the projections carry them on; entries are written anew
-//! from their items. Every write creates, or replaces or deletes an item unchanged since it was read (If-Match). An entry is
-//! read before its item, is never replaced by an older version, and is compared with the item once more after it was written:
-//! so no entry goes back in time, and none stays of an item that was deleted meanwhile.
+//! Counts and copies are corrected in the items of the write side, from where the projections carry them on;
+//! entries are written anew from their items. Every write creates, or replaces or deletes an item unchanged
+//! since it was read (If-Match). An entry is read before its item, is never replaced by an older version, and
+//! is compared with the item once more after it was written. So no entry goes back in time, and no entry of a
+//! deleted item stays.
 
 use super::exact::Stored;
 use super::findings::{StoredCount, Subject, unexpected_shape};
@@ -22,11 +23,12 @@ use onehop_store::{
     WriteOp,
 };
 
-/// How often a write that met a concurrent one is tried.
+/// The attempts of a write that met a concurrent one.
 pub(super) const TRIES_MAX: u32 = 8;
 
 impl Verifier {
-    /// Verifies, repairs what it can, and verifies again: the drifts of the report are those that were left.
+    /// Verifies, repairs drifts where it can, and verifies again: the drifts of the report are the remaining
+    /// ones.
     ///
     /// # Errors
     /// A fault of the store.
@@ -42,7 +44,7 @@ impl Verifier {
         for suspect in &drifted {
             match self.repair_one(suspect).await {
                 Ok(is_repaired) => repaired += u64::from(is_repaired),
-                // The second verification names what cannot be read.
+                // The second verification names unreadable items.
                 Err(fault) if fault.kind == FaultKind::Corrupt => {}
                 Err(fault) => return Err(fault),
             }
@@ -113,7 +115,7 @@ impl Verifier {
         Ok(false)
     }
 
-    /// Makes an entry of a complete list what its item is.
+    /// Brings an entry of a complete list up to date with its item.
     async fn repair_entry(
         &self,
         rule: &ListRule,
@@ -135,7 +137,7 @@ impl Verifier {
         Ok(written)
     }
 
-    /// The write that makes an entry what its item is. The entry was read first.
+    /// The write that brings an entry up to date with its item. The entry was read first.
     pub(super) async fn entry_write(
         &self,
         rule: &ListRule,
@@ -206,9 +208,9 @@ impl Verifier {
     }
 }
 
-/// What is to be done with an entry.
+/// The correction of an entry.
 pub(super) enum EntryWrite {
-    /// It is what it should be.
+    /// It has its expected state.
     None,
     Write(WriteOp),
     /// The item was written: both have to be read again.

@@ -1,7 +1,9 @@
-//! Repair of bounded lists: makes the entry of an item what the item is, adds it where it belongs, and takes out what is over.
+//! Repair of bounded lists: brings the entry of an item up to date, adds it where it belongs, and takes
+//! surplus entries out.
 //!
-//! Every batch that adds an entry also writes the last one that was listed, as the projection does. An item of a ranking that goes
-//! down leaves the list short in the same batch, and then the highest items are repaired, because one of them may be missing.
+//! Every batch that adds an entry also writes the last listed entry, as the projection does. An item of a
+//! ranking that goes down leaves the list short in the same batch, and then the highest items are repaired,
+//! because one of them may be missing.
 
 use super::exact::{Stored, is_listed};
 use super::findings::unexpected_shape;
@@ -21,7 +23,7 @@ struct BoundedRule<'a> {
     order_by: &'static str,
 }
 
-/// What the repair of an entry has done.
+/// The effect of the repair of an entry.
 #[derive(Default)]
 struct EntryRepair {
     written: bool,
@@ -118,7 +120,8 @@ impl Verifier {
 }
 
 impl BoundedRule<'_> {
-    /// Whether a live entry leaves its place in a ranking to another item: its item is gone or deleted, or has gone down.
+    /// Whether a live entry leaves its place in a ranking to another item: its item is gone or deleted, or
+    /// has gone down.
     fn leaves(&self, entry: &Body, source: Option<&Stored>) -> bool {
         let Keep::Highest(_) = self.rule.keep else { return false };
         let Some(source) = source.filter(|source| !source.body.is_deleted()) else { return true };

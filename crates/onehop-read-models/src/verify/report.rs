@@ -1,9 +1,9 @@
-//! Report of a verification: what was compared, what drifted, and what could not be read.
+//! Report of a verification: the numbers of comparisons, the drifts, and the unreadable items.
 
 use onehop_store::{ContainerName, Fault, FaultKind};
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with an item.
+/// The problem with an item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Drift {
@@ -52,7 +52,7 @@ pub enum Drift {
         partition_key: String,
         /// The id of the entry and of its item.
         id: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// An owned item whose owner is not there.
@@ -74,12 +74,12 @@ pub enum Drift {
         invariant: String,
         /// The id of the item.
         id: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
 
-/// How many live items of a type there are.
+/// The number of live items of a type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemCount {
@@ -92,18 +92,18 @@ pub struct ItemCount {
     pub items: u64,
 }
 
-/// What was compared, and what was wrong.
+/// The comparisons and their findings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerificationReport {
     /// The live items, by container and type.
     pub items: Vec<ItemCount>,
-    /// What drifted.
+    /// The drifts.
     pub drifts: Vec<Drift>,
-    /// What could not be read; everything else was compared.
+    /// The unreadable items; everything else was compared.
     #[serde(default)]
     pub unreadable: Vec<Unreadable>,
-    /// How many drifts were repaired; those that could not be stay in `drifts`.
+    /// The number of repaired drifts; unrepaired drifts stay in `drifts`.
     pub repaired: u64,
 }
 
@@ -114,7 +114,7 @@ impl VerificationReport {
         self.drifts.is_empty() && self.unreadable.is_empty()
     }
 
-    /// How many live items of a type there are in a container.
+    /// The number of live items of a type in a container.
     #[must_use]
     pub fn items_of(&self, container: ContainerName, item_type: &str) -> u64 {
         let is_asked =
@@ -130,7 +130,7 @@ impl VerificationReport {
         self.repaired += other.repaired;
     }
 
-    /// Records what could not be read, once. Any other fault ends the verification.
+    /// Records an unreadable item, once. Any other fault ends the verification.
     pub(super) fn record_unreadable(&mut self, container: ContainerName, fault: Fault) -> Result<(), Fault> {
         if fault.kind != FaultKind::Corrupt {
             return Err(fault);
@@ -143,7 +143,7 @@ impl VerificationReport {
     }
 }
 
-/// Something that could not be read, as far as the store knows what it is.
+/// An unreadable item, as far as the store knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unreadable {
@@ -155,7 +155,7 @@ pub struct Unreadable {
     pub id: Option<String>,
     /// The files that may be damaged.
     pub files: Vec<String>,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 

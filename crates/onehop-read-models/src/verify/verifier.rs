@@ -1,8 +1,10 @@
-//! Verifier: finds suspects, and confirms as drifts those that are the same after the read models have caught up.
+//! Verifier: finds suspects, and confirms a suspect as a drift if it is unchanged after the read models have
+//! caught up.
 //!
-//! A suspect carries the ETags of the items that were compared. A difference is a drift only if it is seen twice with the same
-//! ETags and a settling in between: then source and copy were unchanged while the read models caught up. What is written all the
-//! time is never confirmed, whatever one look at it shows.
+//! A suspect carries the ETags of the items that were compared. A difference is a drift only if it is seen
+//! twice with the same ETags and a settling in between: then source and copy were unchanged while the read
+//! models caught up. An item that is written all the time is never confirmed, even if a look at it shows a
+//! difference.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use super::invariant::{Invariant, VerifyProgress};
 use super::report::{Drift, VerificationReport};
 use crate::declaration::ReadModels;
 
-/// How often a suspect is compared; one that was never the same twice is no drift.
+/// The comparisons of a suspect; a suspect that was never the same twice is no drift.
 const COMPARISONS_MAX: u32 = 4;
 
 /// Waits until the read models have caught up with the writes so far.
@@ -38,8 +40,8 @@ pub(super) struct Suspect {
 }
 
 impl Suspect {
-    /// Whether it is a drift, if these were seen before the read models caught up. Counts change together with the items that
-    /// they count: one comparison is enough.
+    /// Whether it is a drift, if these were seen before the read models caught up. Counts change together
+    /// with the items that they count: one comparison is enough.
     fn is_confirmed(&self, earlier: &HashSet<Suspect>) -> bool {
         matches!(self.drift, Drift::Count { .. }) || earlier.contains(self)
     }
@@ -65,7 +67,7 @@ impl Verifier {
         Self { declared, store, settle, invariants }
     }
 
-    /// Compares everything and reports what is wrong.
+    /// Compares everything and reports the drifts.
     ///
     /// # Errors
     /// A fault of the store.
@@ -99,7 +101,7 @@ impl Verifier {
             let (confirmed, unsure) =
                 again.into_iter().partition::<Vec<_>, _>(|suspect| suspect.is_confirmed(&earlier));
             drifted.extend(confirmed);
-            // Of a list as a whole only what was suspect before, and is not confirmed, is compared again.
+            // Of a list as a whole only unconfirmed earlier suspects are compared again.
             suspects = unsure;
         }
         report.drifts = drifted.iter().map(|suspect| suspect.drift.clone()).collect();

@@ -1,4 +1,4 @@
-//! Bounded lists: the newest items by a value that never changes, and the highest by one that does.
+//! Bounded lists: the newest items by an immutable value, and the highest by a changing one.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Causes of changes: what projections and repairs write is told from what commands write, and a created item is reported once,
-//! although its copies follow.
+//! Causes of changes: writes of projections and repairs are distinguished from writes of commands, and a
+//! created item is reported once, although its copies follow.
 
 use onehop_change_feed::{Cause, CreatedTail, CreatedTailSettings, TailSource};
 use onehop_runtime::clock::ManualClock;
@@ -43,7 +43,8 @@ async fn a_version_names_the_projection_that_wrote_it() {
     library.edit(GENRES, "genre", "novel", json!({ "name": "Fiction" })).await;
     library.drain().await;
     assert_eq!(cause_of_book(&library, "b1").await, projection("genre-names"));
-    // Written with old names: by the catch-up of the container, and by the list through which names of genres follow.
+    // Written with old names: by the catch-up of the container, and by the list through which names of genres
+    // follow.
     library.edit(BOOKS, "b1", "b1", json!({ "authorName": "Ada" })).await;
     assert_eq!(cause_of_book(&library, "b1").await, Cause::Command, "a command that keeps unknown fields");
     library.drain().await;
@@ -68,7 +69,7 @@ async fn a_repair_and_an_entry_name_their_cause() {
     assert_eq!(cause_of_book(&library, "b1").await, Cause::Repair);
 }
 
-/// A tail of created books. Those of the fifth day and later were created after it was opened.
+/// A tail of created books. Books of the fifth day and later were created after it was opened.
 async fn created_books(library: &Library) -> CreatedTail {
     let source = TailSource { container: BOOKS, types: Some(&["book"]) };
     let settings = CreatedTailSettings::timed_by(|change| {

@@ -49,7 +49,7 @@ async fn an_item_with_an_old_copy_is_corrected() {
     library.put(&ada).await;
     library.edit(AUTHORS, "ada", "ada", json!({ "name": "Ada L." })).await;
     library.drain().await;
-    // A new one, and one that is changed later by a writer with the old name.
+    // A new book, and a book that is changed later by a writer with the old name.
     library.put(&book("1", &ada, &[], 1)).await;
     library.assert_clean().await;
     library.edit(BOOKS, "1", "1", json!({ "authorName": "Ada", "title": "Second edition" })).await;
@@ -58,7 +58,8 @@ async fn an_item_with_an_old_copy_is_corrected() {
     assert_eq!((&corrected["authorName"], &corrected["title"]), (&json!("Ada L."), &json!("Second edition")));
 }
 
-/// Renames the author, and lets the propagation stop before its first write of a book. Meanwhile books are written with the old name.
+/// Renames the author, and lets the propagation stop before its first write of a book. Meanwhile books are
+/// written with the old name.
 #[tokio::test]
 async fn a_source_and_a_target_that_change_at_once_agree() {
     let library = Library::new().await;
@@ -110,7 +111,8 @@ async fn copies_in_elements_follow_their_own_source() {
     assert_eq!(library.book("2").await["genres"], json!([{ "id": "novel", "name": "Fiction" }]));
 }
 
-/// Adds a genre to a book with the old name, while the propagation of the new one is between its list and its writes.
+/// Adds a genre to a book with the old name, while the propagation of the new one is between its list and its
+/// writes.
 #[tokio::test]
 async fn an_element_added_during_its_sources_change_is_corrected() {
     let library = Library::new().await;

@@ -1,4 +1,5 @@
-//! Lists of more entries than a batch has operations: each batch that adds entries writes the last listed one, too.
+//! Lists of more entries than a batch has operations: each batch that adds entries writes the last listed
+//! one, too.
 
 use std::sync::Arc;
 
@@ -60,7 +61,7 @@ fn change(number: usize) -> Change {
     Change { partition_key: PartitionKey::from("book"), id: format!("{number:04}"), item: item(number) }
 }
 
-/// What a projection writes: each batch by its operations, as `create`, `replace` or `delete` with the id.
+/// The writes of a projection: each batch by its operations, as `create`, `replace` or `delete` with the id.
 fn batches(step: &onehop_change_feed::Step) -> Vec<Vec<String>> {
     let name = |operation: &WriteOp| {
         let kind = match operation {
@@ -80,7 +81,8 @@ fn assert_guarded(batches: &[Vec<String>], last: &str, first_added: &str) {
     assert_eq!(batch[..2], [format!("replace {last}"), format!("create {first_added}")]);
 }
 
-/// One entry is left. The first batch adds what it can, and the next one follows from the list as it is then.
+/// One entry is left. The first batch adds entries as far as it can, and the next one follows from the list
+/// as it is then.
 #[test]
 fn a_large_list_is_filled_by_guarded_batches() {
     let newest = projection("newest");
@@ -92,7 +94,7 @@ fn a_large_list_is_filled_by_guarded_batches() {
         newest.step(&change(1), StepInput { state: asked.state(), results: &results, ..StepInput::first() });
     let step = refilled.expect("a step");
     assert_guarded(&batches(&step), "0200", "0199");
-    // What was added is compared with its sources, no more and no less.
+    // The added entries are compared with their sources, no more and no less.
     assert_eq!(step.reads().len(), limits::BATCH_OPERATIONS_MAX);
 }
 

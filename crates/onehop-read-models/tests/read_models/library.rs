@@ -1,4 +1,5 @@
-//! A library: the smallest domain that has every kind of rule. Items are written as commands leave them, with the next version.
+//! A library: the smallest domain that has every kind of rule. Items are written as commands leave them, with
+//! the next version.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +27,7 @@ pub const NEWEST: ContainerName = ContainerName("newestBooks");
 pub const READERS: ContainerName = ContainerName("readers");
 pub const RANKING: ContainerName = ContainerName("ranking");
 
-/// How many items the bounded lists keep.
+/// The number of items that the bounded lists keep.
 pub const LISTED_MAX: usize = 3;
 
 const SPECS: &[ContainerSpec] = &[
@@ -129,7 +130,8 @@ impl Library {
         Self { store, processor, clock, _directory: directory }
     }
 
-    /// A library with these readers, `r0` first, whose numbers of loans are given. The read models are up to date.
+    /// A library with these readers, `r0` first, whose numbers of loans are given. The read models are up to
+    /// date.
     pub async fn with_readers(loans: &[u64]) -> Self {
         let library = Self::new().await;
         for (number, loans) in loans.iter().enumerate() {
@@ -154,7 +156,7 @@ impl Library {
         processor(store, &self.clock).await
     }
 
-    /// Writes an item, whatever was there.
+    /// Writes an item over any earlier version.
     pub async fn put(&self, item: &Value) {
         let (container, key) = place_of(item);
         self.put_at(container, key, item).await;
@@ -270,7 +272,7 @@ impl Library {
         assert!(drifts.is_empty(), "{drifts:#?}");
     }
 
-    /// How the ranking differs from its rule. Loans are not written, so their counts are left out.
+    /// The drifts of the ranking from its rule. Loans are not written, so their counts are left out.
     pub async fn ranking_drifts(&self) -> Vec<Drift> {
         let drifts = self.verify().await.drifts.into_iter();
         drifts.filter(|drift| matches!(drift, Drift::Entry { rule, .. } if rule == MOST_LOANS)).collect()
@@ -352,7 +354,7 @@ pub fn loan(id: &str, reader: &str) -> Value {
     json!({ "id": id, "type": "loan", "readerId": reader, "title": "Book", "sortKey": id, "version": 1 })
 }
 
-/// What a soft deletion leaves.
+/// The body that a soft deletion leaves.
 pub fn deletion() -> Value {
     json!({ "deleted": true, "ttl": 1_000_000 })
 }

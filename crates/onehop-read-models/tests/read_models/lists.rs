@@ -1,4 +1,5 @@
-//! Complete lists, owned items and counts: every item has its entry, and a deletion takes entries and owned items along.
+//! Complete lists, owned items and counts: every item has its entry, and a deletion takes entries and owned
+//! items along.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What follows from a declaration, on a toy domain: a library with authors, books, genres and readers.
+//! The projections of declarations, on a toy domain: a library with authors, books, genres and readers.
 
 mod bounded_lists;
 mod causes;

@@ -1,4 +1,5 @@
-//! Items that break the rules' contract become dead letters with the reason: without a version, or in another list than before.
+//! Items that break the rules' contract become dead letters with the reason: without a version, or in another
+//! list than before.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
-//! Rankings under random interleavings: readers rise, fall and are deleted between any two operations of a projection that may die
-//! at any of them, beside a rebuild. A seed plays the same acts again, save for the order of concurrent operations.
+//! Rankings under random interleavings: readers rise, fall and are deleted between any two operations of a
+//! projection that may die at any of them, beside a rebuild. A seed plays the same acts again, save for the
+//! order of concurrent operations.
 //!
 //! `RANKING_SEEDS` says how many seeds are played.
 
@@ -20,7 +21,7 @@ const SEEDS: u64 = 8;
 const READERS_MAX: u32 = 7;
 /// Loans of a reader: so few that many are equal.
 const LOANS_MAX: u32 = 6;
-/// Acts of a round beside the projection. Few, since a later one may hide what an earlier one did.
+/// Acts of a round beside the projection. Few, since a later act may hide the effect of an earlier one.
 const ACTS_MAX: u32 = 3;
 /// Rounds of an episode. Each begins with an act, and ends with a comparison.
 const ROUNDS: u32 = 20;
@@ -33,7 +34,8 @@ impl Dice {
     }
 }
 
-/// A store decorator that lets readers change before operations of the projection, and the process die at them.
+/// A store decorator that lets readers change before operations of the projection, and the process die at
+/// them.
 struct Meddler {
     library: Library,
     dice: Dice,
@@ -110,7 +112,8 @@ async fn play(seed: u64) {
         }
         drop(processor);
         let library = &meddler.library;
-        // The store's writer takes one write after the other: what the process had sent is written before this.
+        // The store's writer takes one write after the other: earlier writes of the process come before this
+        // one.
         library.put(&genre("novel", "Novel")).await;
         let next = library.processor_over(library.store.clone()).await;
         next.drain().await.expect("the change feed is drained");

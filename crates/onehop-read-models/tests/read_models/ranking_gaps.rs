@@ -1,4 +1,5 @@
-//! Gaps in a ranking: a ranked item changes, or the process dies, between the write of an entry and the comparison with its source.
+//! Gaps in a ranking: a ranked item changes, or the process dies, between the write of an entry and the
+//! comparison with its source.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +10,8 @@ use onehop_testing::stepped_store::{PendingOperation, SteppedStore};
 use crate::library::{Library, RANKING, READERS, deletion, sort_key};
 use serde_json::json;
 
-/// The library's store, but that the first point read of a reader after a write of an entry waits until the test resumes it.
+/// The library's store, but that the first point read of a reader after a write of an entry waits until the
+/// test resumes it.
 fn stopping_before_comparison(library: &Library, id: &'static str) -> Arc<SteppedStore> {
     let (is_written, stopped) = (AtomicBool::new(false), AtomicBool::new(false));
     SteppedStore::new(library.store.clone(), move |operation: PendingOperation<'_>| {
@@ -23,7 +25,8 @@ fn stopping_before_comparison(library: &Library, id: &'static str) -> Arc<Steppe
     })
 }
 
-/// Brings the ranking up to date, and has something happen before the comparison of a reader's entry with its source.
+/// Brings the ranking up to date, and has something happen before the comparison of a reader's entry with its
+/// source.
 async fn drain_beside(library: &Library, compared: &'static str, meanwhile: impl Future<Output = ()>) {
     let store = stopping_before_comparison(library, compared);
     let processor = library.processor_over(Arc::clone(&store) as _).await;
@@ -98,7 +101,8 @@ async fn an_item_that_enters_while_another_falls_leaves_no_gap() {
     library.assert_ranked(&["r1", "r2", "r3"]).await;
 }
 
-/// The process dies after it has taken r2 out and before it has asked for the highest. Then the reader changes once more.
+/// The process dies after it has taken r2 out and before it has asked for the highest. Then the reader
+/// changes once more.
 #[tokio::test]
 async fn a_death_after_a_fall_leaves_no_gap() {
     let later = [json!({ "loanCount": 2, "sortKey": sort_key(2) }), json!({ "name": "Eva" }), deletion()];

@@ -1,4 +1,5 @@
-//! Rebuild: a projection runs over the change feed from its beginning, while it serves and while items are written.
+//! Rebuild: a projection runs over the change feed from its beginning, while it serves and while items are
+//! written.
 
 use std::sync::Arc;
 

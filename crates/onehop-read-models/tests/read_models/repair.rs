@@ -1,4 +1,5 @@
-//! Repair beside writes: every write of a repair is refused where its item has changed, and no copy goes back in time.
+//! Repair beside writes: every write of a repair is refused where its item has changed, and no copy goes back
+//! in time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +58,7 @@ async fn a_repaired_entry_never_goes_back() {
         };
         let report = repair_beside(&library, container, meanwhile).await;
         assert_eq!(report.drifts, [], "{container}");
-        // Nothing was projected since, which would hide what the repair did.
+        // Nothing was projected since, which would hide the effect of the repair.
         assert_eq!(library.item(container, key, "b1").await["title"], "Second edition", "{container}");
     }
 }

@@ -1,4 +1,5 @@
-//! Verification: each kind of drift, made behind the back of commands and projections, is found under its rule and repaired.
+//! Verification: each kind of drift, made behind the back of commands and projections, is found under its
+//! rule and repaired.
 
 use async_trait::async_trait;
 use onehop_read_models::ItemType;
@@ -45,7 +46,7 @@ fn summary(drift: &Drift) -> [String; 3] {
     [text("kind"), name, text("problem")]
 }
 
-/// Asserts that such a drift is found, that a repair leaves none, and that none comes back.
+/// Asserts that such a drift is found, that a repair removes it, and that it does not come back.
 async fn assert_repaired(library: &Library, kind: &str, name: &str, problem: &str) {
     let found = library.verify().await.drifts;
     let expected = [kind, name, problem];
@@ -88,7 +89,7 @@ struct Listed {
     id: &'static str,
     /// A field of the entry, and another value of it.
     field: (&'static str, Value),
-    /// What is reported of an entry that does not belong there.
+    /// The reported problem of an entry that does not belong there.
     surplus: &'static str,
 }
 

@@ -1,4 +1,5 @@
-//! Calibration: values for the constants of the request charge model, each with its source and its error. It is data: one JSON file.
+//! Calibration: values for the constants of the request charge model, each with its source and its error. It
+//! is data: one JSON file.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -41,16 +42,18 @@ pub enum OrderedPageClient {
     /// This crate's adapter: the whole page and one more.
     #[default]
     Adapter,
-    /// The clients for .NET and Java of 2019, with which the article measured: five times the even share (`PageSizeFactorForTop`).
+    /// The clients for .NET and Java of 2019, with which the article measured: five times the even share
+    /// (`PageSizeFactorForTop`).
     Sdk2019,
 }
 
-/// How many times its even share of an ordered page the clients of 2019 ask each physical partition for.
+/// The multiple of its even share of an ordered page that the clients of 2019 ask each physical partition
+/// for.
 const ORDERED_PAGE_FACTOR: usize = 5;
 
 impl OrderedPageClient {
-    /// How many items each of this many physical partitions returns, if it has them, for the client to merge an ordered
-    /// page of this many out of. All are charged, the ones that the page has no room for included.
+    /// The number of items that each of this many physical partitions returns, if it has them, for the client
+    /// to merge an ordered page of this many out of. All are charged, including items beyond the page.
     #[must_use]
     pub fn items_per_partition(self, physical_partitions: u32, page_items: usize) -> usize {
         match self {
@@ -159,13 +162,15 @@ struct CurveFile {
 }
 
 impl Calibration {
-    /// The present engine: measurements of accounts since 2020, and write charges that did not move since 2016.
+    /// The present engine: measurements of accounts since 2020, and write charges that did not move since
+    /// 2016.
     #[must_use]
     pub fn current() -> Arc<Self> {
         Arc::clone(&CURRENT)
     }
 
-    /// The engine of 2019, for the table of "How to model and partition data on Azure Cosmos DB using a real-world example" alone.
+    /// The engine of 2019, for the table of "How to model and partition data on Azure Cosmos DB using a
+    /// real-world example" alone.
     #[must_use]
     pub fn article_2019() -> Arc<Self> {
         Arc::clone(&ARTICLE_2019)
@@ -181,7 +186,7 @@ impl Calibration {
         }
     }
 
-    /// Reads a calibration file. Values that it lacks are those of the calibration that it extends.
+    /// Reads a calibration file. Missing values are taken from the calibration that it extends.
     ///
     /// # Errors
     /// A text that is no such file; the error names the field and the expected form.

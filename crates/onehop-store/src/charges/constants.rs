@@ -1,4 +1,5 @@
-//! Constants of the request charge model: their names, units and meaning. A calibration gives each of them a value.
+//! Constants of the request charge model: their names, units and meaning. A calibration gives each of them a
+//! value.
 
 /// One constant of the request charge model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -9,7 +10,7 @@ pub enum Constant {
     InsertUnits,
     /// Units of a replace, without its changed index terms and its size.
     ReplaceUnits,
-    /// How many times the size of an item is charged at a replace, beside a create.
+    /// The multiple of an item's size that is charged at a replace, beside a create.
     ReplaceSizeFactor,
     /// Units of an index term whose value is `null`, `true` or `false`; every other term is one unit.
     LiteralUnits,
@@ -31,7 +32,7 @@ pub enum Constant {
     ConflictUniqueKey,
     /// RU of a stored procedure, beside its operations.
     StoredProcedure,
-    /// How many times a read is charged under strong and bounded staleness consistency.
+    /// The charge factor of reads under strong and bounded staleness consistency.
     QuorumFactor,
     /// RU of a query with an indexed filter, for each physical partition.
     QueryFiltered,

@@ -1,7 +1,8 @@
-//! Request charges: the model that estimates what Azure Cosmos DB charges for an operation.
+//! Request charges: the model that estimates the charge of Azure Cosmos DB for an operation.
 //!
-//! A [`Calibration`] is a set of constants with their sources and errors. Its methods charge operations by sizes, index terms and
-//! numbers. [`IndexTerms`] counts the indexed paths of an item under an [`IndexingPolicy`]. All of it is pure.
+//! A [`Calibration`] is a set of constants with their sources and errors. Its methods charge operations by
+//! sizes, index terms and numbers. [`IndexTerms`] counts the indexed paths of an item under an
+//! [`IndexingPolicy`]. All of it is pure.
 
 mod calibration;
 mod constants;

@@ -1,5 +1,6 @@
-//! The request charge model: what Azure Cosmos DB would charge for one operation. Values in, request units out; no I/O, and no
-//! knowledge of the request that the operation serves. `docs/request-charges.md` has the law, its sources and its errors.
+//! The request charge model: the estimated charge of Azure Cosmos DB for one operation. Values in, request
+//! units out; no I/O, and no knowledge of the request that the operation serves. `docs/request-charges.md`
+//! has the law, its sources and its errors.
 
 use super::calibration::Calibration;
 use super::constants::Constant;
@@ -12,7 +13,8 @@ pub enum ReadConsistency {
     /// Session, consistent prefix and eventual consistency: one replica answers.
     #[default]
     OneReplica,
-    /// Strong and bounded staleness consistency, and reads of the latest committed version: two replicas answer.
+    /// Strong and bounded staleness consistency, and reads of the latest committed version: two replicas
+    /// answer.
     Quorum,
 }
 
@@ -93,7 +95,7 @@ impl Calibration {
         ChargeParts::of(ChargePart::UniqueKeys, keys as f64 * self.value(Constant::UniqueKey))
     }
 
-    /// A delete: it removes what a create wrote.
+    /// A delete: it removes the item and the index terms that a create wrote.
     #[must_use]
     pub fn delete(&self, bytes: usize, terms: TermCount) -> ChargeParts {
         self.create(bytes, terms)

@@ -1,4 +1,4 @@
-//! Parts of a request charge: what each part is for, so that a charge can be explained as its sum.
+//! Parts of a request charge: the purpose of each part, so that a charge can be explained as its sum.
 
 use std::ops::{Add, AddAssign};
 

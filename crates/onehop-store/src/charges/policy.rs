@@ -1,4 +1,5 @@
-//! Indexing policy: the included and excluded paths of a container, and its composite indexes, as Azure Cosmos DB has them.
+//! Indexing policy: the included and excluded paths of a container, and its composite indexes, as Azure
+//! Cosmos DB has them.
 
 use super::path_hash::{PathHash, hash_of_path};
 
@@ -6,7 +7,7 @@ use super::path_hash::{PathHash, hash_of_path};
 const PATH_BYTES_MAX: usize = 1024;
 const PATHS_MAX: usize = 10_000;
 
-/// Which paths of an item a container indexes. The most specific path decides; `id` is always indexed.
+/// The paths of an item that a container indexes. The most specific path decides; `id` is always indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexingPolicy {
     pub(super) root: PolicyNode,
@@ -49,8 +50,8 @@ impl IndexingPolicy {
         }
     }
 
-    /// A policy of included and excluded paths, such as `/*`, `/name/?`, `/address/*`, `/tags/[]/id/?` and `/"_etag"/?`.
-    /// Without any, everything is indexed.
+    /// A policy of included and excluded paths, such as `/*`, `/name/?`, `/address/*`, `/tags/[]/id/?` and
+    /// `/"_etag"/?`. Without any, everything is indexed.
     ///
     /// # Errors
     /// A path of another form.

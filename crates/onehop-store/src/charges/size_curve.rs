@@ -10,7 +10,8 @@ pub struct SizeCurve(Vec<(f64, f64)>);
 impl SizeCurve {
     /// A curve through points of bytes and RU.
     ///
-    /// Returns `None` for fewer than two points, points out of order, and charges that fall or are no numbers.
+    /// Returns `None` for fewer than two points, points out of order, and charges that fall or are no
+    /// numbers.
     #[must_use]
     pub fn through(points: Vec<(f64, f64)>) -> Option<Self> {
         let is_finite = points.iter().all(|(bytes, charge)| bytes.is_finite() && charge.is_finite());
@@ -25,7 +26,7 @@ impl SizeCurve {
         &self.0
     }
 
-    /// The charge at a size, RU. Below the first point it is that of the first point.
+    /// The charge at a size, RU. Below the first point, the charge of the first point.
     #[must_use]
     pub fn at(&self, bytes: usize) -> f64 {
         let bytes = bytes as f64;

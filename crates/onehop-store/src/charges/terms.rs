@@ -1,7 +1,7 @@
 //! Index terms: the paths of an item's JSON tree that a container indexes, counted in one pass over the text.
 //!
-//! A term is a path with its value. Objects and arrays are terms of their own, without a value. The elements of an array share one
-//! path, so that equal values among them are one term.
+//! A term is a path with its value. Objects and arrays are terms of their own, without a value. The elements
+//! of an array share one path, so that equal values among them are one term.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -93,7 +93,7 @@ pub struct NamedTerm {
 }
 
 impl IndexTerms {
-    /// The terms of an item's JSON text; none for a text that is no object.
+    /// The terms of an item's JSON text; no terms for a text that is no object.
     #[must_use]
     pub fn of(policy: &IndexingPolicy, body: &str) -> Self {
         let mut collector = TermCollector::new(policy);
@@ -116,8 +116,8 @@ impl IndexTerms {
         }
     }
 
-    /// The terms in which an item differs before and after a replace. A path with another value is one term, and so is each object
-    /// or array above it.
+    /// The terms in which an item differs before and after a replace. A path with another value is one term,
+    /// and so is each object or array above it.
     #[must_use]
     pub fn changed(&self, after: &Self, policy: &IndexingPolicy) -> TermCount {
         let mut changes = TermChanges::default();

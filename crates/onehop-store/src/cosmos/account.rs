@@ -1,8 +1,8 @@
-//! Account resource: the regions that an account writes in, read by one request of the service's REST interface, since the client
-//! keeps what it knows of them to itself.
+//! Account resource: the write regions of an account, read by one request of the service's REST interface,
+//! since the client does not expose them.
 //!
-//! An account with several write regions is refused. Each region judges `If-Match` for itself, so two of them could accept
-//! conflicting writes, and the service would drop one of the two when it merges them.
+//! An account with several write regions is refused. Each region judges `If-Match` for itself, so two of them
+//! could accept conflicting writes, and the service would drop one of the two when it merges them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const SERVICE_VERSION: &str = "2020-07-15";
 /// The scope of tokens for the data plane.
 const TOKEN_SCOPE: &str = "https://cosmos.azure.com/.default";
 
-/// What signs a request: an account key, or an identity.
+/// The credential that signs a request: an account key, or an identity.
 #[derive(Clone)]
 pub(super) enum RequestCredential {
     Key(Secret),
@@ -39,7 +39,8 @@ pub struct AccountReader {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WriteRegions {
-    /// Whether more than one region accepts writes. During a failover of an account with one write region two are listed.
+    /// Whether more than one region accepts writes. During a failover of an account with one write region two
+    /// are listed.
     #[serde(default)]
     enable_multiple_write_locations: bool,
     #[serde(default)]
@@ -55,7 +56,7 @@ impl WriteRegions {
     /// Refuses an account with several write regions.
     ///
     /// # Errors
-    /// The text names the regions, the reason and what to do.
+    /// The text names the regions, the reason and the remedy.
     pub fn require_one(&self) -> Result<(), Fault> {
         if !self.enable_multiple_write_locations {
             return Ok(());
@@ -127,7 +128,8 @@ impl AccountReader {
 }
 
 /// The text that an account key signs, for a GET:
-/// <https://learn.microsoft.com/rest/api/cosmos-db/access-control-on-cosmosdb-resources>. The account's type and link are empty.
+/// <https://learn.microsoft.com/rest/api/cosmos-db/access-control-on-cosmosdb-resources>. The account's type
+/// and link are empty.
 fn text_to_sign(resource_type: &str, resource_link: &str, date: &str) -> String {
     format!("get\n{resource_type}\n{resource_link}\n{}\n\n", date.to_ascii_lowercase())
 }

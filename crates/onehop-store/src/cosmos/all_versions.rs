@@ -1,5 +1,5 @@
-//! The change feed of all versions and deletes: every version of an item, and its deletion. It begins now, and reaches back no further than
-//! the account's continuous backup, or the container's retention.
+//! The change feed of all versions and deletes: every version of an item, and its deletion. It begins now,
+//! and reaches back no further than the account's continuous backup, or the container's retention.
 
 use azure_data_cosmos::CosmosError;
 use azure_data_cosmos::feed::{FeedPage, FeedScope};
@@ -49,7 +49,8 @@ impl CosmosStore {
 }
 
 impl AllVersionsFeed<'_> {
-    /// Reads the next page, and returns the number of its changes. An empty page is no end: physical partitions are asked in turn.
+    /// Reads the next page, and returns the number of its changes. An empty page is no end: physical
+    /// partitions are asked in turn.
     ///
     /// # Errors
     /// A fault of the store.

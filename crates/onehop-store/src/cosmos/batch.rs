@@ -1,4 +1,5 @@
-//! Transactional batches. The service answers a refused one with the status 207, and a status for each of its operations.
+//! Transactional batches. The service answers a refused one with the status 207, and a status for each of its
+//! operations.
 
 use azure_core::http::Etag;
 use azure_data_cosmos::models::TransactionalBatchOperationResult;
@@ -152,7 +153,7 @@ fn is_cause(result: &TransactionalBatchOperationResult) -> bool {
     !result.is_success() && result.status_code() != FAILED_DEPENDENCY
 }
 
-/// Why the batch is to be sent again: one operation that could not be tried, and so none was.
+/// Why the batch is to be sent again: one operation could not be tried, so none of them was.
 fn cause_of(result: &TransactionalBatchOperationResult) -> Option<Cause> {
     match result.status_code() {
         410 => Some(Cause::Moved),

@@ -25,7 +25,8 @@ use crate::{Fault, FaultKind};
 /// Connects to an account. The account is asked for its regions.
 ///
 /// # Errors
-/// An endpoint that is no URL, a credential that is not to be had, an account that does not answer or has several write regions.
+/// An endpoint that is no URL, a credential that is not to be had, an account that does not answer or has
+/// several write regions.
 pub async fn client_of(settings: &CosmosSettings) -> Result<CosmosClient, Fault> {
     let endpoint: AccountEndpoint = settings
         .endpoint
@@ -51,8 +52,8 @@ pub async fn client_of(settings: &CosmosSettings) -> Result<CosmosClient, Fault>
     Ok(client)
 }
 
-/// An account whose resource cannot be read is used: the client reached it, and an emulator's certificate is accepted by the client
-/// alone.
+/// An account whose resource cannot be read is used: the client reached it, and an emulator's certificate is
+/// accepted by the client alone.
 async fn refuse_several_write_regions(account: &AccountReader, timeout: Duration) -> Result<(), Fault> {
     match account.write_regions(SystemClock.now_ms(), timeout).await {
         Ok(regions) => regions.require_one(),
@@ -74,7 +75,7 @@ pub fn default_options(retry_policy: RetryPolicy) -> OperationOptions {
         .build()
 }
 
-/// How items travel. The adapter gets text, whatever the service sends.
+/// The encoding of items. The adapter gets text under either encoding of the service.
 #[must_use]
 pub fn encoding(binary: bool) -> BinaryEncodingOptions {
     BinaryEncodingOptions::new().with_enabled(binary).with_request_text_response(true)

@@ -1,4 +1,5 @@
-//! A container of the account, as the adapter knows it: its definition, its client, and the keys that it can address.
+//! A container of the account, as the adapter knows it: its definition, its client, and the keys that it can
+//! address.
 
 use std::sync::atomic::AtomicU32;
 
@@ -92,8 +93,9 @@ impl CosmosContainer {
     }
 }
 
-/// A write under way. When it ends it wakes the readers that wait for writes of this process to the logical partition, unless it is known that
-/// nothing was written: also where the answer was lost, and where the caller waits for it no more.
+/// A write under way. When it ends it wakes the readers that wait for writes of this process to the logical
+/// partition, unless it is known that nothing was written: also where the answer was lost, and where the
+/// caller waits for it no more.
 pub(super) struct WriteUnderWay<'a> {
     container: &'a CosmosContainer,
     partition_key: &'a PartitionKey,
@@ -116,7 +118,7 @@ impl Drop for WriteUnderWay<'_> {
     }
 }
 
-/// The definition of the partition key, if it is the one that the specification has.
+/// The definition of the partition key, if it equals the specification.
 async fn partition_key_of(
     spec: &ContainerSpec,
     client: &ContainerClient,
@@ -143,8 +145,8 @@ pub(super) fn key(partition_key: &PartitionKey) -> azure_data_cosmos::PartitionK
     azure_data_cosmos::PartitionKey::from(partition_key.as_str().to_owned())
 }
 
-/// Whether an item can be asked for. The client makes the id a part of a URL's path, where control characters are
-/// left out and dots go elsewhere: such an id would name another item.
+/// Whether an item can be asked for. The client makes the id a part of a URL's path, where control characters
+/// are left out and dots go elsewhere: such an id would name another item.
 pub(super) fn is_addressable(partition_key: &PartitionKey, id: &str) -> bool {
     let is_path = !id.contains(['/', '\\', '?', '#']) && !id.chars().any(char::is_control);
     can_exist(partition_key.as_str(), id) && is_path && !matches!(id, "" | "." | "..")

@@ -25,11 +25,12 @@ const CONTINUATION_REFUSED_BY_CLIENT: [u16; 9] =
 /// Parts of the messages in which the service refuses a continuation, in lower case.
 const CONTINUATION_REFUSED_BY_SERVICE: [&str; 2] =
     ["change feed token format is invalid", "continuation token specified in the request is malformed"];
-/// The service or the client could not be reached, and nothing was sent: the name is not known, the connection refused.
+/// The service or the client could not be reached, and nothing was sent: the name is not known, the
+/// connection refused.
 const NOTHING_SENT: [SubStatusCode; 3] =
     [SubStatusCode::new(20010), SubStatusCode::new(20012), SubStatusCode::new(20015)];
 
-/// What was being done when the error came.
+/// The operation during which the error came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OperationContext {
     Reading,
@@ -72,8 +73,8 @@ pub(super) fn fault_of(error: CosmosError, doing: OperationContext) -> Fault {
 
 /// Why the account forbids a request (403), by the sub-status.
 ///
-/// Sources: "Diagnose and troubleshoot Azure Cosmos DB forbidden exceptions" on learn.microsoft.com (firewall, 1014, 5300), and
-/// `ForbiddenSubStatusCode` of Azure/azure-cosmos-dotnet-v3.
+/// Sources: "Diagnose and troubleshoot Azure Cosmos DB forbidden exceptions" on learn.microsoft.com
+/// (firewall, 1014, 5300), and `ForbiddenSubStatusCode` of Azure/azure-cosmos-dotnet-v3.
 fn forbidden(error: &CosmosError) -> (FaultKind, &'static str) {
     match error.status().sub_status().map_or(0, |sub_status| sub_status.value()) {
         PARTITION_FULL => (FaultKind::PartitionFull, "a logical partition holds as much as it can"),
@@ -90,10 +91,12 @@ fn forbidden(error: &CosmosError) -> (FaultKind, &'static str) {
 
 /// Whether a page of the change feed failed for its continuation, and for nothing else.
 ///
-/// The service answers 400 without a sub-status to any request that it cannot read, so its message decides. For the change feed it is
-/// "Change feed token format is invalid" (Azure/azure-cosmos-dotnet-v3, issue 3381), for feeds in general "The continuation token
-/// specified in the request is malformed" (the same, issue 3416). The client refuses a continuation before it sends it, with sub-statuses of its
-/// own (`status_codes` of `azure_data_cosmos_driver`), or with 400 and none, where it cannot read it or the container was made anew.
+/// The service answers 400 without a sub-status to any request that it cannot read, so its message decides.
+/// For the change feed it is "Change feed token format is invalid" (Azure/azure-cosmos-dotnet-v3, issue
+/// 3381), for feeds in general "The continuation token specified in the request is malformed" (the same,
+/// issue 3416). The client refuses a continuation before it sends it, with sub-statuses of its own
+/// (`status_codes` of `azure_data_cosmos_driver`), or with 400 and no sub-status, where it cannot read it or
+/// the container was made anew.
 pub(super) fn refuses_continuation(error: &CosmosError) -> bool {
     let status = error.status();
     let sub_status = status.sub_status().map_or(0, |sub_status| sub_status.value());
@@ -107,8 +110,8 @@ pub(super) fn refuses_continuation(error: &CosmosError) -> bool {
             || CONTINUATION_REFUSED_BY_SERVICE.iter().any(|message| text.contains(message)))
 }
 
-/// The fault of a write to a logical partition that holds as much as it can. A key that is an id names it; any other may be personal,
-/// and its hash names it.
+/// The fault of a write to a logical partition that holds as much as it can. A key that is an id names it;
+/// any other may be personal, and its hash names it.
 pub(super) fn partition_full(container: ContainerName, partition_key: &PartitionKey) -> Fault {
     let limit = limits::LOGICAL_PARTITION_GB_MAX;
     let name = match Uuid::parse_str(partition_key.as_str()) {
@@ -183,7 +186,7 @@ pub(super) fn may_have_happened(error: &CosmosError) -> bool {
         })
 }
 
-/// Whether a status leaves open what the service did.
+/// Whether a status leaves the outcome at the service open.
 fn is_silent(status: CosmosStatus) -> bool {
     let sent = status.sub_status().is_none_or(|sub_status| !NOTHING_SENT.contains(&sub_status));
     sent && matches!(u16::from(status.status_code()), 408 | 500..=599)

@@ -1,9 +1,10 @@
-//! The change feed: pages in latest-version mode, and what a feed range is.
+//! The change feed: pages in latest-version mode, and feed ranges.
 //!
-//! A page is read with a fresh stream from the continuation before it, so nothing is kept between pages, and a stream
-//! that broke off, as it does in the middle of a split, is begun again where the last page ended. A continuation says for each part of the key space how
-//! far it was read; the client matches it with the physical partitions there are now. That is why it outlives splits
-//! and merges, and why a continuation of a range serves each of its parts.
+//! A page is read with a fresh stream from the continuation before it, so nothing is kept between pages, and
+//! a stream that broke off, as it does in the middle of a split, is begun again where the last page ended. A
+//! continuation says for each part of the key space how far it was read; the client matches it with the
+//! physical partitions there are now. That is why it outlives splits and merges, and why a continuation of a
+//! range serves each of its parts.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
@@ -34,12 +35,12 @@ use crate::{
     RequestCharge, limits,
 };
 
-/// Items in the pages that are read to count what is pending.
+/// Items in the pages that are read to count pending changes.
 const PENDING_PAGE_ITEMS: usize = 100;
 
 type ServiceItem = ChangeFeedItem<Map<String, Value>>;
 
-/// What one look at a feed range brought.
+/// The result of one look at a feed range.
 struct RangeLookup {
     changes: Vec<Change>,
     continuation: Continuation,
@@ -80,9 +81,11 @@ impl CosmosStore {
         Ok(looked?.continuation)
     }
 
-    /// A continuation that carries a time and was never read from. Nothing is sent for it: the first page is asked for with the time.
+    /// A continuation that carries a time and was never read from. Nothing is sent for it: the first page is
+    /// asked for with the time.
     ///
-    /// The service leaves out the time itself, and counts in seconds, so it is asked from the second before on.
+    /// The service leaves out the time itself, and counts in seconds, so it is asked from the second before
+    /// on.
     pub(super) async fn feed_since(
         &self,
         container: &CosmosContainer,
@@ -116,7 +119,7 @@ impl CosmosStore {
                 Ok(looked) => return Ok(looked),
                 Err(PageFailure::Fault(fault)) => return Err(fault),
                 Err(PageFailure::Service(error)) => {
-                    // A processor has retry_policy of its own: what is refused for its rate goes back to it.
+                    // A processor has retry_policy of its own: throttled requests go back to it.
                     if error.status().is_throttled() || !retries.go_on_after(&error).await {
                         return Err(fault_of(*error, OperationContext::ReadingFeed));
                     }
@@ -167,7 +170,7 @@ impl CosmosStore {
             charge.0 += charge_of(&page.diagnostics()).0;
             let is_empty = page.items().is_empty();
             empty += usize::from(is_empty);
-            let standing = Standing::after(&page);
+            let standing = Standing::after(&page, request.limit.clamp(1, limits::PAGE_ITEMS_MAX));
             let changes = changes_of(container, request, page.into_items())?;
             if is_empty && empty < parts {
                 continue;
@@ -228,9 +231,10 @@ impl CosmosStore {
 impl CosmosContainer {
     /// The ranges of the physical partitions there are, from the client's memory or anew.
     ///
-    /// A lookup anew whose caller is dropped leaves an empty entry in the memory of the client (`azure_data_cosmos_driver` 1.0.0,
-    /// `AsyncCache::get_or_refresh_with`), and the next lookup anew waits for its value in a loop that never ends. A lookup
-    /// from memory fills such an entry, so one goes before: it is a request only there.
+    /// A lookup anew whose caller is dropped leaves an empty entry in the memory of the client
+    /// (`azure_data_cosmos_driver` 1.0.0, `AsyncCache::get_or_refresh_with`), and the next lookup anew waits
+    /// for its value in a loop that never ends. A lookup from memory fills such an entry, so one goes before:
+    /// it is a request only there.
     pub(super) async fn look_up_ranges(&self, anew: bool) -> Result<Vec<CosmosRange>, Fault> {
         let mut ranges = self.feed_ranges_of_client(false).await?;
         if anew {
@@ -247,7 +251,7 @@ impl CosmosContainer {
     }
 }
 
-/// How far a page goes, by log sequence numbers.
+/// The end of a page, by log sequence numbers.
 #[derive(Debug, Default, Clone)]
 struct Standing {
     /// All writes up to this commit have been read.
@@ -257,7 +261,10 @@ struct Standing {
 }
 
 impl Standing {
-    fn after(page: &CosmosPage<ServiceItem>) -> Self {
+    /// A page holds the latest version of each item. So an item whose write lies within the page may come
+    /// only after it, where it was written again meanwhile: only a page up to the last commit passes what is
+    /// before that.
+    fn after(page: &CosmosPage<ServiceItem>, limit: usize) -> Self {
         let Some(reached) = Commit::of(page.headers().lsn(), page.headers().session_token()) else {
             return Self::default();
         };
@@ -267,7 +274,9 @@ impl Standing {
         let Some(last) = page.items().iter().filter_map(lsn_of).max() else { return Self::default() };
         let behind = reached.lsn.saturating_sub(last);
         // More items of the last commit may follow.
-        Self { passed: Some(Commit { lsn: last.saturating_sub(1), ..reached }), behind: Some(behind) }
+        let is_whole = behind == 0 && page.items().len() < limit;
+        let passed = is_whole.then(|| Commit { lsn: last.saturating_sub(1), ..reached });
+        Self { passed, behind: Some(behind) }
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::Continuation;
 
-/// What precedes the JSON of a continuation.
+/// The prefix before the JSON of a continuation.
 const VERSION: &str = "c1.";
 
 #[derive(Deserialize)]
@@ -70,7 +70,7 @@ fn ranges_of(continuation: &Continuation) -> Option<Vec<CosmosRange>> {
     Some(ranges)
 }
 
-/// The common part; `None` where there is none.
+/// The common part, if any.
 fn intersection(one: &CosmosRange, other: &CosmosRange) -> Option<CosmosRange> {
     let min = one.min_inclusive().max(other.min_inclusive());
     let max = one.max_exclusive().min(other.max_exclusive());

@@ -132,7 +132,7 @@ fn item_in(response: ItemResponse) -> Result<Item, Fault> {
     item_of(&bytes)
 }
 
-/// What the ledger calls an operation.
+/// The kind of an operation in the ledger.
 fn kind_of(operation: &WriteOp) -> OperationKind {
     match operation {
         WriteOp::Create(_) => OperationKind::Create,

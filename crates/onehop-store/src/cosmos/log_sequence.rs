@@ -1,14 +1,16 @@
-//! Log sequence numbers (LSN): how far a reader of a feed range has come, and where a write ended, without a request.
+//! Log sequence numbers (LSN): how far a reader of a feed range has come, and where a write ended, without a
+//! request.
 //!
-//! A physical partition numbers its commits. The answer to a write has the number of that commit. A page of the change feed has the
-//! number that the partition had reached, and its items may have their own. So a reader that was given an empty page at a number has
-//! read every write up to it.
+//! A physical partition numbers its commits. The answer to a write has the number of that commit. A page of
+//! the change feed has the number that the partition had reached, and its items may have their own. So a
+//! reader that was given an empty page at a number has read every write up to it.
 //!
-//! Numbers of different physical partitions are never compared: after a split or a merge nothing is known to be passed until the reader
-//! has read the new partition. The session token of an answer names the partition.
+//! Numbers of different physical partitions are never compared: after a split or a merge nothing is known to
+//! be passed until the reader has read the new partition. The session token of an answer names the partition.
 //!
-//! Both are texts for the port: `write:<point>:<partition>:<lsn>` for the end of a write, `read:<min>:<max>:<partition>:<lsn>` for what a
-//! reader has passed. The places are effective partition keys in hexadecimal digits.
+//! Both are texts for the port: `write:<point>:<partition>:<lsn>` for the end of a write,
+//! `read:<min>:<max>:<partition>:<lsn>` for the progress of a reader. The places are effective partition keys
+//! in hexadecimal digits.
 
 use azure_data_cosmos::feed::FeedRange as CosmosRange;
 use azure_data_cosmos::models::EffectivePartitionKey;
@@ -47,7 +49,7 @@ struct WriteEnd {
     commit: Commit,
 }
 
-/// What a reader of a range has passed.
+/// The progress of a reader of a range.
 #[derive(Debug)]
 struct ReadEnd {
     range: CosmosRange,
@@ -60,15 +62,15 @@ pub(super) fn write_end(point: &CosmosRange, commit: &Commit) -> Continuation {
     Continuation(format!("{WRITE}:{}:{partition}:{lsn}", point.min_inclusive().to_hex()))
 }
 
-/// What a reader has passed that has read all writes to a range up to a number.
+/// The progress of a reader of all writes to a range up to a number.
 pub(super) fn read_end(range: &CosmosRange, commit: &Commit) -> Continuation {
     let (min, max) = (range.min_inclusive().to_hex(), range.max_exclusive().to_hex());
     let Commit { partition, lsn } = commit;
     Continuation(format!("{READ}:{min}:{max}:{partition}:{lsn}"))
 }
 
-/// Whether a reader has passed the end of a write, or all that another reader of the same range has passed; or whether a write ends behind
-/// another one to its logical partition.
+/// Whether a reader has passed the end of a write, or the progress of another reader of the same range; or
+/// whether a write ends behind another write to its logical partition.
 pub(super) fn is_past(at: &Continuation, end: &Continuation) -> bool {
     let has_passed = |at: &Commit, end: &Commit| at.has_passed(end);
     match (parse_read(at), parse_read(end), parse_write(end)) {

@@ -2,13 +2,13 @@
 //!
 //! Point reads, writes and batches are one request each; query shapes become parametrised SQL (`sql`), scoped
 //! to one logical partition wherever the shape names one. Every answer's request charge goes into the ledger
-//! as the service measured it, with what the client's own retries were charged. `error_mapping` maps errors
-//! of the service to faults.
+//! as the service measured it, with the charges of the client's own retries. `error_mapping` maps errors of
+//! the service to faults.
 //!
-//! What was refused for its rate (429) or because its physical partition moved (410) is sent again within the
-//! configured [`RetryPolicy`] (`retries`); what was not answered the client sends again. So a write whose
-//! first answer was lost may come back as a refusal (409, 412, 404, and within a batch 207) although it
-//! happened: a writer has to recognise its own write.
+//! A request that was throttled (429) or whose physical partition moved (410) is sent again within the
+//! configured [`RetryPolicy`] (`retries`); the client repeats unanswered requests. So a write whose first
+//! answer was lost may come back as a refusal (409, 412, 404, and within a batch 207) although it happened: a
+//! writer has to recognise its own write.
 //!
 //! Items carry `_ts` in whole seconds. Their bodies come back with the same properties and values, not byte
 //! for byte.
@@ -65,7 +65,7 @@ use super::{
 
 /// Point reads of one `read_many` that are under way at the same time.
 const READS_AT_ONCE: usize = 32;
-/// What `ready` reads: an item that is not there.
+/// The id that `ready` reads: an item that is not there.
 const READY_ID: &str = "ready";
 
 /// The containers of a database in an account. A clone shares them.
@@ -86,8 +86,8 @@ impl CosmosStore {
     /// Connects to the account, and looks up the containers.
     ///
     /// # Errors
-    /// An account that does not answer or refuses access; a container that does not exist or has another partition
-    /// key.
+    /// An account that does not answer or refuses access; a container that does not exist or has another
+    /// partition key.
     pub async fn connect(settings: &CosmosSettings, specs: &[ContainerSpec]) -> Result<Self, Fault> {
         let client = client_of(settings).await?;
         let store =
@@ -154,7 +154,8 @@ impl CosmosStore {
     /// Where the request units of a container come from.
     ///
     /// # Errors
-    /// The service did not answer, or the credential may not read throughput: roles of the data plane do not permit it.
+    /// The service did not answer, or the credential may not read throughput: roles of the data plane do not
+    /// permit it.
     pub async fn throughput_sharing(&self, container: ContainerName) -> Result<ThroughputSharing, Fault> {
         let container = self.container(container)?;
         let sharing = ThroughputSharing::of(&self.database, &container.client).await;

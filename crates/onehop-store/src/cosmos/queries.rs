@@ -57,7 +57,7 @@ impl CosmosStore {
                 Ok(values) => break Ok(values),
                 Err(PageFailure::Fault(fault)) => break Err(fault),
                 Err(PageFailure::Service(error)) => {
-                    // What it was charged is in `charge` already.
+                    // The charge of the failed attempt is in `charge` already.
                     if !retries.go_on_after(&error).await {
                         break Err(fault_of(*error, OperationContext::Reading));
                     }
@@ -146,7 +146,7 @@ impl From<Fault> for PageFailure {
     }
 }
 
-/// A page that the service did not give, with what it was charged all the same.
+/// A page that the service did not return, with its charge all the same.
 pub(super) fn failed(error: CosmosError, charge: &mut RequestCharge) -> PageFailure {
     charge.0 += charge_of_error(&error).0;
     PageFailure::Service(Box::new(error))

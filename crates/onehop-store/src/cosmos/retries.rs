@@ -1,6 +1,6 @@
-//! Retries by the adapter itself: while a physical partition moves (410), while the account has no request units left (429), and while
-//! another write to the same item is under way (449), within [`RetryPolicy`]. Requests without a response were retried by the client
-//! already, and so was 449 for a while.
+//! Retries by the adapter itself: while a physical partition moves (410), while the account has no request
+//! units left (429), and while another write to the same item is under way (449), within [`RetryPolicy`].
+//! Requests without a response were retried by the client already, and so was 449 for a while.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(super) struct Retries {
     contended: u32,
     throttled: u32,
     throttled_waited: Duration,
-    /// What the attempts that were given up were charged.
+    /// The charges of the abandoned attempts.
     pub(super) charge: RequestCharge,
     /// Whether one of them may have been carried out without a response.
     pub(super) may_have_happened: bool,

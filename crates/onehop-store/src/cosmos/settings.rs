@@ -6,7 +6,8 @@ use std::time::Duration;
 /// An account, a database in it, and how it is used.
 #[derive(Debug, Clone)]
 pub struct CosmosSettings {
-    /// The account's URL, for example `https://name.documents.azure.com`. Plain HTTP is for emulators on this machine.
+    /// The account's URL, for example `https://name.documents.azure.com`. Plain HTTP is for emulators on this
+    /// machine.
     pub endpoint: String,
     /// The database that holds the containers.
     pub database: String,
@@ -34,7 +35,8 @@ pub struct BackgroundSettings {
 pub enum Credential {
     /// One of the account's keys.
     Key(String),
-    /// The managed identity of the machine: the user-assigned one with this client id, or the system-assigned one.
+    /// The managed identity of the machine: the user-assigned one with this client id, or the system-assigned
+    /// one.
     ManagedIdentity { client_id: Option<String> },
     /// The identity that Kubernetes projects into the pod.
     WorkloadIdentity,
@@ -59,12 +61,12 @@ impl fmt::Debug for Credential {
 pub enum Consistency {
     /// As the account says. With `Session`, the session tokens of this client are sent.
     Account,
-    /// Whatever the nearest replica has.
+    /// The version of the nearest replica.
     Eventual,
     /// This client reads its own writes.
     Session,
-    /// The latest version that was committed in the region that is read, by whichever client: a quorum read, which
-    /// is charged twice.
+    /// The latest version that any client committed in the region that is read: a quorum read, which is
+    /// charged twice.
     LatestCommitted,
 }
 
@@ -73,13 +75,13 @@ pub enum Consistency {
 pub struct RetryPolicy {
     /// All waiting of one operation that was refused for its rate (429).
     pub throttled_wait_max: Duration,
-    /// How often one operation is sent again after it was refused for its rate.
+    /// Retries of one operation that was throttled.
     pub throttled_retries_max: u32,
     /// All of one operation, with every retry; at least a second.
     pub operation_max: Duration,
-    /// How often an operation is sent again while its physical partition moves (410).
+    /// Retries of an operation while its physical partition moves (410).
     pub moved_retries_max: u32,
-    /// How often a write is sent again while another one to the same item is under way (449).
+    /// Retries of a write while another one to the same item is under way (449).
     pub contended_retries_max: u32,
     /// Before the first retry, where the service names no delay; it doubles with each.
     pub wait_first: Duration,

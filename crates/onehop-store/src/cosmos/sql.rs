@@ -14,7 +14,7 @@ pub(super) struct Sql {
     parameters: Vec<(&'static str, serde_json::Value)>,
 }
 
-/// What the shapes of a query have in common.
+/// The common parts of the shapes of a query.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueryShape<'a> {
     pub item_type: &'a str,
@@ -27,8 +27,9 @@ pub(super) struct QueryShape<'a> {
 }
 
 impl Sql {
-    /// A page of items, in the container's order and then by id. The order begins with the type, although all items have the same: the
-    /// service uses a composite index for a filter and an order only if the filtered property leads both.
+    /// A page of items, in the container's order and then by id. The order begins with the type, although all
+    /// items have the same: the service uses a composite index for a filter and an order only if the filtered
+    /// property leads both.
     pub(super) fn page(spec: &ContainerSpec, shape: QueryShape<'_>) -> Self {
         let mut sql = Self::new(spec, "SELECT TOP @top * FROM c", shape.item_type);
         sql.add("@top", shape.top.into());
@@ -68,8 +69,9 @@ impl Sql {
         self.parameters.push((name, value));
     }
 
-    /// Only what comes after a place in the order. Items without the order's property come before all others, and
-    /// their place has an empty value; a list with such items and some whose value is empty cannot be paged through.
+    /// Restricts the query to items after a place in the order. Items without the order's property come
+    /// before all others, and their place has an empty value; a list with such items and some whose value is
+    /// empty cannot be paged through.
     fn go_on_after(&mut self, spec: &ContainerSpec, direction: Direction, after: &Keyset) {
         let sign = match direction {
             Direction::OldestFirst => '>',

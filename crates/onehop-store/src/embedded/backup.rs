@@ -1,5 +1,6 @@
-//! Online backup: a copy of a store in another directory, made from one snapshot while the store is written to. It holds whole
-//! commits up to one moment, and nothing later. The copy is a data directory like any other.
+//! Online backup: a copy of a store in another directory, made from one snapshot while the store is written
+//! to. It holds whole commits up to one moment, and nothing later. The copy is a data directory like any
+//! other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,11 +56,12 @@ const SPACES: [KeySpace; 5] =
     [KeySpace::Ids, KeySpace::Items, KeySpace::Index, KeySpace::Log, KeySpace::Meta];
 
 impl EmbeddedStore {
-    /// Copies the store into a directory that is missing or empty. `keep_going` receives the number of entries copied, and
-    /// says whether to go on. Blocks for as long as it takes, and must not run on an async thread.
+    /// Copies the store into a directory that is missing or empty. `keep_going` receives the number of
+    /// entries copied, and says whether to go on. Blocks for as long as it takes, and must not run on an
+    /// async thread.
     ///
     /// # Errors
-    /// See [`BackupError`]. What was copied until then is marked as unfinished, and no command takes it for a backup.
+    /// See [`BackupError`]. The partial copy is marked as unfinished, and no command takes it for a backup.
     pub fn backup(
         &self,
         target: &Path,
@@ -81,7 +83,8 @@ impl EmbeddedStore {
         Ok(note)
     }
 
-    /// Copies every entry of one view; returns how many items there are and the numbers of the last commit and write.
+    /// Copies every entry of one view; returns how many items there are and the numbers of the last commit
+    /// and write.
     fn copy_engine(
         &self,
         target: &Path,
@@ -145,7 +148,7 @@ fn copy_space(
 /// Restores a finished backup into a data directory. The backup does not change.
 ///
 /// # Errors
-/// See [`BackupError`]. What was copied until then is marked as unfinished.
+/// See [`BackupError`]. The partial copy is marked as unfinished.
 pub fn restore(
     from: &Path,
     to: &Path,
@@ -175,7 +178,7 @@ pub fn restore(
     Ok(note)
 }
 
-/// Makes a directory where there is none.
+/// Makes a directory if it is missing.
 ///
 /// # Errors
 /// There is something in it.
@@ -188,7 +191,7 @@ fn make_empty(path: &Path) -> Result<(), BackupError> {
     }
 }
 
-/// What a finished backup says of itself; `None` of everything else.
+/// The manifest of a finished backup; `None` for any other directory.
 fn read_manifest(path: &Path) -> Option<BackupManifest> {
     directory::check_without_a_trace(path).ok()?;
     serde_json::from_slice(&fs::read(path.join(BACKUP_FILE)).ok()?).ok()
@@ -201,7 +204,8 @@ fn refuse(from: &Path, losses: Vec<String>) -> Result<(), BackupError> {
     Err(BackupError::Lost { path: from.to_owned(), losses: LostWrites(losses) })
 }
 
-/// The numbers of the last commit and write in a copy of a backup: opening it finds out whether all files are there.
+/// The numbers of the last commit and write in a copy of a backup: opening it finds out whether all files are
+/// there.
 fn counts_of_copy(path: &Path) -> Result<CommitNumbers, BackupError> {
     let path = engine_path(path);
     let sizes = EngineSizes { cache_bytes: CACHE_BYTES, memtable_bytes: CACHE_BYTES };
@@ -209,7 +213,7 @@ fn counts_of_copy(path: &Path) -> Result<CommitNumbers, BackupError> {
     Ok(counts_in(&engine.view()?)?)
 }
 
-/// Copies a directory with what is in it, onto the disk. `false` when it was not to go on.
+/// Copies a directory with its content onto the disk. `false` when it was not to go on.
 fn copy_files(from: &Path, to: &Path, keep_going: &mut dyn FnMut(u64) -> bool) -> std::io::Result<bool> {
     private_files::make_directory(to)?;
     for entry in fs::read_dir(from)? {

@@ -1,4 +1,4 @@
-//! The manifest of a backup: what a finished backup states of itself, in a file of its directory.
+//! The manifest of a backup: the statement of a finished backup about itself, in a file of its directory.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,14 +10,14 @@ use super::layout::new_file;
 /// There in a finished backup, until it is opened as a data directory.
 pub(super) const BACKUP_FILE: &str = "backup.json";
 
-/// What a finished backup says of itself, in its file [`BACKUP_FILE`].
+/// The statement of a finished backup about itself, in its file [`BACKUP_FILE`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupManifest {
     pub items: u64,
     /// The number of the last write that is in it.
     pub last_write: u64,
-    /// When it was begun, RFC 3339: what was acknowledged by then is in it.
+    /// When it was begun, RFC 3339: writes acknowledged by then are in it.
     pub begun_at: String,
 }
 

@@ -1,4 +1,5 @@
-//! Cached reads: point reads, and pages of a logical partition, from the read caches or from the engine into them.
+//! Cached reads: point reads, and pages of a logical partition, from the read caches or from the engine into
+//! them.
 
 use std::sync::Arc;
 
@@ -56,7 +57,8 @@ impl EmbeddedStore {
         PointReads { store: self, done: self.caches.done(), view: None }
     }
 
-    /// A page of a logical partition, by the partition's mark. First pages come from the cache, or go into it.
+    /// A page of a logical partition, by the partition's mark. First pages come from the cache, or go into
+    /// it.
     pub(super) async fn partition_page(
         &self,
         mark: WriteMark,

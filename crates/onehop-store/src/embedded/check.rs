@@ -1,8 +1,9 @@
-//! Offline check of a data directory that no process has open: opens a shadow of it and runs the integrity check, without changing it.
+//! Offline check of a data directory that no process has open: opens a shadow of it and runs the integrity
+//! check, without changing it.
 //!
-//! The engine changes its files when it opens them (it truncates the torn end of a journal, and flushes what a journal
-//! holds). So it opens a shadow: a temporary directory with copies of the small files and the journals, and links to the
-//! tables, which are immutable.
+//! The engine changes its files when it opens them (it truncates the torn end of a journal, and flushes the
+//! content of a journal). So it opens a shadow: a temporary directory with copies of the small files and the
+//! journals, and links to the tables, which are immutable.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -27,8 +28,8 @@ use crate::{ContainerSpec, Fault};
 const TABLES_DIRECTORY: &str = "tables";
 
 impl EmbeddedStore {
-    /// Looks at everything that the store holds, on one view while it is written to. `keep_going` receives how many items
-    /// were looked at; `None` when it says to stop. Blocks for as long as it takes.
+    /// Looks at everything that the store holds, on one view while it is written to. `keep_going` receives
+    /// how many items were looked at; `None` when it says to stop. Blocks for as long as it takes.
     ///
     /// # Errors
     /// The engine is closed.
@@ -41,12 +42,12 @@ impl EmbeddedStore {
     }
 }
 
-/// Looks at everything that a data directory or a backup holds, and changes nothing in it. What keeps the store from
-/// opening, though it is not in use and of a known format, is a problem like others.
+/// Looks at everything that a data directory or a backup holds, and changes nothing in it. A reason that
+/// keeps the store from opening, though it is not in use and of a known format, is a problem like others.
 ///
 /// # Errors
-/// It could not be found out: the directory is in use, of a newer format or made with other containers, or there is no
-/// room for the shadow.
+/// It could not be found out: the directory is in use, of a newer format or made with other containers, or
+/// there is no room for the shadow.
 pub fn check_directory(
     config: &EmbeddedConfig,
     specs: &[ContainerSpec],
@@ -98,7 +99,7 @@ fn examine(
     let mut lost = IntegrityReport::default();
     losses.into_iter().for_each(|loss| lost.note(format!("lost: {loss}")));
     let Some(partitions) = stored_partitions(&engine, config)? else {
-        // Nothing was ever written, or what it was made with is lost.
+        // Nothing was ever written, or the settings of the directory's creation are lost.
         return Ok(Some(lost));
     };
     let stored = stored_containers(&engine, config)?;
@@ -112,7 +113,7 @@ fn examine(
     Ok(found.map(|found| found.behind(lost)))
 }
 
-/// Copies what the engine changes, and links what it does not.
+/// Copies the files that the engine changes, and links the others.
 fn cast_shadow(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     let are_tables = from.ends_with(TABLES_DIRECTORY);
@@ -151,7 +152,7 @@ mod tests {
         soft_deletes: true,
     };
 
-    /// What is found in a store with two items after these changes behind its back.
+    /// The problems of a store with two items after these changes behind its back.
     async fn problems_after(changes: impl FnOnce(&EmbeddedStore) -> Vec<KeyChange>) -> Vec<String> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let config = EmbeddedConfig::new(directory.path());

@@ -1,4 +1,5 @@
-//! Engine database: the storage engine (fjall) with its key spaces, from opening to closing. It knows how the engine fails, and no views.
+//! Engine database: the storage engine (fjall) with its key spaces, from opening to closing. It knows how the
+//! engine fails, and no views.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,14 +13,15 @@ use onehop_runtime::private_files;
 
 /// The most that journals may take before they are flushed: a short journal keeps reopening short.
 const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
-/// How many times its limit a memory may grow before the engine itself has it written out.
+/// The multiple of its limit up to which a memory may grow before the engine itself has it written out.
 const MEMTABLE_OVERRUN: u64 = 8;
-/// Memtables of a key space that wait to be written out before the next commit waits. The engine itself waits at 4,
-/// inside of a commit, and without end if writing them out has failed, so it must not come to that.
+/// Memtables of a key space that wait to be written out before the next commit waits. The engine itself waits
+/// at 4, inside of a commit, and without end if writing them out has failed, so it must not come to that.
 const WAITING_MEMTABLES_MAX: usize = 2;
-/// Runs in the lowest level of a key space before the next commit waits. The engine itself waits at 30, likewise.
+/// Runs in the lowest level of a key space before the next commit waits. The engine itself waits at 30,
+/// likewise.
 const LOWEST_RUNS_MAX: usize = 25;
-/// Between two looks at what waits.
+/// Between two looks at waiting writes.
 const FLUSH_WAIT: Duration = Duration::from_millis(10);
 
 /// The file with which the engine ends the making of its directory, and the least it holds then, in bytes.
@@ -30,7 +32,8 @@ const SPACES_DIRECTORY: &str = "keyspaces";
 /// The first journal.
 const FIRST_JOURNAL: &str = "0.jnl";
 
-/// Whether indexes and filters are in blocks of their own, from the lowest level on; the last value is for all further levels.
+/// Whether indexes and filters are in blocks of their own, from the lowest level on; the last value is for
+/// all further levels.
 const PARTITIONED_LEVELS: [bool; 2] = [false, true];
 
 const SPACES: [(KeySpace, &str); 5] = [
@@ -41,7 +44,7 @@ const SPACES: [(KeySpace, &str); 5] = [
     (KeySpace::Meta, "meta"),
 ];
 
-/// How an engine is opened.
+/// The options for opening an engine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EngineSizes {
     /// Bytes of the block cache.
@@ -100,7 +103,7 @@ impl EngineDatabase {
         self.database.persist(PersistMode::SyncAll)
     }
 
-    /// Fails when the engine takes no more writes: its journal, or the writing out of what was committed, has failed.
+    /// Fails when the engine takes no more writes: its journal, or the flush of committed writes, has failed.
     pub(super) fn check(&self) -> Result<(), fjall::Error> {
         // Nothing is in a buffer between commits, so this only looks.
         self.database.persist(PersistMode::Buffer)
@@ -108,11 +111,11 @@ impl EngineDatabase {
 
     /// Has the memory of key spaces that is full written out.
     ///
-    /// Left to itself, the engine (fjall 3.1) asks its workers to, once with each commit, through a bounded queue that
-    /// the workers send to as well. Where commits are faster than the workers the queue fills up, the workers wait for
-    /// room in it, which only they could make, and nothing is ever written out again: see
-    /// <https://github.com/fjall-rs/fjall/pull/323>. Asked by the one thread that commits, once for each full memory,
-    /// the queue stays short.
+    /// Left to itself, the engine (fjall 3.1) asks its workers to, once with each commit, through a bounded
+    /// queue that the workers send to as well. Where commits are faster than the workers the queue fills up,
+    /// the workers wait for room in it, which only they could make, and nothing is ever written out again:
+    /// see <https://github.com/fjall-rs/fjall/pull/323>. Asked by the one thread that commits, once for each
+    /// full memory, the queue stays short.
     pub(super) fn seal_full_memory(&self) -> Result<(), fjall::Error> {
         for space in &self.spaces {
             if space.tree.active_memtable().size() >= self.memtable_bytes {
@@ -139,9 +142,9 @@ impl EngineDatabase {
     }
 }
 
-/// Clears away what is left of an engine whose process died while it made its directory: the engine (fjall 3.1) would
-/// not make it again over its own files, and takes it for its own only by the version file. A directory that holds any
-/// key space is left unchanged, whatever else it lacks.
+/// Removes the leftovers of an engine whose process died while it made its directory. The engine (fjall 3.1)
+/// recognises its own files only by the version file, and would not make the directory again over them. A
+/// directory that holds any key space is left unchanged, even if other files are missing.
 fn clear_unfinished(path: &Path) -> io::Result<()> {
     if has_version(path)? || has_spaces(path)? {
         return Ok(());
@@ -152,7 +155,8 @@ fn clear_unfinished(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether an engine was made here to the end, and holds key spaces. From then on there is a journal at all times.
+/// Whether an engine was made here to the end, and holds key spaces. From then on there is a journal at all
+/// times.
 pub(super) fn is_made(path: &Path) -> io::Result<bool> {
     Ok(has_version(path)? && has_spaces(path)?)
 }
@@ -167,7 +171,7 @@ fn has_spaces(path: &Path) -> io::Result<bool> {
     Ok(spaces.is_some_and(|mut entries| entries.next().is_some()))
 }
 
-/// What was found, if it was there.
+/// The value, if it was found.
 fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
@@ -176,21 +180,23 @@ fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// How a key space is made; it keeps its options from then on.
+/// The options of a new key space, which it keeps from then on.
 fn options(space: KeySpace, memtable_bytes: u64) -> KeyspaceCreateOptions {
     let options = KeyspaceCreateOptions::default()
-        // What `seal_full_memory` keeps it from ever reaching.
+        // A limit that `seal_full_memory` keeps it from ever reaching.
         .max_memtable_size(memtable_bytes.saturating_mul(MEMTABLE_OVERRUN))
         .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
-        // Below the level of fresh tables, which stay in memory whole, indexes and filters are read in blocks of 4 KiB. The
-        // engine's own default leaves them whole up to the third level, more than a MiB for each table, and reads all of that
-        // again for a single key once the cache is smaller than all indexes together.
+        // Below the level of fresh tables, which stay in memory whole, indexes and filters are read in blocks
+        // of 4 KiB. The engine's own default leaves them whole up to the third level, more than a MiB for
+        // each table, and reads all of that again for a single key once the cache is smaller than all indexes
+        // together.
         .index_block_partitioning_policy(PartitioningPolicy::new(PARTITIONED_LEVELS))
         .filter_block_partitioning_policy(PartitioningPolicy::new(PARTITIONED_LEVELS));
     match space {
         // Only ever read in ranges, where a filter says nothing.
         KeySpace::Index | KeySpace::Log => options.filter_policy(FilterPolicy::disabled()),
-        // Only ever read under keys that another space names, so a filter of the last level would always say yes.
+        // Only ever read under keys that another space names, so a filter of the last level would always say
+        // yes.
         KeySpace::Items => options.expect_point_read_hits(true),
         KeySpace::Ids | KeySpace::Meta => options,
     }
@@ -267,7 +273,8 @@ mod tests {
             }
         }
         space.rotate_memtable_and_wait().expect("memory is written out");
-        // Here or by the engine's own worker, which may hold the tables: one fresh table alone is merged, too.
+        // Here or by the engine's own worker, which may hold the tables: one fresh table alone is merged,
+        // too.
         let merge_all = Arc::new(Leveled::default().with_l0_threshold(1));
         while space.tree.level_table_count(0) != Some(0) {
             space.tree.compact(merge_all.clone(), 0).expect("tables are merged");

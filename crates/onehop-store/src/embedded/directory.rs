@@ -32,7 +32,7 @@ pub(super) struct Directory {
     _lock: DirectoryLock,
 }
 
-/// What keeps other processes out of a data directory.
+/// The lock that keeps other processes out of a data directory.
 enum DirectoryLock {
     File {
         _file: File,
@@ -44,7 +44,8 @@ enum DirectoryLock {
 }
 
 impl Directory {
-    /// Makes the directory where it is missing, locks it, checks its format, and takes other users' permissions away.
+    /// Makes the directory where it is missing, locks it, checks its format, and takes other users'
+    /// permissions away.
     pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
         let io = |source| OpenError::Io { path: path.to_owned(), source };
         private_files::make_directory(path).map_err(io)?;
@@ -74,8 +75,8 @@ impl Directory {
         Ok(Self { files, high_water: OnceLock::new(), _lock: DirectoryLock::Simulated { _lock: lock } })
     }
 
-    /// Makes a data directory of what was a backup, when all of it was opened: what is written from now on is not in the
-    /// backup that it was.
+    /// Makes a data directory of a former backup after all of it was opened: new writes are not part of the
+    /// backup.
     pub(super) fn end_backup(&self) -> Result<(), OpenError> {
         #[cfg(feature = "simulation")]
         if matches!(self.files, StoreFiles::Simulated(..)) {
@@ -119,8 +120,8 @@ impl Drop for Directory {
     }
 }
 
-/// Takes other users' permissions away from what the store keeps in a data directory. The signing keys are not among it: one
-/// that others can read is refused and not mended in silence.
+/// Takes other users' permissions away from the store's files in a data directory. The signing keys are not
+/// among them: a key that others can read is refused and not mended in silence.
 fn mend_permissions(path: &Path) -> std::io::Result<()> {
     for name in [LOCK_FILE, FORMAT_FILE, MARK_FILE, BACKUP_FILE, ENGINE_DIRECTORY] {
         private_files::mend_tree(&path.join(name))?;
@@ -142,7 +143,8 @@ fn try_lock(lock: &mut File, path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Locks a data directory and changes nothing in it. `None` for one that was never opened, as a backup: it has no lock.
+/// Locks a data directory and changes nothing in it. `None` for a directory that was never opened, such as a
+/// backup: it has no lock.
 pub(super) fn lock_without_a_trace(path: &Path) -> Result<Option<File>, OpenError> {
     match File::open(path.join(LOCK_FILE)) {
         Ok(mut lock) => try_lock(&mut lock, path).map(|()| Some(lock)),
@@ -151,7 +153,7 @@ pub(super) fn lock_without_a_trace(path: &Path) -> Result<Option<File>, OpenErro
     }
 }
 
-/// Refuses a directory without a format that this program reads, and one that is not finished.
+/// Refuses a directory without a format that this program reads, and an unfinished directory.
 pub(super) fn check_without_a_trace(path: &Path) -> Result<(), OpenError> {
     check_finished(path)?;
     let format_path = path.join(FORMAT_FILE);
@@ -175,7 +177,8 @@ pub(super) fn mark_unfinished(path: &Path) -> std::io::Result<()> {
     sync_directory(path)
 }
 
-/// Makes a data directory of one that holds all there has to be, and a backup where there is a note. The mark goes last.
+/// Completes a directory that holds all its files: as a backup with a note, as a data directory without. The
+/// mark goes last.
 pub(super) fn finish(path: &Path, note: Option<&BackupManifest>, mark: HighWaterMark) -> std::io::Result<()> {
     if let Some(note) = note {
         note.write(path)?;
@@ -211,7 +214,7 @@ fn check_format(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Writes the format file under another name first: a crash leaves none, or a whole one.
+/// Writes the format file under another name first: a crash leaves no file or a whole file.
 fn write_format(path: &Path) -> std::io::Result<()> {
     let unfinished = path.join(FORMAT_FILE_UNFINISHED);
     let mut file = private_files::file_options().write(true).create(true).truncate(true).open(&unfinished)?;

@@ -1,4 +1,5 @@
-//! Disk space guard: refuses writes that would use up a reserve, so that the engine can flush what was committed.
+//! Disk space guard: refuses writes that would use up a reserve, so that the engine can flush committed
+//! writes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,14 +7,14 @@ use super::engine_faults::RETRY_AFTER;
 use super::store_files::StoreFiles;
 use crate::{Fault, FaultKind};
 
-/// What a commit takes on the disk, as a multiple of its bodies: the journal now, and tables later.
+/// The disk space of a commit, as a multiple of its bodies: the journal now, and tables later.
 const BYTES_PER_BODY_BYTE: u64 = 3;
 
-/// The least that is free before an engine is opened again that met a full disk: it writes out first what it had in
-/// memory.
+/// The least free space for opening an engine again after a full disk: it writes out its memory first.
 const REOPENING_BYTES_MIN: u64 = 16 * 1024 * 1024;
 
-/// DiskSpace beyond what was wanted before writes are taken again, so that they are not taken and refused by turns.
+/// Free space beyond the limit before writes are taken again, so that they are not taken and refused by
+/// turns.
 const ROOM_AGAIN_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The free space of the disk that holds a directory.
@@ -29,8 +30,8 @@ impl DiskSpace {
         Self { files, reserve_bytes, was_short: AtomicBool::new(false) }
     }
 
-    /// Refuses a write of this many bytes that would leave less than the reserve. Where the system does not say how much
-    /// is free, the write has to find out.
+    /// Refuses a write of this many bytes that would leave less than the reserve. Where the system does not
+    /// say how much is free, the write has to find out.
     ///
     /// # Errors
     /// A fault of kind [`FaultKind::Full`].

@@ -2,7 +2,7 @@
 
 use onehop_runtime::planted;
 
-/// How far an acknowledged write has got.
+/// The durability of an acknowledged write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// On the disk: it survives the loss of power. Concurrent commits share one fsync.

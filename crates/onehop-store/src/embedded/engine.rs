@@ -104,14 +104,14 @@ impl Engine {
         on_engine!(&self.kind, engine => engine.memory_bytes())
     }
 
-    /// Whether the engine can write. One that has failed to, on a full disk for example, writes nothing more
-    /// until it is opened again.
+    /// Whether the engine can write. An engine that has failed to write, on a full disk for example, writes
+    /// nothing more until it is opened again.
     pub(super) fn can_write(&self) -> bool {
         on_engine!(&self.kind, engine => engine.can_write())
     }
 
-    /// Closes the engine and opens it again. Whatever was acknowledged is in the journal or in a table. Reads
-    /// wait meanwhile; a commit must not be under way.
+    /// Closes the engine and opens it again. Acknowledged writes are in the journal or in a table. Reads wait
+    /// meanwhile; a commit must not be under way.
     ///
     /// # Errors
     /// The engine cannot be opened, and reads fail from now on; or reads did not end, and everything is as it
@@ -124,6 +124,12 @@ impl Engine {
     /// Takes no writes until a reopening has copied the journal.
     pub(super) fn distrust_journal(&self) {
         on_engine!(&self.kind, engine => engine.distrust_journal());
+    }
+
+    /// Whether the journal may hold a commit that is not on the disk. Views show such a commit after a
+    /// reopening that could not copy the journal.
+    pub(super) fn is_journal_suspect(&self) -> bool {
+        on_engine!(&self.kind, engine => engine.is_journal_suspect())
     }
 
     /// The tombstone hints.
@@ -166,7 +172,7 @@ impl Engine {
     }
 }
 
-/// What the engine writes as a whole: all changes of a commit, and no rest.
+/// The atomic unit of the engine: all changes of a commit, and no rest.
 fn atomic_batch(mut changes: Vec<KeyChange>) -> (Vec<KeyChange>, Option<Vec<KeyChange>>) {
     let rest = planted!("torn-batch").then(|| changes.split_off(changes.len() / 2));
     (changes, rest)
@@ -180,8 +186,8 @@ pub(super) enum View {
 }
 
 impl View {
-    /// Whether the engine can write. One that cannot waits for its views before it is opened again, so a
-    /// reader that keeps one for long gives it up.
+    /// Whether the engine can write. An engine that cannot write waits for its views before it is opened
+    /// again, so a reader that keeps a view for long gives it up.
     pub(super) fn can_write(&self) -> bool {
         match self {
             Self::Fjall(view) => view.can_write(),
@@ -292,7 +298,7 @@ mod tests {
         };
         engine.commit(vec![put("1"), put("5")]).expect("a commit");
         engine.commit(vec![(KeySpace::Items, key("1"), None)]).expect("a commit");
-        // A commit that fails after it was written to the journal: what readers see lacks it.
+        // A commit that fails after it was written to the journal: readers do not see it.
         assert_eq!(engine.ends().expect(&[put("4")]), None);
         engine.ends().settle();
         assert_eq!(page(), 1);

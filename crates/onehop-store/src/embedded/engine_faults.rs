@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{Fault, FaultKind};
 
-/// When to try again what an engine refuses that cannot write.
+/// When to try again after an engine that cannot write refused a request.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// A reopening has failed; the next write tries again.
@@ -34,7 +34,7 @@ pub(super) fn engine_fault(error: fjall::Error) -> Fault {
     }
 }
 
-/// Whether what was read is not what was once written.
+/// Whether a read returned other bytes than were written.
 fn is_damage(error: &fjall::Error) -> bool {
     match error {
         fjall::Error::Storage(error) => !matches!(error, fjall::LsmError::Io(_)),

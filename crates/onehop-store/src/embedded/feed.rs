@@ -38,8 +38,8 @@ fn number_of(continuation: &Continuation) -> Option<u64> {
     continuation.0.strip_prefix(CONTINUATION_PREFIX)?.parse().ok()
 }
 
-/// The number behind a continuation. One that lies ahead of the last write comes from another store: to read on from
-/// there would pass over the changes up to it without a word.
+/// The number behind a continuation. A number ahead of the last write comes from another store: reading on
+/// from there would silently skip the changes up to it.
 fn parse_continuation(view: &View, continuation: Option<&Continuation>) -> Result<u64, Fault> {
     let Some(continuation) = continuation else { return Ok(0) };
     let last = last_sequence(view)?;
@@ -61,8 +61,8 @@ pub(super) fn end(engine: &Engine) -> Result<Continuation, Fault> {
     Ok(Continuation(format!("{CONTINUATION_PREFIX}{sequence}")))
 }
 
-/// Where the feed stood at a time: before the first change written at that time or later. It looks at all changes before that one, because
-/// the clock may have been set back between them.
+/// Where the feed stood at a time: before the first change written at that time or later. It looks at all
+/// changes before that one, because the clock may have been set back between them.
 pub(super) fn since(
     engine: &Engine,
     container: ContainerId,
@@ -75,7 +75,7 @@ pub(super) fn since(
     for entry in view.range(KeySpace::Log, &from, &to) {
         let (key, item_key) = entry.pair()?;
         let written_ms = written_ms(&view, container, &item_key)?;
-        // One that cannot be read is for its reader to report.
+        // An unreadable item is for its reader to report.
         if written_ms.is_none_or(|written_ms| written_ms >= since_ms) {
             let sequence = keys::log_sequence(&key).ok_or_else(unreadable_entry)?;
             return Ok(continuation_of(sequence.saturating_sub(1)));
@@ -129,7 +129,7 @@ pub(super) fn page(
             Ok(Some(change)) => page.changes.push(change),
             Ok(None) => passed_over += 1,
             Err(fault) if fault.kind == FaultKind::Corrupt && !page.changes.is_empty() => {
-                // What lies before it is read; the next page begins with it.
+                // All earlier changes are read; the next page begins with this one.
                 page.drained = false;
                 sequence = before;
                 break;
@@ -138,6 +138,8 @@ pub(super) fn page(
         }
     }
     page.continuation = continuation_of(sequence);
+    // An item before the end of a page may have been written again, and comes after it.
+    page.passed = page.drained.then(|| page.continuation.clone());
     Ok(page)
 }
 
@@ -169,7 +171,7 @@ fn change(
     Ok(found.map(|item| Change { partition_key: partition_key.as_str().into(), id, item }))
 }
 
-/// How many changes lie after the continuation, counted up to `at_most`, and the time of the oldest.
+/// The number of changes after the continuation, counted up to `at_most`, and the time of the oldest.
 pub(super) fn pending(
     engine: &Engine,
     container: ContainerId,
@@ -191,7 +193,7 @@ pub(super) fn pending(
             continue;
         }
         if changes == 0 {
-            // One that cannot be read is counted, and the reader of the feed says so.
+            // An unreadable item is counted, and the reader of the feed reports it.
             oldest = written_ms(&view, container, &item_key).unwrap_or_default();
         }
         changes += 1;

@@ -18,12 +18,12 @@ use super::open_error::OpenError;
 use super::tombstone_hints::META_LISTS;
 use crate::Fault;
 
-/// How long a reopening waits for reads that are under way.
+/// The wait of a reopening for reads that are under way.
 const READS_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Between two looks whether they have ended.
 const READS_WAIT: Duration = Duration::from_millis(1);
 
-/// What the engine is asked to do with its journal before a commit counts as done.
+/// The engine's treatment of its journal before a commit counts as done.
 fn persist_mode(durability: Durability) -> PersistMode {
     if durability.asks_for_fsync() { PersistMode::SyncData } else { PersistMode::Buffer }
 }
@@ -40,7 +40,7 @@ pub(super) struct FjallEngine {
     is_journal_suspect: AtomicBool,
 }
 
-/// What readers share: the last commit, and the opening that it was done in.
+/// State shared by readers: the last commit, and the opening in which it was done.
 struct EngineVersion {
     snapshot: Snapshot,
     opened: Arc<EngineDatabase>,
@@ -99,6 +99,10 @@ impl FjallEngine {
         self.is_journal_suspect.store(true, Ordering::SeqCst);
     }
 
+    pub(super) fn is_journal_suspect(&self) -> bool {
+        self.is_journal_suspect.load(Ordering::SeqCst)
+    }
+
     /// The fault of a write or an fsync that failed.
     fn write_fault(&self, error: fjall::Error) -> Fault {
         match error {
@@ -130,7 +134,7 @@ impl FjallEngine {
     pub(super) fn write_out(&self) {
         let Ok(opened) = self.opened() else { return };
         if let Err(error) = opened.seal_full_memory() {
-            // The commit is done. What keeps memory from being written out is met by the next one.
+            // The commit is done. The next one meets the same failure.
             tracing::warn!(%error, "full memory cannot be written out");
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::document::KeyProperties;
 
-/// What `ids` holds of an item: enough to find it, to check a precondition, and to take every entry that it has
-/// elsewhere away without reading it.
+/// The value of an item in `ids`: enough to find it, to check a precondition, and to remove all its other
+/// entries without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     /// The number of the item's last write: its ETag and its place in the change log.
@@ -19,7 +19,8 @@ impl Header {
         self.expires_at_ms == 0 || self.expires_at_ms > now_ms
     }
 
-    /// Whether an item has the same keys under this header as under an earlier one, its place in the change log apart.
+    /// Whether an item has the same keys under this header as under an earlier one, its place in the change
+    /// log apart.
     pub(super) fn has_keys_of(&self, earlier: &Self) -> bool {
         let (own, other) = (&self.properties, &earlier.properties);
         self.expires_at_ms == earlier.expires_at_ms

@@ -1,9 +1,10 @@
-//! The high-water mark of a directory, as it is checked and kept: a file beside the engine's own that holds the number of the last commit known to be on the disk.
+//! The high-water mark of a directory, as it is checked and kept: a file beside the engine's own that holds
+//! the number of the last commit known to be on the disk.
 //!
-//! The engine takes a journal that is gone or shorter for one in which nothing was written. The mark shows the difference: a
-//! directory that holds less than its mark has lost writes. It never claims more than what an fsync has brought to the disk, and it
-//! is written seldom: when a directory is opened and closed, each [`COMMITS_BETWEEN_MARKS`], and when a server asks for it.
-//! Knows nothing of items.
+//! The engine takes a journal that is gone or shorter for one in which nothing was written. The mark shows
+//! the difference: a directory that holds less than its mark has lost writes. The mark never exceeds the
+//! commits that an fsync has brought to the disk. It is written seldom: when a directory is opened and
+//! closed, each [`COMMITS_BETWEEN_MARKS`], and when a server asks for it. Knows nothing of items.
 
 use std::fs;
 use std::io;
@@ -25,7 +26,8 @@ use onehop_runtime::private_files;
 /// Commits after which the mark is written again.
 pub(super) const COMMITS_BETWEEN_MARKS: u64 = 10_000;
 
-/// The mark of a directory, and what its files lack by it. Looks at names and lengths, before the engine changes any.
+/// The mark of a directory, and the files that are missing by it. Looks at names and lengths, before the
+/// engine changes any.
 pub(super) fn look(path: &Path) -> Result<(Option<HighWaterMark>, Vec<String>), OpenError> {
     let io = |source| OpenError::Io { path: path.to_owned(), source };
     let (mark, mut losses) = match HighWaterMark::read(path) {
@@ -59,7 +61,7 @@ pub(super) fn look(path: &Path) -> Result<(Option<HighWaterMark>, Vec<String>), 
     Ok((mark, losses))
 }
 
-/// What a mark has that was not found in the engine.
+/// The commits of a mark that the engine lacks.
 pub(super) fn missing_commits(mark: Option<&HighWaterMark>, found: CommitNumbers) -> Option<String> {
     let marked = mark?.numbers;
     let is_less = found.last_commit < marked.last_commit || found.last_write < marked.last_write;
@@ -71,8 +73,9 @@ pub(super) fn missing_commits(mark: Option<&HighWaterMark>, found: CommitNumbers
     })
 }
 
-/// Takes back what the mark of a closed directory says of its journals, before the engine is opened and changes them. Where
-/// that cannot be written, on a full disk for example, the mark is removed. Returns the mark that the file holds then.
+/// Withdraws the statement of a closed directory's mark about its journals, before the engine is opened and
+/// changes them. Where that cannot be written, on a full disk for example, the mark is removed. Returns the
+/// mark that the file holds then.
 pub(super) fn mark_open(
     path: &Path,
     mark: Option<HighWaterMark>,
@@ -88,8 +91,8 @@ pub(super) fn mark_open(
     Ok(Some(open))
 }
 
-/// Makes an empty journal where an engine has none. Without one the engine (fjall 3.1) would begin to count anew, below what
-/// its tables hold, and see nothing of them.
+/// Makes an empty journal if an engine has no journal. Otherwise the engine (fjall 3.1) would begin to count
+/// anew, below the numbers in its tables, and see nothing of them.
 pub(super) fn ensure_journal(engine: &Path) -> io::Result<()> {
     if journals(engine)?.is_empty() && database::is_made(engine)? {
         let journal = engine.join(format!("1.{JOURNAL_EXTENSION}"));
@@ -103,7 +106,7 @@ pub(super) fn ensure_journal(engine: &Path) -> io::Result<()> {
 pub(super) struct HighWaterTracker {
     files: StoreFiles,
     durability: Durability,
-    /// A mark with what the directory was made with.
+    /// A mark with the settings of the directory's creation.
     made_with: HighWaterMark,
     state: Mutex<HighWaterState>,
 }
@@ -111,14 +114,15 @@ pub(super) struct HighWaterTracker {
 struct HighWaterState {
     /// The last commit that was acknowledged.
     acknowledged: CommitNumbers,
-    /// What is in the file.
+    /// The content of the file.
     written: Option<HighWaterMark>,
-    /// Whether all that was acknowledged is on the disk, and nothing will be any more.
+    /// Whether all acknowledged writes are on the disk, and no more will come.
     is_finished: bool,
 }
 
 impl HighWaterTracker {
-    /// `found` holds what is in the engine of a directory that has just been opened, and `written` what is in the file.
+    /// `found` holds the numbers in the engine of a directory that has just been opened, and `written` the
+    /// content of the file.
     pub(super) fn new(
         files: StoreFiles,
         durability: Durability,
@@ -133,7 +137,7 @@ impl HighWaterTracker {
         self.state.lock()
     }
 
-    /// A mark with what the directory was made with.
+    /// A mark with the settings of the directory's creation.
     pub(super) fn made_with(&self) -> HighWaterMark {
         self.made_with.clone()
     }
@@ -165,7 +169,7 @@ impl HighWaterTracker {
         Ok(())
     }
 
-    /// Writes the first mark of an opening: what was found in the engine is brought to the disk before.
+    /// Writes the first mark of an opening. The commits found in the engine are brought to the disk before.
     pub(super) fn begin(&self, engine: &Engine) {
         let written = engine.persist().and_then(|()| self.write(engine));
         if let Err(error) = written {
@@ -173,12 +177,14 @@ impl HighWaterTracker {
         }
     }
 
-    /// Everything that was acknowledged is on the disk, and there will be no more: [`close`](Self::close) may say so.
+    /// Everything that was acknowledged is on the disk, and there will be no more: [`close`](Self::close) may
+    /// say so.
     pub(super) fn finish(&self) {
         self.state().is_finished = true;
     }
 
-    /// Marks the directory as closed, once the engine has let go of it. Does nothing unless all was brought to the disk.
+    /// Marks the directory as closed, once the engine has let go of it. Does nothing unless all was brought
+    /// to the disk.
     pub(super) fn close(&self) {
         let state = self.state();
         if !state.is_finished {

@@ -1,4 +1,5 @@
-//! High-water mark file: the numbers of the last commit and write that are known to be on the disk, and the journals of that time.
+//! High-water mark file: the numbers of the last commit and write that are known to be on the disk, and the
+//! journals of that time.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,7 +16,7 @@ use onehop_runtime::private_files;
 pub(super) const MARK_FILE: &str = "high-water.json";
 const MARK_FILE_UNFINISHED: &str = "high-water.json.unfinished";
 
-/// How many commits and writes there are: the numbers of the last ones.
+/// The number of commits and of writes: the numbers of the last ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CommitNumbers {
@@ -23,7 +24,7 @@ pub(super) struct CommitNumbers {
     pub last_write: u64,
 }
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct HighWaterMark {
@@ -33,7 +34,8 @@ pub(super) struct HighWaterMark {
     pub journal: u64,
     pub physical_partitions: u16,
     pub containers: Vec<StoredContainer>,
-    /// Every journal of a directory that was closed. Absent while it is open: then the engine makes and deletes journals.
+    /// Every journal of a directory that was closed. Absent while it is open: then the engine makes and
+    /// deletes journals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<Vec<JournalEnd>>,
 }
@@ -47,7 +49,7 @@ pub(super) struct JournalEnd {
 }
 
 impl HighWaterMark {
-    /// The mark of a directory; `None` where there is none, as in one of an earlier version.
+    /// The mark of a directory; `None` without a mark, as in a directory of an earlier version.
     ///
     /// # Errors
     /// It is there and cannot be read.

@@ -1,5 +1,5 @@
-//! Integrity check of the engine's content: every item decodes and has exactly the index and log entries that belong to it, and
-//! there are no others. Reading everything verifies every checksum. It changes nothing.
+//! Integrity check of the engine's content: every item decodes and has exactly the index and log entries that
+//! belong to it, and there are no others. Reading everything verifies every checksum. It changes nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct IntegrityReport {
     pub items: u64,
     /// Entries of indexes and of the change log.
     pub entries: u64,
-    /// What is wrong, the first hundred. Names ids and keys, never what is in an item.
+    /// The problems, the first hundred. Names ids and keys, never the content of an item.
     pub problems: Vec<String>,
     /// Problems beyond these.
     pub unnamed: u64,
@@ -78,8 +78,8 @@ impl IndexedItem<'_> {
 }
 
 impl IntegrityCheck<'_> {
-    /// Reads everything. `keep_going` receives the number of items checked. `None` when it returns `false`, or when the engine
-    /// has to be opened again.
+    /// Reads everything. `keep_going` receives the number of items checked. `None` when it returns `false`,
+    /// or when the engine has to be opened again.
     pub(super) fn run(&self, keep_going: &mut dyn FnMut(u64) -> bool) -> Option<IntegrityReport> {
         let mut found = IntegrityReport::default();
         let whole: (&[u8], &[u8]) = (&[], keys::BEHIND_ALL);
@@ -131,7 +131,8 @@ impl IntegrityCheck<'_> {
                     return None;
                 }
             }
-            // Every expected entry was looked up, so a number that differs means strays, or what was noted already.
+            // Every expected entry was looked up, so a number that differs means strays, or problems that
+            // were noted already.
             if counted != expected {
                 found.note(format!(
                     "{name}: {counted} entries, and {expected} belong to the items that there are"
@@ -168,7 +169,7 @@ impl IntegrityCheck<'_> {
         Some(IndexedItem { container, spec, partition_key, id, header: Header::decode(value)? })
     }
 
-    /// How many index entries an item has to have, and what is wrong with it.
+    /// The number of index entries that an item must have, and its problems.
     fn item_problems(&self, named: &IndexedItem<'_>) -> Result<(u64, Vec<String>), Fault> {
         let IndexedItem { container, spec, partition_key, id, header } = named;
         let mut problems = Vec::new();
@@ -201,7 +202,7 @@ impl IntegrityCheck<'_> {
     }
 }
 
-/// What is wrong with an item's value.
+/// The problem with an item's value.
 fn value_problem(named: &IndexedItem<'_>, spec: &ContainerSpec, value: &[u8]) -> Option<&'static str> {
     let Header { sequence, expires_at_ms, properties } = &named.header;
     let Some((stored_sequence, _, stored_expiry)) = decode_value_prefix(value) else {
@@ -221,7 +222,8 @@ fn value_problem(named: &IndexedItem<'_>, spec: &ContainerSpec, value: &[u8]) ->
     (!is_same(properties, &document.properties)).then_some("its id entry was made of other properties")
 }
 
-/// Whether an id entry was made of a body. Equality paths may have been added since, of which no item then had a value.
+/// Whether an id entry was made of a body. Equality paths may have been added since, of which no item then
+/// had a value.
 fn is_same(stored: &KeyProperties, read: &KeyProperties) -> bool {
     let (known, added) = read.equality.split_at(stored.equality.len().min(read.equality.len()));
     stored.item_type == read.item_type

@@ -39,8 +39,8 @@ pub(super) fn written_before(operation: &WriteOp) -> Option<&str> {
     }
 }
 
-/// Turns an operation of the port into one of the writer, with its estimated charge. `former` is the version of the
-/// item that it replaces or deletes.
+/// Turns an operation of the port into one of the writer, with its estimated charge. `former` is the version
+/// of the item that it replaces or deletes.
 pub(super) fn prepare(
     spec: &ContainerSpec,
     rules: WriteChargeRules<'_>,
@@ -87,7 +87,7 @@ pub(super) fn prepare(
     Ok(PreparedWrite { operation: WriteOperation { id: item.id, change }, charge, conflict })
 }
 
-/// What the ledger calls an operation.
+/// The kind of an operation in the ledger.
 pub(super) fn kind_of(operation: &WriteOp) -> OperationKind {
     match operation {
         WriteOp::Create(_) => OperationKind::Create,

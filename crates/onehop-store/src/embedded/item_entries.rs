@@ -7,10 +7,11 @@ use super::keys::{self, ContainerId};
 
 /// The name under which the last sequence number is kept.
 pub(super) const META_SEQUENCE: &[u8] = b"sequence";
-/// The name under which the number of the last commit is kept. A deletion has no sequence number; a commit always has one.
+/// The name under which the number of the last commit is kept. A deletion has no sequence number; a commit
+/// always has one.
 pub(super) const META_COMMIT: &[u8] = b"commit";
 
-/// What keeps the numbers of the last commit and of the last write in it.
+/// The entries that keep the numbers of the last commit and of the last write in it.
 pub(super) fn commit_entries(numbers: CommitNumbers) -> [KeyChange; 2] {
     let number =
         |name: &[u8], number: u64| (KeySpace::Meta, name.to_vec(), Some(number.to_be_bytes().to_vec()));

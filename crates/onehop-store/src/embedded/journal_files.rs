@@ -10,7 +10,7 @@ pub(super) const JOURNAL_EXTENSION: &str = "jnl";
 /// Bytes that are read at a time to find the end of the data in a journal.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// The highest number of a journal of an engine, 0 where there is none.
+/// The highest number of a journal of an engine, 0 without a journal.
 pub(super) fn last_journal(engine: &Path) -> io::Result<u64> {
     Ok(journals(engine)?.into_keys().next_back().unwrap_or(0))
 }

@@ -29,7 +29,7 @@ pub(super) fn rewrite_last_journal(engine: &Path) -> io::Result<()> {
     let unfinished = journal.with_extension(UNFINISHED_EXTENSION);
     let copied = copy(&journal, &unfinished);
     if copied.is_err() {
-        // What is left of it takes room, and is written over the next time.
+        // The rest takes space, and is overwritten the next time.
         let _ = fs::remove_file(&unfinished);
     }
     copied?;

@@ -1,4 +1,4 @@
-//! How keys are laid out in the engine. Items of a logical partition lie side by side, in the order in which
+//! The layout of keys in the engine. Items of a logical partition lie side by side, in the order in which
 //! queries want them, so that a page is one range scan without further look-ups.
 //!
 //! ```text
@@ -7,12 +7,12 @@
 //! index  1 | container | physical | path | value 0 | type 0 | order 0 | id 0 | partition key     (equality)
 //!        2 | container | physical | type 0 | order 0 | id 0 | partition key                      (newest)
 //!        3 | expiry | container | partition key 0 | id                                           (expiry)
-//! log    container | physical | sequence number                               -> the items key, less container
+//! log    container | physical | sequence number                               -> items key without container
 //! meta   a name                                                               -> a value
 //! ```
 //!
-//! A text segment ends with a zero byte. Bytes 0 and 1 within a text are escaped as 1 1 and 1 2, which keeps the
-//! order of texts.
+//! A text segment ends with a zero byte. Bytes 0 and 1 within a text are escaped as 1 1 and 1 2, which keeps
+//! the order of texts.
 
 use super::header::ItemLocation;
 
@@ -23,7 +23,8 @@ const EQUALITY: u8 = 1;
 const NEWEST: u8 = 2;
 const EXPIRY: u8 = 3;
 
-/// Behind every key of every space: containers and kinds of indexes are far fewer than 255, and names are text.
+/// Behind every key of every space: containers and kinds of indexes are far fewer than 255, and names are
+/// text.
 pub(super) const BEHIND_ALL: &[u8] = &[u8::MAX];
 
 /// Items that queries see.
@@ -75,7 +76,7 @@ pub(super) fn id_key(container: ContainerId, partition_key: &str, id: &str) -> V
     key
 }
 
-/// What a key of `ids` says: container, partition key, id.
+/// The parts of a key of `ids`: container, partition key, id.
 pub(super) fn parse_id_key(key: &[u8]) -> Option<(ContainerId, String, String)> {
     let (container, rest) = key.split_first()?;
     let (partition_key, id) = take_text(rest)?;
@@ -159,7 +160,7 @@ pub(super) fn index_entry(prefix: Vec<u8>, order_value: &str, id: &str, partitio
     key
 }
 
-/// What an index entry says after its prefix: order value, id, partition key.
+/// The parts of an index entry after its prefix: order value, id, partition key.
 pub(super) fn parse_index_entry(rest: &[u8]) -> Option<(String, String, String)> {
     let (order_value, rest) = take_text(rest)?;
     let (id, rest) = take_text(rest)?;
@@ -181,7 +182,7 @@ pub(super) fn expiry_entry(
     key
 }
 
-/// What a key of `index` says: container, partition key, id.
+/// The parts of a key of `index`: container, partition key, id.
 pub(super) fn parse_index_key(key: &[u8]) -> Option<(ContainerId, String, String)> {
     let segments = match *key.first()? {
         // Behind the kind: container, physical partition and path.
@@ -206,7 +207,7 @@ pub(super) fn expiry_range(until_ms: i64) -> (Vec<u8>, Vec<u8>) {
     (vec![EXPIRY], end)
 }
 
-/// What an entry of the expiry index says: container, partition key, id.
+/// The parts of an entry of the expiry index: container, partition key, id.
 pub(super) fn parse_expiry_entry(key: &[u8]) -> Option<(ContainerId, String, String)> {
     let rest = key.get(9..)?;
     let (container, rest) = rest.split_first()?;
@@ -240,7 +241,7 @@ pub(super) fn log_value_has_type(value: &[u8], types: &[&str]) -> bool {
     types.iter().any(|item_type| item_type.as_bytes() == segment)
 }
 
-/// What an items key (less the container) says: partition key and id.
+/// The parts of an items key (without the container): partition key and id.
 pub(super) fn parse_item_key(value: &[u8]) -> Option<(String, String)> {
     let (partition_key, rest) = take_text(value)?;
     let (_, rest) = take_text(rest.get(1..)?)?;
@@ -250,8 +251,8 @@ pub(super) fn parse_item_key(value: &[u8]) -> Option<(String, String)> {
 
 /// The physical partition of a partition key: a 64-bit FNV-1a hash, mixed, in equal ranges.
 ///
-/// Source of the hash: Fowler, Noll and Vo, <http://www.isthe.com/chongo/tech/comp/fnv/>; of the mixer: MurmurHash3's
-/// `fmix64`.
+/// Source of the hash: Fowler, Noll and Vo, <http://www.isthe.com/chongo/tech/comp/fnv/>; of the mixer:
+/// MurmurHash3's `fmix64`.
 pub(super) fn physical_partition(partition_key: &str, partitions: u16) -> u16 {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in partition_key.bytes() {

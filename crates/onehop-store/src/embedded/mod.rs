@@ -1,14 +1,16 @@
 //! The embedded adapter: a document store on an LSM tree (fjall 3) in one directory, for one process.
 //!
 //! One thread writes; it commits an item, its index entries and its change log entry at once, and concurrent
-//! commits share one fsync. Reads run where they are called, on a snapshot: they take microseconds where the data is
-//! in the cache, and a disk read where it is not. Physical partitions are modelled: items are placed by a hash of
-//! their partition key, and a query without a partition key visits every one. Request charges are estimates.
+//! commits share one fsync. Reads run where they are called, on a snapshot: they take microseconds where the
+//! data is in the cache, and a disk read where it is not. Physical partitions are modelled: items are placed
+//! by a hash of their partition key, and a query without a partition key visits every one. Request charges
+//! are estimates.
 
 mod backup;
 mod backup_manifest;
 mod cached_reads;
 mod check;
+mod confirmed_reads;
 mod database;
 mod directory;
 mod disk_space;
@@ -48,6 +50,7 @@ mod writer_counters;
 pub use backup::{BackupError, restore};
 pub use backup_manifest::BackupManifest;
 pub use check::check_directory;
+pub use confirmed_reads::ConfirmedReads;
 pub use durability::{Blocks, Durability};
 pub use integrity_check::IntegrityReport;
 pub use open::{

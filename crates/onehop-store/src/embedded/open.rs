@@ -37,26 +37,27 @@ pub const PHYSICAL_PARTITIONS_DEFAULT: u16 = 4;
 /// The most physical partitions that are modelled.
 pub const PHYSICAL_PARTITIONS_MAX: u16 = 1000;
 
-/// Bytes that are to stay free on the disk unless the configuration says otherwise. Full memtables of all key spaces and
-/// the next journal fit in.
+/// Bytes that are to stay free on the disk unless the configuration says otherwise. Full memtables of all key
+/// spaces and the next journal fit in.
 pub const DISK_RESERVE_BYTES_DEFAULT: u64 = 256 * 1024 * 1024;
 
 pub(super) const META_PARTITIONS: &[u8] = b"physical-partitions";
 pub(super) const META_CONTAINERS: &[u8] = b"containers";
 
-/// How a data directory is opened.
+/// The options for opening a data directory.
 #[derive(Debug, Clone)]
 pub struct EmbeddedConfig {
     pub path: PathBuf,
     pub durability: Durability,
-    /// `None` takes what the directory was made with.
+    /// `None` takes the number of the directory's creation.
     pub physical_partitions: Option<u16>,
     /// Bytes of all caches: of the engine's blocks, and of items and pages that were read lately.
     pub cache_bytes: u64,
-    /// Bytes that each of the engine's five key spaces collects in memory before it writes them out; it keeps the
-    /// number that it was made with.
+    /// Bytes that each of the engine's five key spaces collects in memory before it writes them out; it keeps
+    /// the number that it was made with.
     pub memtable_bytes: u64,
-    /// Which properties the estimated charges of writes take for indexed. The store's own indexes do not depend on it.
+    /// The properties that the estimated charges of writes take for indexed. The store's own indexes do not
+    /// depend on it.
     pub indexing: Indexing,
     /// The constants of the estimated charges.
     pub calibration: Arc<Calibration>,
@@ -82,7 +83,7 @@ impl EmbeddedConfig {
 }
 
 impl EmbeddedStore {
-    /// Opens the store in a directory, and makes it where there is none.
+    /// Opens the store in a directory, and makes a missing directory.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -175,7 +176,7 @@ impl EmbeddedStore {
     }
 }
 
-/// The containers of a store, and what its writer needs to know of them, by their numbers.
+/// The containers of a store, and the writer's data about them, by their numbers.
 fn containers_of(
     specs: &[ContainerSpec],
     ids: &[u8],
@@ -207,8 +208,8 @@ pub(super) fn check_physical_partitions(config: &EmbeddedConfig) -> Result<(), O
     }
 }
 
-/// Opens the engine. It checks what it reads by checksums, but takes some lengths in a damaged journal on trust: what
-/// panics there is an error here.
+/// Opens the engine. It verifies its reads by checksums, but trusts some lengths in a damaged journal: a
+/// panic there is an error here.
 pub(super) fn open_engine(directory: &Directory, config: &EmbeddedConfig) -> Result<Engine, OpenError> {
     let path = directory.engine_path();
     let cache_bytes = CacheShares::of(config.cache_bytes).blocks;
@@ -252,7 +253,7 @@ pub(super) fn partitions_of(engine: &Engine, config: &EmbeddedConfig) -> Result<
     Ok(partitions)
 }
 
-/// What is remembered of all containers, in the order of their numbers.
+/// The stored definitions of all containers, in the order of their numbers.
 pub(super) fn stored_containers(
     engine: &Engine,
     config: &EmbeddedConfig,
@@ -301,8 +302,8 @@ pub(super) fn stored_container_ids(
     Ok(ids)
 }
 
-/// Whether the container is as it was, but for equality paths at the end of which no item in it has a value: then their
-/// index is complete already.
+/// Whether the container is as it was, but for equality paths at the end of which no item in it has a value:
+/// then their index is complete already.
 fn only_adds_paths(
     engine: &Engine,
     place: usize,
@@ -330,8 +331,8 @@ fn only_adds_paths(
     Ok(true)
 }
 
-/// The numbers of the last commit and the last write. A number is never given out twice: continuations of the change feed and
-/// ETags depend on it. In a directory of an earlier version commits have no numbers yet.
+/// The numbers of the last commit and the last write. A number is never given out twice: continuations of the
+/// change feed and ETags depend on it. In a directory of an earlier version commits have no numbers yet.
 pub(super) fn stored_counts(engine: &Engine, config: &EmbeddedConfig) -> Result<CommitNumbers, OpenError> {
     let number = |name: &[u8], what| {
         let Some(bytes) = engine.get(KeySpace::Meta, name).map_err(io(config))? else { return Ok(0) };
@@ -343,7 +344,7 @@ pub(super) fn stored_counts(engine: &Engine, config: &EmbeddedConfig) -> Result<
     })
 }
 
-/// What an engine that is open lacks, by the mark or by itself.
+/// The losses of an open engine, by the mark or by itself.
 pub(super) fn losses_within(
     engine: &Engine,
     mark: Option<&HighWaterMark>,
@@ -351,7 +352,7 @@ pub(super) fn losses_within(
     config: &EmbeddedConfig,
 ) -> Result<Vec<String>, OpenError> {
     let mut losses: Vec<String> = high_water::missing_commits(mark, found).into_iter().collect();
-    // What a directory is made with is written before the first item.
+    // The settings of a directory are written before its first item.
     if losses.is_empty() && stored_partitions(engine, config)?.is_none() {
         let view = engine.view().map_err(io(config))?;
         if view.range(KeySpace::Items, &[], BEHIND_ALL).next().is_some() {
@@ -368,7 +369,7 @@ fn refuse(config: &EmbeddedConfig, losses: Vec<String>) -> Result<(), OpenError>
     Err(OpenError::Lost { path: config.path.clone(), losses: LostWrites(losses) })
 }
 
-/// The mark of a directory that is open, with what it was made with.
+/// The mark of an open directory, with the settings of its creation.
 pub(super) fn high_water_of(
     engine: &Engine,
     files: &StoreFiles,

@@ -54,7 +54,7 @@ pub enum OpenError {
     Engine { path: PathBuf, source: Box<fjall::Error> },
 }
 
-/// What a data directory holds less than it should.
+/// The losses of a data directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostWrites(pub(super) Vec<String>);
 

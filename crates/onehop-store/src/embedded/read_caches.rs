@@ -1,9 +1,10 @@
-//! Read caches: the items, and the first pages of logical partitions, that were read or written lately. What is found here needs no
-//! look-up in the engine.
+//! Read caches: the items, and the first pages of logical partitions, that were read or written lately. A
+//! cached entry needs no look-up in the engine.
 //!
-//! An entry holds what a read found, and the last commit that was done before that read began. It is valid until a later commit writes
-//! to what it depends on, which [`WriteMarks`] say: for an item the mark of its key, for a page that of its logical partition.
-//! A commit sets its marks before it becomes visible, so an entry is never older than what another read has shown already.
+//! An entry holds the result of a read, and the last commit that was done before that read began. It is valid
+//! until a later commit writes to its dependency, as [`WriteMarks`] record: for an item the mark of its key,
+//! for a page the mark of its logical partition. A commit sets its marks before it becomes visible, so an
+//! entry is never older than the result of an earlier read.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use onehop_runtime::planted;
 
 /// The share of the memory for caches that items get, and pages as much: an eighth.
 const SHARE: u64 = 8;
-/// Bytes that an entry takes beside its key and what it holds, about.
+/// Bytes that an entry takes beside its key and its value, about.
 const ENTRY_BYTES: usize = 128;
 /// Bytes that an item of a page takes beside its body.
 const PAGE_ITEM_BYTES: usize = size_of::<Item>();
@@ -25,7 +26,7 @@ const ENTRY_BYTES_MEAN: u64 = 1024;
 /// The mean size of a page.
 const PAGE_BYTES_MEAN: u64 = 16 * 1024;
 
-/// How memory for caches is divided.
+/// The division of memory for caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CacheShares {
     /// Bytes of the engine's block cache.
@@ -41,7 +42,7 @@ impl CacheShares {
     }
 }
 
-/// What an entry depends on.
+/// The dependency of an entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Validity {
     pub(super) mark: WriteMark,
@@ -128,7 +129,7 @@ impl ReadCaches {
         }
     }
 
-    /// The last commit that is done: what a read that begins now is valid from.
+    /// The last commit that is done: a read that begins now is valid from it.
     pub(super) fn done(&self) -> u64 {
         self.marks.done()
     }
@@ -137,7 +138,7 @@ impl ReadCaches {
         self.marks.is_unwritten_since(validity.mark, validity.commit)
     }
 
-    /// What a new entry keeps of its dependency: all of it.
+    /// The dependency of a new entry: all of it.
     fn depending_on(&self, validity: Validity) -> Validity {
         if planted!("cache-entry-without-mark") {
             return Validity { mark: self.marks.of_container(u8::MAX), ..validity };
@@ -145,7 +146,7 @@ impl ReadCaches {
         validity
     }
 
-    /// The value of an item by its key in `ids`, if it is the same since a commit that was done, and none has written it since.
+    /// The value of an item by its key in `ids`, if no commit has written it since a commit that was done.
     pub(super) fn value(&self, id_key: &[u8], done: u64) -> Option<Bytes> {
         let cached = self.items.get(id_key).filter(|cached| cached.validity.commit <= done)?;
         let CachedItem { header_bytes, mut bytes, validity } = cached;
@@ -160,7 +161,7 @@ impl ReadCaches {
         self.is_valid(validity).then_some(bytes)
     }
 
-    /// Whether an item was read lately: then what is written in its place is cached, too.
+    /// Whether an item was read lately: then a new value in its place is cached, too.
     pub(super) fn has(&self, id_key: &[u8]) -> bool {
         self.items.contains_key(id_key)
     }
@@ -179,8 +180,8 @@ impl ReadCaches {
         is_present.then_some((page.items, page.has_more))
     }
 
-    /// Caches the first page of a logical partition, by the partition's mark, that was read after a commit was done. The first of its
-    /// items expires at a time (Unix ms). Items are copied side by side.
+    /// Caches the first page of a logical partition, by the partition's mark, that was read after a commit
+    /// was done. The first of its items expires at a time (Unix ms). Items are copied side by side.
     pub(super) fn remember_page(
         &self,
         key: Vec<u8>,

@@ -96,7 +96,8 @@ pub(super) struct PartitionPage {
     pub(super) items: Vec<Item>,
     /// Whether there are more than the limit.
     pub(super) has_more: bool,
-    /// Unix ms: when the page changes because an item expires, one of its own or the one by which there are more.
+    /// Unix ms: when the page changes because an item expires, one of its own or the one by which there are
+    /// more.
     pub(super) expires_at_ms: i64,
 }
 
@@ -159,17 +160,24 @@ pub(super) fn count(engine: &Engine, prefix: &[u8], now_ms: i64) -> Result<u64, 
     Ok(items)
 }
 
-/// Items whose time is over, by container, partition key and id, up to `at_most`.
+/// Items whose time is over, by container, partition key and id, up to `at_most`. Entries that cannot be read
+/// are left out: they would keep all later items for ever.
 pub(super) fn expired(
     engine: &Engine,
     now_ms: i64,
     at_most: usize,
 ) -> Result<Vec<(ContainerId, String, String)>, Fault> {
-    let corrupt = || Fault::new(FaultKind::Corrupt, "an entry of the expiry index cannot be read");
     let (from, to) = keys::expiry_range(now_ms);
     let view = engine.view()?;
-    let entries = view.range(KeySpace::Index, &from, &to).take(at_most);
-    entries.map(|entry| keys::parse_expiry_entry(&entry.key()?).ok_or_else(corrupt)).collect()
+    let mut expired = Vec::new();
+    for entry in view.range(KeySpace::Index, &from, &to).take(at_most) {
+        match entry.key() {
+            Ok(key) => expired.extend(keys::parse_expiry_entry(&key)),
+            Err(fault) if fault.kind == FaultKind::Corrupt => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(expired)
 }
 
 /// The next entry of one physical partition's part of an index.
@@ -182,7 +190,7 @@ struct NextEntry {
 
 impl Ord for NextEntry {
     fn cmp(&self, other: &Self) -> Ordering {
-        // A binary heap gives out the greatest: the one that comes first in the wanted direction.
+        // A binary heap gives out the greatest: the first entry in the wanted direction.
         let order = self.suffix.cmp(&other.suffix);
         match self.direction {
             Direction::NewestFirst => order,
@@ -209,7 +217,7 @@ impl Eq for NextEntry {}
 /// `prefixes` holds the index prefix of each physical partition; all have the same length.
 pub(super) struct FanOutQuery<'a> {
     pub engine: &'a Engine,
-    /// How many items it asks each partition for.
+    /// The client, which decides the number of items asked of each partition.
     pub client: OrderedPageClient,
     pub container: ContainerId,
     pub item_type: &'a str,
@@ -265,7 +273,8 @@ impl FanOutQuery<'_> {
         Ok(PartitionMerge { items: items.into(), has_more, returned })
     }
 
-    /// How many items the partitions return for a client to merge this page out of, as far as they have them.
+    /// The number of items that the partitions return for a client to merge this page out of, as far as they
+    /// have them.
     fn returned(&self, partitions: Vec<impl Iterator<Item = KeyValue>>, taken: &[usize]) -> usize {
         let physical_partitions = u32::try_from(partitions.len()).unwrap_or(u32::MAX);
         let asked = self.client.items_per_partition(physical_partitions, self.limit);

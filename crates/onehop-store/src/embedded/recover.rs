@@ -1,9 +1,10 @@
-//! Recovery of a data directory that has lost writes: makes it sound again from what is left, and says what was dropped.
+//! Recovery of a data directory that has lost writes: makes it consistent again, and reports the dropped
+//! data.
 //!
-//! The engine writes each key space out by itself, so after the loss of a journal they are of different moments. `items` holds
-//! everything that the other spaces are made of, and is of one moment: the recovery keeps it, and makes `ids`, `index` and `log`
-//! fit. Numbers go on behind the high-water mark, so none is given out twice. Cut off, a recovery is begun again: the mark is
-//! reached with its last commit.
+//! The engine writes each key space out by itself, so after the loss of a journal they are of different
+//! moments. `items` holds everything that the other spaces are made of, and is of one moment: the recovery
+//! keeps it, and makes `ids`, `index` and `log` fit. Numbers go on behind the high-water mark, so no number
+//! is given out twice. Cut off, a recovery is begun again: the mark is reached with its last commit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,11 +33,11 @@ const CHANGES_MAX: usize = 2_000;
 /// Entries between two reports of progress.
 const PROGRESS_ENTRIES: u64 = 1_000;
 
-/// What a recovery found and did.
+/// The findings and the work of a recovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Recovery {
-    /// What was missing; nothing where there was nothing to recover.
+    /// The missing writes; empty when there was nothing to recover.
     pub losses: Vec<String>,
     /// The last commit that is there, and the last that was once on the disk.
     pub last_commit: u64,
@@ -51,7 +52,8 @@ pub struct Recovery {
     pub entries_dropped: u64,
 }
 
-/// Makes a data directory that has lost writes sound, and lets it be opened again. Changes nothing where nothing is missing.
+/// Makes a data directory that has lost writes sound, and lets it be opened again. Changes nothing where
+/// nothing is missing.
 ///
 /// # Errors
 /// The directory cannot be opened or written, or its tables are damaged.
@@ -75,7 +77,7 @@ pub fn recover(
         close(&directory, high_water_of(&engine, directory.files(), config, found, mark)?, &engine);
         return Ok(Recovery::default());
     }
-    // What is left is not what the note of a backup says.
+    // The rest differs from the note of a backup.
     directory.end_backup()?;
     let expected = mark.as_ref().map_or(found, |mark| mark.numbers);
     restore_making(&engine, mark.as_ref(), config)?;
@@ -115,7 +117,7 @@ fn close(directory: &Directory, high_water: HighWaterTracker, engine: &Engine) {
     directory.close_with(Arc::new(high_water));
 }
 
-/// Writes what the directory was made with again, as the mark has it.
+/// Writes the settings of the directory's creation again, as the mark has them.
 fn restore_making(
     engine: &Engine,
     mark: Option<&HighWaterMark>,
@@ -142,7 +144,7 @@ struct IndexRecovery<'a> {
     engine: &'a Engine,
     containers: HashMap<ContainerId, ContainerSpec>,
     partitions: u16,
-    /// What is not committed yet.
+    /// Changes that are not committed yet.
     changes: HashMap<(KeySpace, Vec<u8>), Option<Vec<u8>>>,
     last_write: u64,
     recovery: Recovery,
@@ -185,7 +187,7 @@ impl IndexRecovery<'_> {
         self.commit()
     }
 
-    /// Visits every entry of a key space as it was before the pass, and commits what it changes.
+    /// Visits every entry of a key space as it was before the pass, and commits its changes.
     fn pass(
         &mut self,
         space: KeySpace,
@@ -213,7 +215,7 @@ impl IndexRecovery<'_> {
         self.engine.commit(changes)
     }
 
-    /// The value of a key with what is not committed yet.
+    /// The value of a key, including uncommitted changes.
     fn get(&self, space: KeySpace, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
         match self.changes.get(&(space, key.to_vec())) {
             Some(value) => Ok(value.clone()),
@@ -230,7 +232,8 @@ impl IndexRecovery<'_> {
         Some(ScannedItem { container, partition_key: document.partition_key?, id: document.id?, header })
     }
 
-    /// Makes the entries of an item that are missing, or drops the item where a newer version of it is elsewhere.
+    /// Makes the entries of an item that are missing, or drops the item where a newer version of it is
+    /// elsewhere.
     fn fit_item(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         if self.changes.contains_key(&(KeySpace::Items, key.to_vec())) {
             return Ok(());

@@ -1,5 +1,6 @@
-//! Reopenings: how often an engine that has failed to write is opened again. An engine that fails again each time, as a damaged table makes
-//! it, is left alone for a while: writes are refused with the reason instead of opening it for each of them.
+//! Reopenings: how often an engine that has failed to write is opened again. An engine that fails again each
+//! time, as a damaged table makes it, is left alone for a while: writes are refused with the reason instead
+//! of opening it for each of them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,7 +17,7 @@ const REOPENING_WINDOW: Duration = Duration::from_secs(60);
 pub(super) struct Reopenings {
     /// Monotonic ms, the oldest first.
     at_ms: VecDeque<i64>,
-    /// Whether the last one that was wanted was refused.
+    /// Whether the last reopening was refused.
     was_refused: bool,
 }
 

@@ -52,8 +52,8 @@ pub struct EmbeddedStore {
     pub(super) marks: Arc<WriteMarks>,
     pub(super) caches: Arc<ReadCaches>,
     pub(super) high_water: Arc<HighWaterTracker>,
-    /// The last field, dropped last: the directory is unlocked when the engine has let go of it. The writer of a simulation
-    /// holds it, too, because dropping the store does not wait for it.
+    /// The last field, dropped last: the directory is unlocked when the engine has let go of it. The writer
+    /// of a simulation holds it, too, because dropping the store does not wait for it.
     pub(super) directory: Arc<Directory>,
 }
 
@@ -198,8 +198,8 @@ fn estimate(
     OperationRecord { container, kind, items, physical_partitions, charge, source, basis }
 }
 
-/// The conditions of a query's filter that an index serves: the type, what is not deleted, the value asked
-/// for, the end of the page before.
+/// The conditions of a query's filter that an index serves: the type, soft deletion, the filter value, the
+/// end of the previous page.
 fn conditions_of(query: &Query<'_>, spec: &ContainerSpec) -> u32 {
     let (equality, after) = match query {
         Query::Partition { after, .. } | Query::Newest { after, .. } => (false, after),
@@ -327,7 +327,8 @@ impl Store for EmbeddedStore {
         };
         let PartitionMerge { items, has_more, returned } = page;
         let page_bytes: usize = items.iter().map(|item| item.body.len()).sum();
-        // What was returned beyond the page was not read: it is taken to be as large as the page's own items.
+        // Items returned beyond the page were not read: they are taken to be as large as the page's own
+        // items.
         let bytes = page_bytes * returned / items.len().max(1);
         let spec = &self.container(name)?.spec;
         let work = QueryWork {
@@ -462,8 +463,8 @@ impl Store for EmbeddedStore {
 
     async fn ready(&self) -> Result<(), Fault> {
         self.engine.get(KeySpace::Meta, META_SEQUENCE)?;
-        // A request without operations: the writer says whether it takes writes, and mends what keeps it from
-        // that.
+        // A request without operations: the writer reports whether it takes writes, and mends an engine that
+        // cannot write.
         self.submit(0, String::new(), 0, Vec::new()).await.map(drop).map_err(fault_of)
     }
 }

@@ -38,7 +38,7 @@ impl StoreFiles {
         }
     }
 
-    /// The highest number of a journal, 0 where there is none.
+    /// The highest number of a journal, 0 without a journal.
     pub(super) fn last_journal(&self) -> io::Result<u64> {
         match self {
             Self::Directory(path) => last_journal(&engine_path(path)),

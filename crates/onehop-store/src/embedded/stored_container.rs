@@ -1,10 +1,10 @@
-//! Stored container definitions: what a data directory remembers of each container.
+//! Stored container definitions: the data directory's record of each container.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ContainerSpec;
 
-/// What is remembered of a container: all that its keys and index entries depend on.
+/// The record of a container: all dependencies of its keys and index entries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredContainer {

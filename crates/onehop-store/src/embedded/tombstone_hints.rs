@@ -1,7 +1,8 @@
-//! Tombstone hints: the oldest live key of lists from whose end items are deleted, as from a queue. The engine keeps a tombstone
-//! for each deletion until compaction. A page that reaches the end of its list would scan all tombstones behind it: thousands,
-//! where a list of a hundred items is kept short. Pages that go from new to old stop at the hint. Only lists with deletions
-//! are known here, and only some of them. It knows keys, no items.
+//! Tombstone hints: the oldest live key of lists from whose end items are deleted, as from a queue. The
+//! engine keeps a tombstone for each deletion until compaction. A page that reaches the end of its list would
+//! scan all tombstones behind it: thousands, where a list of a hundred items is kept short. Pages that go
+//! from new to old stop at the hint. Only lists with deletions are known here, and only some of them. It
+//! knows keys, no items.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +11,10 @@ use parking_lot::{Mutex, MutexGuard};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys;
 
-/// Lists that are known; those with the fewest deletions give way to others.
+/// Lists that are known; the lists with the fewest deletions give way to others.
 const LISTS_MAX: usize = 64;
-/// A list with this many deletions is known again when the engine is opened again: the marks may be there still.
+/// A list with this many deletions is known again when the engine is opened again: the marks may be there
+/// still.
 const KEPT_DELETIONS_MIN: u64 = 64;
 
 /// Where the engine keeps the lists that are to be known again.
@@ -26,7 +28,7 @@ pub(super) struct TombstoneHints(Mutex<ListStates>);
 struct ListStates {
     /// By their prefixes, in order, so that equal histories know equal lists.
     lists: BTreeMap<Vec<u8>, ListState>,
-    /// Counts what happens to lists, so that no two states of a list look the same.
+    /// Counts the events of lists, so that no two states of a list look the same.
     events: u64,
     /// Whether other lists than those kept have enough deletions now.
     is_kept_outdated: bool,
@@ -42,7 +44,7 @@ struct ListState {
     oldest: Option<Vec<u8>>,
 }
 
-/// What was known of a list before a view was taken.
+/// The knowledge of a list before a view was taken.
 #[derive(Debug)]
 pub(super) struct TombstoneHint {
     last_event: u64,
@@ -50,7 +52,7 @@ pub(super) struct TombstoneHint {
 }
 
 impl TombstoneHints {
-    /// The lists that the engine kept under [`META_LISTS`]. They are a hint: what cannot be read is left out.
+    /// The lists that the engine kept under [`META_LISTS`]. They are a hint: unreadable lists are left out.
     pub(super) fn restored(kept: &[u8]) -> Self {
         let mut lists = ListStates::default();
         let mut rest = kept;
@@ -70,8 +72,8 @@ impl TombstoneHints {
         Self(Mutex::new(lists))
     }
 
-    /// Records all changes before they are committed, so that no view contains a put that is unknown here. There
-    /// is one commit at a time. What is returned is to be kept under [`META_LISTS`].
+    /// Records all changes before they are committed, so that no view contains a put that is unknown here.
+    /// There is one commit at a time. The result is to be kept under [`META_LISTS`].
     #[must_use]
     pub(super) fn expect(&self, changes: &[KeyChange]) -> Option<Vec<u8>> {
         let mut lists = self.lock();
@@ -99,8 +101,8 @@ impl TombstoneHints {
         }
     }
 
-    /// Forgets where all lists end, also what is being read at this moment. Called when the engine was opened again:
-    /// a commit whose outcome was unknown may be in it.
+    /// Forgets where all lists end, including reads under way. Called when the engine was opened again: a
+    /// commit whose outcome was unknown may be in it.
     pub(super) fn forget(&self) {
         let mut lists = self.lock();
         let ListStates { lists, events, .. } = &mut *lists;
@@ -110,7 +112,7 @@ impl TombstoneHints {
         }
     }
 
-    /// What is known of a list; to be asked before the view is taken.
+    /// The knowledge of a list; to be taken before the view.
     pub(super) fn known(&self, prefix: &[u8]) -> Option<TombstoneHint> {
         let lists = self.lock();
         let list = lists.lists.get(prefix)?;
@@ -154,7 +156,7 @@ impl ListStates {
             self.forget_one();
         }
         self.events += 1;
-        // What the same commit puts into the list was not noticed.
+        // Entries that the same commit puts into the list were not noticed.
         let list = ListState { deletions: 1, last_event: self.events, is_changing: true, oldest: None };
         self.lists.insert(prefix.to_vec(), list);
     }

@@ -1,5 +1,6 @@
-//! Writer with group commit: takes requests in order, checks each against the state that the earlier ones leave behind, and
-//! commits all that wait with one fsync. A thread of its own runs it; a simulation runs it as a task.
+//! Writer with group commit: takes requests in order, checks each against the state after the earlier ones,
+//! and commits all waiting requests with one fsync. A thread of its own runs it; a simulation runs it as a
+//! task.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ const GROUP_REQUESTS_MAX: usize = 256;
 /// Bytes of bodies committed with one fsync; a group may pass it by one request.
 const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// What the writer needs to know of a container.
+/// The writer's data about a container.
 pub(super) struct WriterContainer {
     pub newest_types: &'static [&'static str],
     pub signal: watch::Sender<u64>,
@@ -68,7 +69,7 @@ pub(super) struct GroupCommitWriter {
     pub counters: Arc<WriterCounters>,
     pub marks: Arc<WriteMarks>,
     pub caches: Arc<ReadCaches>,
-    /// Commits since the store was opened, those that failed included.
+    /// Commits since the store was opened, including failed commits.
     pub commits: u64,
 }
 
@@ -91,7 +92,8 @@ impl GroupCommitWriter {
         }
     }
 
-    /// Refuses all writes of a group while there is no room for them, and sees to it that the engine can write.
+    /// Refuses all writes of a group while there is no room for them, and sees to it that the engine can
+    /// write.
     fn admit(&mut self, bytes: usize) -> Result<(), Fault> {
         self.room.check(bytes)?;
         if self.engine.can_write() {
@@ -100,12 +102,14 @@ impl GroupCommitWriter {
         self.room.check_for_reopening()?;
         self.reopenings.admit(self.clock.monotonic_ms())?;
         tracing::warn!("the storage engine has failed to write, and is opened again");
-        self.engine.reopen()?;
-        tracing::info!("the storage engine is open again");
-        // The journal may have held a commit whose outcome was not known.
+        let reopened = self.engine.reopen();
+        // The journal may have held a commit whose outcome was not known. Reads show it also where writes
+        // stay refused.
         for container in self.containers.iter() {
             container.signal.send_modify(|number| *number += 1);
         }
+        reopened?;
+        tracing::info!("the storage engine is open again");
         Ok(())
     }
 
@@ -155,8 +159,8 @@ impl GroupCommitWriter {
         self.containers[usize::from(container)].signal.send_modify(|number| *number += 1);
     }
 
-    /// Checks a request against the state that the group so far leaves behind, and adds it to that state unless
-    /// one of its operations is refused.
+    /// Checks a request against the state that the group so far leaves behind, and adds it to that state
+    /// unless one of its operations is refused.
     fn evaluate(
         &mut self,
         request: &WriteRequest,
@@ -293,7 +297,8 @@ impl GroupCommitWriter {
         Ok(())
     }
 
-    /// The changes of every entry that an item has outside `ids`. Index entries that stay as they were are not written again.
+    /// The changes of every entry that an item has outside `ids`. Index entries that stay as they were are
+    /// not written again.
     fn push_entries(&self, item: &TouchedItem, changes: &mut Vec<KeyChange>) {
         let first = changes.len();
         let TouchedItem { container, partition_key, physical, id, .. } = item;

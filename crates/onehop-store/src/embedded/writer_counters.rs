@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::StoreObserver;
 
-/// What the writer of a store has done since it was opened.
+/// The work of the writer of a store since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Statistics {
     /// Commits to the disk; with [`Durability::Sync`](super::Durability::Sync) each is one fsync.
@@ -19,7 +19,7 @@ pub struct Statistics {
 pub(super) struct WriterCounters {
     commits: AtomicU64,
     requests: AtomicU64,
-    /// Who hears of commits.
+    /// The observers of commits.
     observers: OnceLock<Arc<[Arc<dyn StoreObserver>]>>,
 }
 

@@ -1,4 +1,4 @@
-//! The store port: the contract of every adapter, and what is the embedded adapter's own.
+//! The store port: the contract of every adapter, and the embedded adapter's own tests.
 
 mod contract;
 mod cosmos;

@@ -1,5 +1,5 @@
 //! Background work: the throughput of following the change feed, at rest and because of a traffic, for one
-//! process and for more; and what a pass over all data is charged. Requests are not charged for any of it.
+//! process and for more; and the charge of a pass over all data. Requests are not charged for any of it.
 //! Pure.
 
 mod model;
@@ -19,13 +19,13 @@ pub const PROCESSES: [u64; 3] = [1, 3, 10];
 pub struct ChangeFeedFollowing {
     /// The containers whose change feed is followed.
     pub sources: Vec<ContainerName>,
-    /// Reads that each page of changes takes, whatever changed.
+    /// Reads that each page of changes takes, independent of its changes.
     pub listings: Vec<PageListing>,
     pub passes: Vec<BackgroundPass>,
 }
 
 /// A read that a projection repeats for each page of changes where processes share the change feed, such as
-/// the listing of a bounded list. A process that is alone remembers what it read.
+/// the listing of a bounded list. A process that is alone remembers its reads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageListing {
     /// The container whose changes the projection follows.
@@ -124,7 +124,7 @@ impl BackgroundKind {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundPass {
-    /// What it does, as a heading: `verification`.
+    /// Its work, as a heading: `verification`.
     pub name: String,
     /// RU, once.
     pub request_charge: f64,

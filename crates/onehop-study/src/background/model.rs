@@ -43,12 +43,12 @@ struct ListingLoad {
     writes: f64,
 }
 
-/// What the throughput depends on beside the traffic.
+/// The assumptions of the throughput beside the traffic.
 #[derive(Clone, Copy)]
 pub(crate) struct BackgroundAssumptions<'a> {
     /// Of each container.
     pub physical_partitions: &'a dyn Fn(ContainerName) -> u32,
-    /// How many times the traffic's writes there are.
+    /// The multiple of the traffic's writes.
     pub writes_factor: f64,
     pub processes: u64,
 }

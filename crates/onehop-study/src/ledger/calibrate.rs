@@ -1,5 +1,5 @@
-//! Fit of a calibration: finds the constants that published charges determine, and their values by robust least squares of the relative
-//! errors. All other constants stay.
+//! Fit of a calibration: finds the constants that published charges determine, and their values by robust
+//! least squares of the relative errors. All other constants stay.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ const CASES_MIN: usize = 3;
 const VISIBLE_SHARE: f64 = 0.005;
 /// The least share of a constant's effect that no other constant has, as a length over all cases.
 const OWN_EFFECT_MIN: f64 = 0.05;
-/// Relative errors beyond this count by their size and not by their square (Huber), so that outliers do not decide.
+/// Relative errors beyond this count by their size and not by their square (Huber), so that outliers do not
+/// decide.
 const ROBUST_ERROR: f64 = 0.002;
 /// The step of numeric derivatives, as a share of a value, and the value that stands for a constant of 0.
 const STEP: f64 = 1e-4;
@@ -58,7 +59,8 @@ enum Parameter {
     WriteSize(usize),
 }
 
-/// Fits a calibration to cases, beginning with the values of `base`. Cases that the model has no estimate for do not count.
+/// Fits a calibration to cases, beginning with the values of `base`. Cases that the model has no estimate for
+/// do not count.
 #[must_use]
 pub fn calibrate(cases: &[ChargeCase], base: &Calibration) -> CalibrationFit {
     let cases: Vec<&ChargeCase> = cases
@@ -141,7 +143,7 @@ impl Parameter {
         }
     }
 
-    /// A doubling of the value, or what stands for it where the value is 0.
+    /// A doubling of the value, or a substitute where the value is 0.
     fn doubling(self, calibration: &Calibration) -> f64 {
         self.value(calibration).max(SMALL_VALUE)
     }

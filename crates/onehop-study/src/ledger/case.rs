@@ -8,13 +8,14 @@ use serde_json::value::RawValue;
 const LEDGER_BYTES_MAX: usize = 256 * 1024 * 1024;
 const CASES_MAX: usize = 1_000_000;
 
-/// One request charge that somebody measured.
+/// One measured request charge.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChargeCase {
     /// Its name in the ledger.
     pub id: String,
-    /// `create`, `upsert`, `replace`, `patch`, `delete`, `batch`, `refused`, `read`, `readMany`, `query`, `count` or `changeFeed`.
+    /// `create`, `upsert`, `replace`, `patch`, `delete`, `batch`, `refused`, `read`, `readMany`, `query`,
+    /// `count` or `changeFeed`.
     pub operation: String,
     /// The published charge, RU.
     #[serde(default)]
@@ -25,7 +26,8 @@ pub struct ChargeCase {
     /// The consistency level: `session`, `strong`, `bounded staleness`, ...
     #[serde(default)]
     pub consistency: Option<String>,
-    /// The indexing policy: as Azure Cosmos DB's JSON, or in words such as `default`, `none (/* excluded)`, `/a/* only`.
+    /// The indexing policy: as Azure Cosmos DB's JSON, or in words such as `default`, `none (/* excluded)`,
+    /// `/a/* only`.
     #[serde(default)]
     pub indexing: Option<Value>,
     /// The item after the operation, or the items of a batch.
@@ -37,7 +39,7 @@ pub struct ChargeCase {
     /// Bytes of the item's JSON without system properties; of a query, of each returned item in the mean.
     #[serde(default)]
     pub item_bytes: Option<f64>,
-    /// Paths that a replace or a patch changes, those above a changed value included.
+    /// Paths that a replace or a patch changes, including paths above a changed value.
     #[serde(default)]
     pub changed_paths: Option<f64>,
     /// Items that are returned, or operations of a batch or of a patch.

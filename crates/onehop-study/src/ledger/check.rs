@@ -1,4 +1,5 @@
-//! Check of a calibration: the error of each estimate beside its published charge, and the errors of each kind of operation.
+//! Check of a calibration: the error of each estimate beside its published charge, and the errors of each
+//! kind of operation.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -167,7 +168,8 @@ pub(super) fn kind(case: &ChargeCase) -> &'static str {
     }
 }
 
-/// Whether an index of the present engine serves a query: by its SQL, or where the SQL is not given by the case's own word.
+/// Whether an index of the present engine serves a query: by its SQL, or where the SQL is not given by the
+/// case's own word.
 fn is_index_served(case: &ChargeCase) -> bool {
     let is_present = case.year().is_none_or(|year| year >= PRESENT_ENGINE_SINCE);
     let Some(sql) = case.sql() else { return is_present && case.filtered == Some(true) };

@@ -9,7 +9,8 @@ use super::case::ChargeCase;
 use super::indexing::CasePolicy;
 use super::sql::SqlParts;
 
-/// Paths of an item that a case does not show: as many as the median of the shown ones, and one more for each further size.
+/// Paths of an item that a case does not show: as many as the median of the shown ones, and one more for each
+/// further size.
 const UNKNOWN_PATHS_MIN: usize = 4;
 const BYTES_FOR_EACH_UNKNOWN_PATH: usize = 130;
 /// Bytes of a returned item of unknown size.

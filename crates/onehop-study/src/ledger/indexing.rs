@@ -50,7 +50,8 @@ impl CasePolicy {
         found
     }
 
-    /// `{"includedPaths": [{"path": "/*"}], "excludedPaths": [..], "compositeIndexes": [[{"path": "/a"}, ..]]}`.
+    /// `{"includedPaths": [{"path": "/*"}], "excludedPaths": [..], "compositeIndexes": [[{"path": "/a"},
+    /// ..]]}`.
     fn of_json(json: &Value) -> Self {
         let paths = |name: &str| -> Vec<String> {
             let list = json[name].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Ledger of published request charges: cases that others measured, an estimate beside each, and the fit of a calibration.
+//! Ledger of published request charges: cases that others measured, an estimate beside each, and the fit of a
+//! calibration.
 //!
 //! A case is one JSON object on a line. [`LEDGER`] has the cases that come with this crate. Pure.
 

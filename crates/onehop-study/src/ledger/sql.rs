@@ -1,4 +1,5 @@
-//! SQL of published queries: the parts that change a charge, found by their words. No parser: a case needs no valid SQL.
+//! SQL of published queries: the parts that change a charge, found by their words. No parser: a case needs no
+//! valid SQL.
 
 /// The parts of a query that change its charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

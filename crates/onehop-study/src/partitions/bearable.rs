@@ -1,4 +1,4 @@
-//! How often one logical partition bears each request alone.
+//! Sustainable rates: the highest rate of each request alone in one logical partition.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::azure_limits::LOGICAL_PARTITION_THROUGHPUT_MAX;
 use crate::measurement::StudyRequest;
 use onehop_store::ContainerName;
 
-/// How often one logical partition bears a request, if it serves nothing else.
+/// The highest rate of a request in one logical partition that serves nothing else.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SustainableRate {
     pub request: String,
-    /// What the logical partition is to the request.
+    /// The role of the logical partition in the request.
     #[serde(rename = "place")]
     pub role: PartitionRole,
     /// RU in this logical partition, projections included.
@@ -46,8 +46,8 @@ pub(super) fn bears(
     requests.iter().filter_map(bearable).collect()
 }
 
-/// What one request is charged in each logical partition of a container that was there before, all kinds of
-/// operations together.
+/// The charge of one request in each earlier logical partition of a container, all kinds of operations
+/// together.
 fn charges_by_role(container: ContainerName, footprint: &Footprint) -> BTreeMap<&PartitionRole, f64> {
     let mut charges = BTreeMap::new();
     for part in footprint.parts.iter().filter(|part| part.container == container) {

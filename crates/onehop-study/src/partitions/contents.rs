@@ -1,4 +1,4 @@
-//! What containers hold, by logical partition: counted by the caller, who reads the database.
+//! The contents of containers, by logical partition: counted by the caller, who reads the database.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub struct ContainerContents {
 }
 
 impl ContainerContents {
-    /// How many times as many logical partitions it has where the data is this many times the sample.
+    /// The factor of the number of logical partitions where the data is this many times the sample.
     #[must_use]
     pub fn scale(&self, data_scale: f64) -> f64 {
         if self.single.is_some() { 1.0 } else { data_scale }
@@ -39,7 +39,7 @@ impl ContainerContents {
     }
 }
 
-/// What one logical partition holds.
+/// The content of one logical partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PartitionSize {
     pub items: u64,
@@ -50,11 +50,11 @@ pub struct PartitionSize {
 /// Why a container has a single logical partition by design, as its verdict says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SinglePartition {
-    /// What that means, as a clause: `it holds 100 posts at most, but every reader shares it`.
+    /// The meaning, as a clause: `it holds 100 posts at most, but every reader shares it`.
     pub consequence: String,
-    /// Requests by name, and what this many of them a second are called: `("Q6", "reads")`.
+    /// Requests by name, and the unit of their rate: `("Q6", "reads")`.
     pub rates: Vec<(String, String)>,
-    /// What helps beyond what it bears, as a clause: `it takes a cache`.
+    /// The relief beyond the sustainable rate, as a clause: `it takes a cache`.
     pub relief: String,
 }
 

@@ -16,7 +16,7 @@ use onehop_store::{ContainerName, FoldedOperation};
 #[serde(rename_all = "camelCase")]
 pub struct FanOutThroughput {
     pub model: String,
-    /// Those that fan out.
+    /// The requests that fan out.
     pub requests: Vec<String>,
     /// Of the container that is queried.
     pub physical_partitions: u32,
@@ -27,7 +27,7 @@ pub struct FanOutThroughput {
     pub traffic_multiple_max: Option<f64>,
 }
 
-/// What the fan-outs are worked out from.
+/// The input of the fan-outs.
 pub(super) struct FanOutStudy<'a> {
     pub measurements: &'a Measurements,
     pub rates: &'a [RequestRate],

@@ -1,6 +1,5 @@
-//! Footprints: what one request is charged in which logical partition, in the mean of several runs. A
-//! partition is named by its role, which is what it is to the request; the caller decides the role of each
-//! touch.
+//! Footprints: the charge of one request in each logical partition, in the mean of several runs. A partition
+//! is named by its role in the request; the caller decides the role of each touch.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,12 +11,12 @@ use crate::fan_out_charge::FanOutQueries;
 use crate::metered::PartitionAccess;
 use onehop_store::{ChargeSource, ContainerName, OperationKind};
 
-/// What a request is charged where, in the mean.
+/// The charges of a request by place, in the mean.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Footprint {
     /// The request's name.
     pub request: String,
-    /// The entities that it was about, where that changes what it is charged; `None`: any.
+    /// The entities of the request, where they change its charge; `None`: any.
     pub about: Option<Subset>,
     pub parts: Vec<FootprintPart>,
 }
@@ -35,7 +34,7 @@ pub struct FootprintPart {
     pub across: Option<FanOutQueries>,
 }
 
-/// What a logical partition is to a request.
+/// The role of a logical partition in a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PartitionRole {
     /// The partition of an entity: a name out of [`Population::roles`](super::Population::roles).
@@ -45,7 +44,7 @@ pub enum PartitionRole {
     Group(String),
     /// The only one of its container.
     Only,
-    /// One that the request makes.
+    /// A partition that the request makes.
     New,
     /// Any other, or all.
     Elsewhere,

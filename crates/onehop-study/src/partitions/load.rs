@@ -1,5 +1,5 @@
 //! Load: the throughput that a traffic makes each logical partition serve, from the footprints of its
-//! requests and the popularity of what they are about. Pure.
+//! requests and the popularity of their subjects. Pure.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::measurement::StudyRequest;
 use crate::rates::RequestRate;
 use onehop_store::ContainerName;
 
-/// What a container serves, and its most loaded logical partition. Throughputs are in RU/s.
+/// The load of a container, and its most loaded logical partition. Throughputs are in RU/s.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Load {
@@ -26,13 +26,13 @@ pub struct Load {
     /// The rest for each logical partition, in the mean.
     pub mean: f64,
     pub largest: f64,
-    /// How many times the mean the largest is; `None` if nothing comes to partitions that existed before.
+    /// The largest as a multiple of the mean; `None` if nothing comes to partitions that existed before.
     pub skew: Option<f64>,
     /// The largest's share of 10,000 RU/s.
     pub share_of_throughput_limit: f64,
     /// At this many times the traffic the largest reaches 10,000 RU/s; `None` if it never does.
     pub traffic_multiple_max: Option<f64>,
-    /// What the largest serves, the most first.
+    /// The load of the largest, the most first.
     pub requests_of_largest: Vec<RequestLoad>,
 }
 
@@ -49,7 +49,7 @@ pub struct RequestLoad {
 #[derive(Debug, Clone, Default)]
 struct ContainerThroughput {
     by_partition: Vec<f64>,
-    /// Logical partitions, those that the sample does not have included.
+    /// Logical partitions, including partitions outside the sample.
     partitions: f64,
     of_new: f64,
     of_unknown: f64,
@@ -64,7 +64,7 @@ pub(super) struct PartitionCount {
     pub container: ContainerName,
     /// In the sample.
     pub known: usize,
-    /// How many times as many there are.
+    /// The factor of their number.
     pub scale: f64,
 }
 
@@ -150,7 +150,8 @@ impl ContainerThroughput {
         by_load.map(|(partition, _)| partition)
     }
 
-    /// The throughput of one logical partition, with its even part of what no partition in particular serves.
+    /// The throughput of one logical partition, with its even part of the load without a particular
+    /// partition.
     fn of(&self, partition: usize) -> f64 {
         self.by_partition[partition] + self.of_all / self.partitions
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-/// How often each entity is meant.
+/// The distribution of requests over entities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Popularity {
@@ -17,23 +17,23 @@ pub enum Popularity {
     Zipf,
 }
 
-/// What requests are about.
+/// The entities of requests.
 #[derive(Debug, Clone, Default)]
 pub struct Population {
-    /// How many entities there are of each kind.
+    /// The number of entities of each kind.
     pub kinds: BTreeMap<String, usize>,
     /// Kinds that do not grow with the data, such as a list that all readers share.
     pub fixed_kinds: BTreeSet<String>,
-    /// What a logical partition can be to a request, by name.
+    /// The possible roles of a logical partition in a request, by name.
     pub roles: BTreeMap<String, EntityRole>,
-    /// How the kinds are ranked, as a sentence.
+    /// The ranking of the kinds, as a sentence.
     pub ranking: String,
     /// Subsets whose shares of the requests a report states.
     pub highlights: Vec<Highlight>,
 }
 
-/// The logical partitions that one role stands for: those of the entities of a kind, or of others that belong
-/// to them.
+/// The logical partitions of one role: the partitions of the entities of a kind, or of others that belong to
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityRole {
     /// Whose popularity decides.
@@ -126,8 +126,8 @@ impl<'a> Shares<'a> {
 }
 
 impl EntityPartitions {
-    /// The positions of the logical partitions of a rank, each with its part of 1; `None` stands for one that
-    /// is not known.
+    /// The positions of the logical partitions of a rank, each with its part of 1; `None` stands for an
+    /// unknown partition.
     pub(super) fn of_rank(&self, rank: usize) -> impl Iterator<Item = (Option<usize>, f64)> {
         let (one, group): (_, &[usize]) = match self {
             Self::ByRank => (Some(Some(rank)), &[]),

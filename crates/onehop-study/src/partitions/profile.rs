@@ -30,7 +30,7 @@ pub(crate) struct LoadProfile {
     pub containers: Vec<ContainerProfile>,
 }
 
-/// The load on one container, and what it holds.
+/// The load on one container, and its content.
 #[derive(Debug, Clone)]
 pub(crate) struct ContainerProfile {
     pub container: ContainerName,
@@ -65,7 +65,7 @@ pub(crate) struct FanOutLoad {
     pub queries: FanOutQueries,
 }
 
-/// What a profile is made from.
+/// The input of a profile.
 pub(crate) struct ProfileInput<'a> {
     pub contents: &'a [ContainerContents],
     pub population: &'a Population,

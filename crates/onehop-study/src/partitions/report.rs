@@ -18,14 +18,14 @@ use crate::rates::RequestRate;
 use onehop_store::ContainerName;
 use onehop_store::charges::Calibration;
 
-/// What a report on partition keys is made from.
+/// The input of a report on partition keys.
 pub struct PartitionStudy<'a> {
     /// The data model whose database was read and measured.
     pub model: &'a str,
     pub contents: &'a [ContainerContents],
     pub population: &'a Population,
     pub footprints: &'a [Footprint],
-    /// How many times the measured data there is.
+    /// The multiple of the measured data.
     pub data_scale: f64,
     pub rates: Vec<RequestRate>,
     /// Of all data models.
@@ -36,7 +36,7 @@ pub struct PartitionStudy<'a> {
     pub calibration: &'a Calibration,
 }
 
-/// What was found about the partition keys of a database, and what a traffic means for them.
+/// The findings about the partition keys of a database, and the effect of a traffic on them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartitionReport {
@@ -44,10 +44,9 @@ pub struct PartitionReport {
     pub model: String,
     /// The traffic for which request charges were worked out.
     pub rates: Vec<RequestRate>,
-    /// How many times the measured data there is: as many times the logical partitions, with the same
-    /// contents each.
+    /// The multiple of the measured data: as many times the logical partitions, with the same contents each.
     pub data_scale: f64,
-    /// How entities are ranked by popularity, as a sentence.
+    /// The ranking of entities by popularity, as a sentence.
     #[serde(skip)]
     pub ranking: String,
     pub popularities: Vec<PopularityShares>,
@@ -56,7 +55,7 @@ pub struct PartitionReport {
     pub fan_outs: Vec<FanOutThroughput>,
 }
 
-/// What a popularity means in this database.
+/// The effect of a popularity in this database.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PopularityShares {
@@ -89,13 +88,13 @@ pub struct ContainerPartitions {
     pub bytes: Spread,
     /// Of all logical partitions.
     pub total_bytes: u64,
-    /// How many times the mean the largest logical partition is, in bytes.
+    /// The largest logical partition as a multiple of the mean, in bytes.
     pub storage_skew: f64,
     /// The largest logical partition's share of 20 GB.
     pub share_of_storage_limit: f64,
     /// One for each [`Popularity`].
     pub loads: Vec<Load>,
-    /// What each request alone could come to in one logical partition.
+    /// The highest rate of each request alone in one logical partition.
     pub bears: Vec<SustainableRate>,
     pub verdict: KeyVerdict,
 }

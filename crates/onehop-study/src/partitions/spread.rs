@@ -20,7 +20,7 @@ pub(super) enum MetPartition {
 /// A footprint at a rate.
 pub(super) struct RatedFootprint<'a> {
     pub footprint: &'a Footprint,
-    /// Requests a second, about whatever entity.
+    /// Requests a second, about any entity.
     pub per_second: f64,
     pub population: &'a Population,
     pub shares: &'a Shares<'a>,
@@ -43,8 +43,9 @@ impl RatedFootprint<'_> {
         }
     }
 
-    /// Spreads requests over the entities of a role. Where the footprint is about a subset of their kind,
-    /// over those alone; where it is about a subset of another kind, all of them share that subset's part.
+    /// Spreads requests over the entities of a role. If the footprint is about a subset of their kind, it
+    /// spreads over those entities alone; if it is about a subset of another kind, all of them share that
+    /// subset's part.
     fn of_entities(
         &self,
         part: &FootprintPart,

@@ -9,7 +9,7 @@ use crate::rates::RequestRate;
 use onehop_store::charges::Calibration;
 use onehop_store::{ContainerName, PartitionKey};
 
-/// Containers, and what requests are about.
+/// Containers, and the entities of requests.
 struct Database {
     contents: Vec<ContainerContents>,
     population: Population,

@@ -1,5 +1,5 @@
-//! Verdict on a partition key: it should have many values, no hot spot, and several items that belong together under
-//! each value.
+//! Verdict on a partition key: it should have many values, no hot spot, and several items that belong
+//! together under each value.
 
 use std::fmt::Write as _;
 
@@ -13,13 +13,14 @@ use crate::figure::figure;
 
 /// With fewer values a partition key cannot spread load over the physical partitions of a large container.
 const MANY_VALUES: u64 = 100;
-/// A largest logical partition that is this many times the mean is a hot spot, of storage, or of request charge where
-/// all entities are as popular. That a popular entity takes more than others is not the key's doing.
+/// A largest logical partition that is this many times the mean is a hot spot, of storage, or of request
+/// charge where all entities are as popular. That a popular entity takes more than others is not the key's
+/// doing.
 const HOT_SPOT_SKEW: f64 = 10.0;
 /// From this share of 10,000 RU/s on, a popular entity is a hot spot, too.
 const HOT_SPOT_SHARE: f64 = 0.5;
 
-/// How good a partition key is.
+/// The verdict on a partition key.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyVerdict {
@@ -37,7 +38,7 @@ pub(super) struct KeyFigures<'a> {
     pub logical_partitions: u64,
     /// Of the items in a logical partition.
     pub items_median: u64,
-    /// How many times the mean the largest logical partition is, in bytes.
+    /// The largest logical partition as a multiple of the mean, in bytes.
     pub storage_skew: f64,
     pub loads: &'a [Load],
     pub bears: &'a [SustainableRate],
@@ -49,7 +50,7 @@ impl KeyFigures<'_> {
     }
 }
 
-/// What makes a logical partition hot.
+/// The cause of a hot logical partition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum HotSpot {
     /// Times the mean.
@@ -147,7 +148,7 @@ fn load(found: &KeyFigures<'_>) -> String {
     }
 }
 
-/// What the only logical partition serves and what it could.
+/// The load of the only logical partition, and its limit.
 fn single_load(found: &KeyFigures<'_>, single: &SinglePartition) -> String {
     let load = found.loads.iter().max_by(|one, other| one.largest.total_cmp(&other.largest));
     let mut text = match load {

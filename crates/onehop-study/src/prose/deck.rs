@@ -1,12 +1,12 @@
-//! Sampling without replacement: deals entries of a list and repeats none before all have been dealt, so that
-//! neighbouring texts do not share sentences.
+//! Sampling without replacement: deals entries of a list and repeats no entry before all have been dealt, so
+//! that neighbouring texts do not share sentences.
 
 use crate::rng::StreamRng;
 
 /// Lists a deck deals from are no longer than this.
 pub(super) const DECK_ENTRIES_MAX: usize = 64;
 
-/// Which entries of one list are dealt, a bit each.
+/// The dealt entries of one list, a bit each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deck {
     dealt: u64,

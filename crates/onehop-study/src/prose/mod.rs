@@ -1,6 +1,6 @@
-//! Text generator: readable English titles, bodies and replies of a chosen length, put together from sentences with
-//! slots. It knows lengths and grammar. What the texts belong to (posts and comments, products and reviews) and whose
-//! they are is up to the data set.
+//! Text generator: readable English titles, bodies and replies of a chosen length, put together from
+//! sentences with slots. It knows lengths and grammar. The data set decides what the texts belong to and who
+//! wrote them.
 
 mod deck;
 mod slots;
@@ -20,8 +20,8 @@ use super::rng::StreamRng;
 pub const TITLE_CHARS_MAX: usize = 80;
 /// Characters of a short body.
 pub const BODY_CHARS_MIN: usize = 200;
-/// Keeps an item with a short body and some ten other properties within 1 KB of JSON, up to which a point read is
-/// charged 1 RU.
+/// Keeps an item with a short body and some ten other properties within 1 KB of JSON, up to which a point
+/// read is charged 1 RU.
 pub const BODY_CHARS_MAX: usize = 600;
 /// Characters of a reply.
 pub const REPLY_CHARS_MIN: usize = 50;
@@ -38,7 +38,7 @@ const REPLY_CHARS_RESERVED: usize = 224;
 /// Room for one sentence beyond the limit, which is then taken back.
 const BODY_CHARS_RESERVED: usize = BODY_CHARS_MAX + 200;
 
-/// How long bodies and replies are.
+/// The length of bodies and replies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TextLength {
     /// 200 to 600 characters a body, some 130 a reply.
@@ -56,7 +56,7 @@ pub struct Text {
     pub body: String,
 }
 
-/// What the title of a text names, and its opening after it.
+/// The subject in the title of a text, and its opening after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TitleFocus {
     Item,

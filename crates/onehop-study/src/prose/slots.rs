@@ -1,5 +1,5 @@
-//! Template filling: a frame is a sentence with slots in braces, and a voice fills them with the words of one scene.
-//! The article belongs to the noun in the vocabulary, so "a" and "an" are right.
+//! Template filling: a frame is a sentence with slots in braces, and a voice fills them with the words of one
+//! scene. The article belongs to the noun in the vocabulary, so "a" and "an" are right.
 
 use super::deck::Deck;
 use super::text_subject::TextSubject;
@@ -13,7 +13,7 @@ pub(super) struct SlotFiller {
     lessons: Deck,
     tips: Deck,
     relations: Deck,
-    /// What helped against the trouble that was written last.
+    /// The remedy against the last trouble in the text.
     helped: &'static str,
 }
 

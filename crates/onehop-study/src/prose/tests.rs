@@ -1,4 +1,4 @@
-//! The vocabulary keeps its rules, and every text its length and grammar, whatever is drawn.
+//! The vocabulary keeps its rules, and every text its length and grammar, under every draw.
 
 use super::vocabulary::TopicVocabulary;
 use super::*;

@@ -1,9 +1,9 @@
-//! Text subjects: what a text is about, drawn from the vocabulary.
+//! Text subjects: the topics of texts, drawn from the vocabulary.
 
 use super::vocabulary::VOCABULARY;
 use crate::rng::StreamRng;
 
-/// What a text is about. Replies to it are about the same.
+/// The subject of a text. Replies to it are about the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextSubject {
     pub(super) topic: u8,
@@ -14,7 +14,7 @@ pub struct TextSubject {
 }
 
 impl TextSubject {
-    /// Draws a topic and what is named of it.
+    /// Draws a topic and its names.
     pub fn draw(rng: &mut StreamRng) -> Self {
         let topic = rng.below(VOCABULARY.topics.len() as u32);
         let words = &VOCABULARY.topics[topic as usize];

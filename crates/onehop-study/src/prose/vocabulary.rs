@@ -1,10 +1,10 @@
 //! The vocabulary: sentences with slots, the words that fill them, and outlines, read from `vocabulary.json`.
 //!
-//! `topics` has the words of each topic, `texts` and `replies` sentences of any topic with the outlines that put them
-//! in order, `words` what fills slots of any topic. An entry that occurs twice in a list is chosen twice as often. The
-//! `name` of a topic is for readers of the file.
-//! Rules for the words, which the tests of the parent module check: ASCII only, so that a character is a byte; British
-//! spelling; no double quotes, which JSON would escape; no names of real people, brands or places.
+//! `topics` has the words of each topic, `texts` and `replies` sentences of any topic with the outlines that
+//! put them in order, `words` the fillers for slots of any topic. An entry that occurs twice in a list is
+//! chosen twice as often. The `name` of a topic is for readers of the file. Rules for the words, which the
+//! tests of the parent module check: ASCII only, so that a character is a byte; British spelling; no double
+//! quotes, which JSON would escape; no names of real people, brands or places.
 
 use std::sync::LazyLock;
 
@@ -27,7 +27,7 @@ pub(super) struct Vocabulary {
     pub words: CommonWords,
 }
 
-/// The vocabulary of one topic. `titles` are frames, as are those of [`TextFrames`]; the other lists have no slots.
+/// The vocabulary of one topic. `titles` are frames, as in [`TextFrames`]; the other lists have no slots.
 #[derive(Deserialize)]
 pub(super) struct TopicVocabulary {
     /// A mass noun: "I came late to {subject}."
@@ -75,7 +75,7 @@ pub(super) struct Activity {
     pub gerund: &'static str,
 }
 
-/// Something that went wrong and what helped, both as clauses in the past tense.
+/// A trouble and its remedy, both as clauses in the past tense.
 #[derive(Clone, Copy, Deserialize)]
 pub(super) struct Incident {
     /// "the oven ran too hot".
@@ -107,9 +107,9 @@ pub(super) struct TextFrames {
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'static"))]
 pub(super) struct ReplyFrames {
-    /// What readers say first.
+    /// The first words of readers.
     pub reactions: Words,
-    /// What readers add from their own experience, beside the replies of the topic.
+    /// Additions of readers from their own experience, beside the replies of the topic.
     pub replies: Words,
     pub questions: Words,
     pub farewells: Words,
@@ -117,7 +117,7 @@ pub(super) struct ReplyFrames {
     pub outlines: Vec<Vec<ReplyPart>>,
 }
 
-/// What fills slots of any topic.
+/// The fillers for slots of any topic.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'static"))]
 pub(super) struct CommonWords {

@@ -19,7 +19,7 @@ pub struct JointCase {
     pub layout: PartitionLayout,
 }
 
-/// How full the physical partitions of a container are, where their number is not known.
+/// The fill level of a container's physical partitions, where their number is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PartitionLayout {
@@ -38,7 +38,7 @@ pub(crate) enum ChargeEnd {
     High,
 }
 
-/// How many times the given traffic there is.
+/// The factors of the given traffic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TrafficFactors {
     pub reads: f64,

@@ -11,7 +11,7 @@ use crate::azure_limits::{AUTOSCALE_PRICE_FACTOR, AUTOSCALE_SHARE_MIN, MANUAL};
 const HOURS_A_MONTH: f64 = 730.0;
 const SECONDS_AN_HOUR: f64 = 3_600.0;
 
-/// What a month costs under one way of paying, in all regions.
+/// The cost of a month under one way of paying, in all regions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MonthlyBill {
@@ -30,7 +30,7 @@ pub enum ServerlessFit {
     SeveralRegions,
 }
 
-/// What is billed.
+/// The billed use.
 pub(super) struct BilledUse<'a> {
     pub need: &'a PlanNeed,
     pub serverless: ServerlessFit,

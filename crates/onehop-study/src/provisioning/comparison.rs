@@ -19,8 +19,8 @@ use crate::bounds::Bounds;
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
     pub unit: ProvisionedUnit,
-    /// The data model with the smallest bill under all assumptions, with or without a data loader; `None` where there is
-    /// no difference, or no plan is feasible.
+    /// The data model with the smallest bill under all assumptions, with or without a data loader; `None`
+    /// where there is no difference, or no plan is feasible.
     pub winner: Option<String>,
     /// The feasible plans that no other plan beats under all assumptions: several, where there is no
     /// difference between them.
@@ -47,7 +47,8 @@ pub struct PlanInterval {
     pub model: String,
     /// At the planned traffic.
     pub feasible: bool,
-    /// `None` where the plan is infeasible. Its high end is infinite where it is infeasible under some assumptions.
+    /// `None` where the plan is infeasible. Its high end is infinite where it is infeasible under some
+    /// assumptions.
     pub bill: Option<Bounds>,
 }
 

@@ -1,4 +1,4 @@
-//! Floors of provisioned throughput: a container gets what its traffic needs, but not less than a minimum,
+//! Floors of provisioned throughput: a container gets the need of its traffic, but not less than a minimum,
 //! its storage and its history demand. Pure.
 
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub enum DecidingFactor {
     PhysicalPartitions,
 }
 
-/// What the floors of a container depend on.
+/// The input of the floors of a container.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FloorInput {
     /// RU/s that the traffic needs.
@@ -32,7 +32,7 @@ pub(crate) struct FloorInput {
     pub storage_gb: f64,
     /// The highest throughput ever, RU/s; 0 where it is not known.
     pub highest_ever: f64,
-    /// Physical partitions that a container is known to have beyond those that its storage explains.
+    /// Known physical partitions of a container beyond the number explained by its storage.
     pub unexplained_partitions: Option<u32>,
     /// Containers that share the throughput.
     pub containers: usize,

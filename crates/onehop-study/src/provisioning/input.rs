@@ -1,4 +1,4 @@
-//! Input of provisioning: what it depends on beside the traffic and the charges.
+//! Input of provisioning beside the traffic and the charges.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ pub const PEAK_TO_MEAN_DEFAULT: Bounds = Bounds { low: 1.0, high: 3.0 };
 /// index takes about 10 to 20 % of the size of the items.
 pub const INDEX_SHARE_DEFAULT: Bounds = Bounds { low: 0.1, high: 0.2 };
 
-/// What provisioning depends on beside the traffic.
+/// The input of provisioning beside the traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProvisioningInput {
-    /// How many times its mean the traffic is at its peak.
+    /// The peak of the traffic as a multiple of its mean.
     pub peak_to_mean: Bounds,
     /// Each region is provisioned and billed in full.
     pub regions: u32,
     pub highest_throughput: HighestThroughput,
     /// Size of the indexes as a share of the size of the items.
     pub index_share: Bounds,
-    /// How many times the measured data there is.
+    /// The multiple of the measured data.
     pub data_scale: f64,
     pub prices: Prices,
 }

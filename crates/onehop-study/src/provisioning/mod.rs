@@ -1,6 +1,6 @@
 //! Provisioning: whether Azure Cosmos DB serves a data model at a traffic, the throughput that each container
-//! needs, alone or in a shared database, and what that costs under each way of paying. The most loaded
-//! physical partition decides, because throughput is divided evenly among them. Pure.
+//! needs, alone or in a shared database, and its cost under each way of paying. The most loaded physical
+//! partition decides, because throughput is divided evenly among them. Pure.
 //!
 //! Sources: "Introduction to provisioned throughput", "Provision autoscale throughput", "Optimize storage
 //! cost", all of learn.microsoft.com/azure/cosmos-db; limits are in [`azure_limits`](super::azure_limits).

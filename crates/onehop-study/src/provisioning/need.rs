@@ -13,12 +13,12 @@ use crate::feasibility::LimitKind;
 use crate::partitions::VariedLoad;
 use onehop_store::charges::Calibration;
 
-/// What the need depends on.
+/// The input of the need.
 pub(crate) struct NeedInput<'a> {
     pub load: &'a VariedLoad,
     /// Of each group of charges, at the peak.
     pub factors: &'a [f64],
-    /// How many times its mean the traffic is at its peak.
+    /// The peak of the traffic as a multiple of its mean.
     pub peak_to_mean: f64,
     /// RU/s of background work at the peak with a number of physical partitions.
     pub background: &'a dyn Fn(u32) -> f64,
@@ -34,7 +34,7 @@ pub(crate) struct NeedInput<'a> {
     pub calibration: &'a Calibration,
 }
 
-/// What has to be provisioned. Throughputs are in RU/s.
+/// The throughput to provision. Throughputs are in RU/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ThroughputNeed {
     pub physical_partitions: u32,

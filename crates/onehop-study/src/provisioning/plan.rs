@@ -37,7 +37,7 @@ pub struct PlanModel {
     pub(super) input: ProvisioningInput,
 }
 
-/// What a model of a plan is made from.
+/// The input of a model of a plan.
 pub struct PlanStudy<'a> {
     pub plan: &'a ModelVariant,
     pub contents: &'a [ContainerContents],
@@ -70,7 +70,7 @@ pub(super) struct ContainerNeed {
 #[derive(Debug, Clone)]
 pub(super) struct PlanNeed {
     pub containers: Vec<ContainerNeed>,
-    /// RU/s of a database that the containers share, with those that are dedicated beside it; `None` where no
+    /// RU/s of a database that the containers share, with dedicated containers beside it; `None` where no
     /// database serves them all.
     pub shared: Option<f64>,
 }
@@ -128,7 +128,7 @@ impl PlanModel {
         Ok(PlanNeed { containers, shared })
     }
 
-    /// The limit that a container exceeds, whatever the others do.
+    /// The limit that a container exceeds, independent of the others.
     pub(super) fn serve(&self, container: ContainerName, assumed: &Assumed) -> Result<(), LimitKind> {
         let factors = assumed.factors(&self.profile.groups, &self.calibration);
         self.container_need(container, assumed, &factors, &PartitionCounts::new()).map(|_| ())
@@ -230,7 +230,7 @@ impl PlanModel {
         work.into_iter().map(throughput).fold(0.0, |sum, throughput| sum + throughput)
     }
 
-    /// RU/s of a database that all but the dedicated containers share, and of those beside it.
+    /// RU/s of a database that all but the dedicated containers share, and of the dedicated ones.
     fn shared(
         &self,
         needs: &[ContainerNeed],

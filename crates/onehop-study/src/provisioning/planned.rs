@@ -13,7 +13,7 @@ use crate::feasibility::{Feasibility, Headroom, storage_limits, traffic_limit};
 use crate::partitions::ContainerProfile;
 use onehop_store::ContainerName;
 
-/// What has to be provisioned for a traffic under a plan.
+/// The provisioning for a traffic under a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Provisioning {
@@ -22,7 +22,7 @@ pub struct Provisioning {
     pub peak_to_mean: Bounds,
     pub index_share: Bounds,
     pub regions: u32,
-    /// How many times the measured data there is.
+    /// The multiple of the measured data.
     pub data_scale: f64,
     /// Whether Azure serves the plan at this traffic.
     pub feasible: bool,
@@ -33,7 +33,7 @@ pub struct Provisioning {
     pub planned: Option<PlannedThroughput>,
 }
 
-/// What has to be provisioned under a plan that is feasible.
+/// The throughput to provision under a feasible plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedThroughput {
@@ -42,7 +42,7 @@ pub struct PlannedThroughput {
     pub mean: f64,
     /// RU/s of containers with throughput of their own, together.
     pub separate: f64,
-    /// RU/s of a database whose containers share throughput, with those that are dedicated beside it; `None`
+    /// RU/s of a database whose containers share throughput, with dedicated containers beside it; `None`
     /// where no database serves them all.
     pub shared: Option<f64>,
     /// The smaller of the two, RU/s.

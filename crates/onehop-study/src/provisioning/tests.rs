@@ -139,7 +139,7 @@ fn verdict(plans: &[Plan], per_second: f64, input: &ProvisioningInput) -> Verdic
 fn a_plan_that_is_cheaper_whatever_is_assumed_wins() {
     let input = ProvisioningInput { peak_to_mean: Bounds { low: 1.0, high: 3.0 }, ..known() };
     let found = verdict(&[of_posts("V1", 30.0), of_posts("V2", 10.0)], 100.0, &input);
-    // The intervals over all cases overlap, because the peak is that of both.
+    // The intervals over all cases overlap, because both have the same peak.
     let [v1, v2] = [0, 1].map(|number: usize| found.plans[number].bill.unwrap());
     assert!(v2.high > v1.low);
     assert_eq!((found.winner.as_deref(), found.cases), (Some("V2"), 8));

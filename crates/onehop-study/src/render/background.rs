@@ -4,7 +4,7 @@ use super::blocks::{Block, Table, TableColumn};
 use crate::background::{BackgroundKind, BackgroundLine, BackgroundWork};
 use crate::figure::figure;
 
-/// Of the last data model with a processor; of the others what they take at rest.
+/// Of the last data model with a processor; for the others, their use at rest.
 pub(super) fn blocks(works: &[BackgroundWork]) -> Vec<Block> {
     let Some((last, others)) = works.split_last() else { return Vec::new() };
     let text = format!(

@@ -1,5 +1,5 @@
-//! Blocks of a report (headings, texts, lists, tables) for a terminal and in Markdown. The templates of the HTML file
-//! show them, too.
+//! Blocks of a report (headings, texts, lists, tables) for a terminal and in Markdown. The templates of the
+//! HTML file show them, too.
 
 use std::fmt::Write as _;
 

@@ -47,7 +47,7 @@ pub(super) struct ChartBar {
     pub top: f64,
     pub start: f64,
     pub end: f64,
-    /// Where what comes on top of it ends.
+    /// The end of the part on top of it.
     pub more_end: Option<f64>,
     pub mark: Option<ReferenceMark>,
 }
@@ -64,7 +64,7 @@ impl ChartBar {
         self.top + BAR_HEIGHT - 4.0
     }
 
-    /// The right end of all that is drawn.
+    /// The right end of the whole bar.
     pub fn right(&self) -> f64 {
         let end = self.more_end.unwrap_or(self.end);
         self.mark.as_ref().map_or(end, |mark| mark.x.max(end))

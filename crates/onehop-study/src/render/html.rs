@@ -7,7 +7,7 @@ use super::charts::{self, Chart};
 use super::{partitions, sections};
 use crate::report::StudyReport;
 
-/// What the template shows.
+/// The content of the template.
 #[derive(Template)]
 #[template(path = "report.html")]
 struct ReportPage<'a> {

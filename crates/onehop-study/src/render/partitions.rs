@@ -6,7 +6,7 @@ use crate::partitions::{
     ContainerPartitions, FanOutThroughput, Load, PartitionReport, Popularity, PopularityShares, Spread,
 };
 
-/// Of a request's share of what a logical partition serves, the least that is shown.
+/// The least shown share of a request in the load of a logical partition.
 const SHARE_SHOWN_MIN: f64 = 0.01;
 
 /// The whole report on partition keys.

@@ -1,4 +1,4 @@
-//! Provisioning as blocks: the containers of each feasible plan, what is recommended and why it is more than
+//! Provisioning as blocks: the containers of each feasible plan, the recommendation and why it is more than
 //! the sum, and the bills.
 
 use super::blocks::{Block, Table, TableColumn};

@@ -1,4 +1,4 @@
-//! The sections of a report as blocks: the table of all figures, what was measured, partition keys, traffic.
+//! The sections of a report as blocks: the table of all figures, the measurements, partition keys, traffic.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ pub(super) fn all(report: &StudyReport) -> Vec<Block> {
     blocks
 }
 
-/// What is assumed, and what is left out.
+/// The assumptions, and the omissions.
 pub(super) fn assumption_blocks(report: &StudyReport) -> Vec<Block> {
     let list = assumptions(report);
     if list.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn figures(report: &StudyReport) -> Table {
     Table { lines, columns: columns.into_iter().map(|column| column.column).collect() }
 }
 
-/// The columns in order; those of estimates and of a reference only where there are any.
+/// The columns in order; columns of estimates and of a reference only where there are any.
 fn columns(report: &StudyReport) -> Vec<FigureColumn> {
     let text = |heading: &str, cell| FigureColumn { column: TableColumn::text(heading), cell };
     let figure = |heading: &str, cell| FigureColumn { column: TableColumn::figure(heading), cell };
@@ -95,7 +95,7 @@ fn operation(operation: &FoldedOperation) -> String {
     }
 }
 
-/// Where the charges come from, and what was measured.
+/// The source of the charges, and the measurements.
 pub(super) fn about(report: &StudyReport) -> String {
     format!("{} {}{}", charge_source(report), measured(report), concurrent(report))
 }
@@ -135,7 +135,7 @@ fn measured(report: &StudyReport) -> String {
     )
 }
 
-/// What writes cost that arrive at the same time.
+/// The cost of simultaneous writes.
 fn concurrent(report: &StudyReport) -> String {
     let Some(first) = report.concurrent.first() else { return String::new() };
     let each = |charge: &ConcurrentCharge| {
@@ -150,8 +150,8 @@ fn concurrent(report: &StudyReport) -> String {
     )
 }
 
-/// What a traffic takes, whether Azure serves it, and which data model has the smallest bill; nothing without
-/// a traffic.
+/// The use of a traffic, whether Azure serves it, and the data model with the smallest bill; empty without a
+/// traffic.
 pub(super) fn traffic_blocks(report: &StudyReport) -> Vec<Block> {
     let mut blocks: Vec<Block> = report.traffic.iter().flat_map(traffic).collect();
     blocks.extend(report.verdict.iter().flat_map(|found| verdict::blocks(found, &report.provisioning)));
@@ -160,7 +160,7 @@ pub(super) fn traffic_blocks(report: &StudyReport) -> Vec<Block> {
     blocks
 }
 
-/// What a traffic takes.
+/// The use of a traffic.
 fn traffic(traffic: &Traffic) -> Vec<Block> {
     let mut rates = String::from("Your traffic:");
     for rate in &traffic.rates {

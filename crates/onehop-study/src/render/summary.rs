@@ -5,8 +5,8 @@ use super::sections;
 use crate::measurement::{MeasurementRow, ModelVariant, StudyRequest};
 use crate::report::StudyReport;
 
-/// The charge of each request under each plan, with how far it is from the reference, and what the projections of the
-/// last plan are charged.
+/// The charge of each request under each plan, with its distance from the reference, and the charges of the
+/// projections of the last plan.
 #[must_use]
 pub fn summary(report: &StudyReport) -> String {
     let measurements = &report.measurements;

@@ -129,7 +129,7 @@ impl AccountModel {
         state.late_writes.len()
     }
 
-    /// How often each kind of event occurred: requests, faults, reads of lagging replicas, splits.
+    /// The number of events of each kind: requests, faults, reads of lagging replicas, splits.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
         self.state.lock().counts.clone()
@@ -208,7 +208,7 @@ impl AccountModel {
         }
     }
 
-    /// Reads what a replica has. The answer names the physical partitions, by their places, that answered.
+    /// Reads from a replica. The answer names the physical partitions, by their places, that answered.
     pub(super) fn read<T>(
         &self,
         container: usize,

@@ -10,7 +10,7 @@ use onehop_store::{
 
 use super::read_view::ModelConsistency;
 
-/// An operation for the ledger. The account says what it charges, so its charges are measured.
+/// An operation for the ledger. The account states its charges, so they are measured.
 pub(super) fn record(
     container: ContainerName,
     kind: OperationKind,

@@ -23,7 +23,7 @@ pub(super) struct CheckedBatch {
 /// The answer to a batch.
 #[derive(Debug)]
 pub(super) struct Committed {
-    /// The commit of the batch, or the one that its refusal was judged by.
+    /// The commit of the batch, or the commit by which the batch was refused.
     pub(super) commit: Commit,
     pub(super) outcome: Result<Vec<Option<ETag>>, (usize, Rejection)>,
 }

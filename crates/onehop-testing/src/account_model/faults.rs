@@ -43,7 +43,7 @@ pub struct FaultPoint<'a> {
     pub consistency: ModelConsistency,
 }
 
-/// What happens to a request. The default is an answer at once, and a write that every replica has at once.
+/// The outcome of a request. The default is an answer at once, and a write that every replica has at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Time from the start of the request to its effect, including the waits of retries that succeeded.
@@ -51,7 +51,7 @@ pub struct Outcome {
     /// Time from the effect to the answer.
     pub after: Duration,
     pub fault: Option<InjectedFault>,
-    /// How long the lagging replicas lack this write.
+    /// The time for which the lagging replicas lack this write.
     pub lag: Duration,
     /// Whether a lagging replica answers this read, as far as the consistency permits it.
     pub is_lagging: bool,
@@ -91,7 +91,7 @@ pub enum InjectedFault {
     NotConnected,
 }
 
-/// What becomes of a write that timed out.
+/// The fate of a write that timed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimedOutWrite {
     NotDone,
@@ -125,7 +125,7 @@ impl InjectedFault {
     }
 }
 
-/// Decides what happens to each request.
+/// Decides the outcome of each request.
 pub trait AccountFaults: Send + Sync {
     /// The outcome of the request that is about to be sent. Called once for each request, in the order in
     /// which they are sent.

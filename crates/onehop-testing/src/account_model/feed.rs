@@ -9,11 +9,11 @@ use super::partition::{LogEntry, PhysicalPartition};
 use super::positions::{Commit, FeedPosition, FeedStart, LogPosition, read_end};
 use super::read_view::ReadView;
 
-/// What one look at a feed range brought.
+/// The result of one look at a feed range.
 #[derive(Debug)]
 pub(super) struct RangeLookup {
     pub(super) changes: Vec<Change>,
-    /// Items and bytes of the page, those of other types included.
+    /// Items and bytes of the page, items of other types included.
     pub(super) read: (usize, usize),
     pub(super) continuation: Continuation,
     /// Nothing came from any part of the range.
@@ -64,7 +64,11 @@ impl ReadView<'_> {
         let continuation = FeedPosition { start: position.start, parts }.continuation();
         let drained = page.is_empty();
         let (passed, behind) = match standing.filter(|_| is_whole) {
-            Some(standing) => passed_and_behind(range, standing),
+            Some(standing) => passed_and_behind(
+                range,
+                standing,
+                page.len() < request.limit.clamp(1, limits::PAGE_ITEMS_MAX),
+            ),
             None => (None, drained.then_some(0)),
         };
         let read = (page.len(), page.iter().map(|(_, content)| content.item.body.len()).sum());
@@ -145,16 +149,19 @@ impl ReadView<'_> {
     }
 }
 
-/// What a reader has passed behind a page of a range within one physical partition, and how many commits lie
+/// The progress of a reader behind a page of a range within one physical partition, and the number of commits
 /// behind the page.
 fn passed_and_behind(
     range: HashRange,
     (reached, last): (Commit, Option<LogPosition>),
+    has_room: bool,
 ) -> (Option<Continuation>, Option<u64>) {
+    let behind = last.map_or(0, |last| reached.lsn.saturating_sub(last.lsn));
+    // An item before the end of a page may have been written again, and comes after it.
+    let is_whole = last.is_none() || behind == 0 && has_room;
     // More changes of the last commit may follow.
     let lsn = last.map_or(reached.lsn, |last| last.lsn.saturating_sub(1));
-    let behind = last.map_or(0, |last| reached.lsn.saturating_sub(last.lsn));
-    (Some(read_end(range, Commit { lsn, ..reached })), Some(behind))
+    (is_whole.then(|| read_end(range, Commit { lsn, ..reached })), Some(behind))
 }
 
 fn changes_of(request: &FeedRequest<'_>, page: Vec<(&LogEntry, &Content)>) -> Vec<Change> {

@@ -40,7 +40,7 @@ impl HashRange {
         self.min <= point && point < self.max
     }
 
-    /// The common part; `None` where there is none.
+    /// The common part, if any.
     pub(super) fn intersection(self, other: Self) -> Option<Self> {
         let common = Self { min: self.min.max(other.min), max: self.max.min(other.max) };
         (common.min < common.max).then_some(common)

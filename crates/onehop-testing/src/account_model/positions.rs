@@ -1,5 +1,5 @@
-//! Positions in the change feed, and their texts: continuations, the ends of writes, and what a reader has
-//! passed.
+//! Positions in the change feed, and their texts: continuations, the ends of writes, and the progress of a
+//! reader.
 //!
 //! A continuation has the start of the feed and, for each part of the key space that was read, how far. Parts
 //! that were never read begin at the start. That is why a continuation outlives splits and merges, and serves
@@ -39,7 +39,7 @@ pub(super) enum FeedStart {
     Now,
 }
 
-/// How far a reader has come.
+/// The progress of a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FeedPosition {
     pub(super) start: FeedStart,
@@ -115,14 +115,14 @@ pub(super) fn write_end(point: u64, commit: Commit) -> Continuation {
     Continuation(format!("{WRITE}:{point:09x}:{partition}:{lsn}"))
 }
 
-/// What a reader has passed that has read all writes to a range up to a commit.
+/// The progress of a reader of all writes to a range up to a commit.
 pub(super) fn read_end(range: HashRange, commit: Commit) -> Continuation {
     let Commit { partition, lsn } = commit;
     Continuation(format!("{READ}:{range}:{partition}:{lsn}"))
 }
 
-/// Whether a reader has passed the end of a write, or all that another reader of the same range has passed;
-/// or whether a write ends behind another one to its logical partition.
+/// Whether a reader has passed the end of a write, or the progress of another reader of the same range; or
+/// whether a write ends behind another write to its logical partition.
 pub(super) fn is_past(at: &Continuation, end: &Continuation) -> bool {
     match (parse_read(at), parse_read(end), parse_write(end)) {
         (Some((range, at)), _, Some((point, end))) => range.contains(point) && at.has_passed(end),

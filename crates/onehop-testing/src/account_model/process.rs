@@ -1,4 +1,5 @@
-//! Processes: what the stores of one simulated process share, as the clones of one client of the account do.
+//! Processes: state shared by the stores of one simulated process, as the clones of one client of the account
+//! share it.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -8,7 +8,7 @@ use super::container::{Content, LogicalPartition};
 use super::hash_range::point_of;
 use super::read_view::ReadView;
 
-/// What the shapes of a query have in common.
+/// The common parts of the shapes of a query.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueryShape<'a> {
     /// `None` for all logical partitions.

@@ -1,5 +1,5 @@
-//! Read view: what one read sees of a container. The consistency, the session and the replica that answers
-//! decide how recent it is.
+//! Read view: the state of a container that one read sees. The consistency, the session and the replica that
+//! answers decide how recent it is.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use onehop_store::ContainerName;
 use super::container::AccountContainer;
 use super::positions::Commit;
 
-/// How recent the reads of a store are.
+/// The consistency of a store's reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelConsistency {
     /// Every write that was answered: reads of the latest committed version.
     Latest,
     /// Bounded staleness: a replica lacks this many commits of a physical partition at most.
     Bounded { commits_max: u64 },
-    /// The writes of the process, and all that it has read before.
+    /// The writes of the process, and all its earlier reads.
     Session,
     /// Any replica, also an older one than before.
     Eventual,
@@ -45,7 +45,7 @@ pub(super) struct ReadView<'a> {
     lsns: Vec<u64>,
 }
 
-/// What decides how recent a view is.
+/// The inputs that decide how recent a view is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Freshness<'a> {
     pub(super) consistency: ModelConsistency,

@@ -25,7 +25,7 @@ use super::{feed_requests, positions};
 
 /// Point reads of one `read_many` that are under way at the same time, as the adapter has them.
 const READS_AT_ONCE: usize = 32;
-/// What `ready` reads: an item that is not there.
+/// The id that `ready` reads: an item that is not there.
 const READY_ID: &str = "ready";
 
 /// The store of a process. A clone is a store of the same process.
@@ -57,7 +57,7 @@ impl AccountStore {
 }
 
 impl AccountClient {
-    /// The container of a query, by its place, and what its shape asks for.
+    /// The container of a query, by its place, and the query's shape.
     fn shape_of<'a>(&self, query: &Query<'a>) -> Result<(usize, QueryShape<'a>), Fault> {
         let equality = None;
         match *query {

@@ -123,7 +123,7 @@ impl AccountClient {
     }
 }
 
-/// What the caller of a write gets.
+/// The answer to the caller of a write.
 fn answer_of(
     committed: Option<Committed>,
     injected: Option<InjectedFault>,
@@ -137,7 +137,7 @@ fn answer_of(
     }
 }
 
-/// What the ledger calls an operation.
+/// The kind of an operation in the ledger.
 pub(super) fn kind_of(operation: &WriteOp) -> OperationKind {
     match operation {
         WriteOp::Create(_) => OperationKind::Create,
@@ -157,7 +157,7 @@ pub(super) fn is_addressable(partition_key: &PartitionKey, id: &str) -> bool {
 struct InFlightWrite<'a> {
     account: &'a AccountModel,
     container: usize,
-    /// How long after a drop it happens, and how long lagging replicas lack it.
+    /// The time from a drop to the write, and the time for which lagging replicas lack it.
     lands: Option<(Duration, Duration)>,
     batch: Option<CheckedBatch>,
 }

@@ -1,5 +1,5 @@
-//! Author names: a bounded cache of usernames for what users write. A name may be a minute old where another process renames its user; the
-//! catch-up compares each new item with its author.
+//! Author names: a bounded cache of usernames for users' texts. A name may be a minute old where another
+//! process renames its user; the catch-up compares each new item with its author.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::blog::ids::UserId;
 
 /// Names that are kept.
 const NAMES_MAX: usize = 10_000;
-/// How long a name is kept, in milliseconds.
+/// The time for which a name is kept, in milliseconds.
 const NAME_LIFETIME_MS: i64 = 60_000;
 
 /// Usernames by user id. Cheap to clone; clones share the names.

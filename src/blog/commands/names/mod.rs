@@ -1,28 +1,30 @@
-//! Usernames and who holds them: reservations in `accounts`, made, taken over, renamed and released so that a
-//! crash at any step loses no name and takes none twice.
+//! Usernames and their holders: reservations in `accounts`, made, taken over, renamed and released so that a
+//! crash at any step neither loses a name nor gives it twice.
 //!
-//! A name has one or more keys (`Username::keys`): its normalised form, and its skeletons, by which it looks like another
-//! name. Each key is reserved by an item of its own (`accounts`, id = key), by the same rules; the first one also has the
-//! way to sign in. A key is held by the one user to whom its reservation points, and only as
-//! long as that user's item has a name with that key, or announces one in `pendingUsername`. A name is claimed key by key;
-//! when one of them is held by another user, the name is taken. Items of two logical partitions
-//! are never written together, so every protocol is a sequence of single conditional writes, and every state
-//! between two of them has to be one that others can judge. Three rules make that so:
+//! A name has one or more keys (`Username::keys`): its normalised form, and its skeletons, by which it looks
+//! like another name. Each key is reserved by an item of its own (`accounts`, id = key), by the same rules;
+//! the first one also has the way to sign in. A key is held by the one user to whom its reservation points,
+//! and only as long as that user's item has a name with that key, or announces one in `pendingUsername`. A
+//! name is claimed key by key; when one of them is held by another user, the name is taken. Items of two
+//! logical partitions are never written together, so every protocol is a sequence of single conditional
+//! writes. Other commands have to be able to judge every state between two of them. Three rules make that so:
 //!
 //! 1. *A claim writes the reservation.* A rename first announces the name in the user item, then writes the
 //!    reservation, even when that points to the user already: its ETag changes.
-//! 2. *A judge reads the reservation first and the user second*, then acts with If-Match on the reservation. Before
-//!    it calls a reservation lapsed, it rewrites the user item as read, with If-Match: a read may be old where
-//!    replicas lag, a conditional write is not. So at the moment of that write the user neither had nor announced
-//!    the name; had the user announced it later, its claim has changed the reservation, and the If-Match fails.
-//! 3. *A sign-up is judged by its user id.* It writes the reservation first and its user second. Whoever finds the
-//!    user missing waits a little, then blocks the user id with an item of type `abandoned`: from then on the sign-up
-//!    cannot finish (its Create conflicts, and it starts again), and before that the block itself conflicts.
+//! 2. *A judge reads the reservation first and the user second*, then acts with If-Match on the reservation.
+//!    Before it calls a reservation lapsed, it rewrites the user item as read, with If-Match: a read may be
+//!    old where replicas lag, a conditional write is not. So at the moment of that write the user neither had
+//!    nor announced the name; had the user announced it later, its claim has changed the reservation, and the
+//!    If-Match fails.
+//! 3. *A sign-up is judged by its user id.* It writes the reservation first and its user second. A command
+//!    that finds the user missing waits a little, then blocks the user id with an item of type `abandoned`.
+//!    From then on the sign-up cannot finish (its Create conflicts, and it starts again), and before that the
+//!    block itself conflicts.
 //!
-//! None is taken twice: a reservation changes hands only by If-Match after a judgement, and by rules 2 and 3 the
-//! former holder cannot complete a claim on the version that was judged. None is lost: a reservation that points
-//! to no user who has or announces the name is one that the next claim takes over, so what a crash leaves behind
-//! costs a later claim a few operations and nothing else.
+//! No name is taken twice: a reservation changes hands only by If-Match after a judgement. By rules 2 and 3
+//! the former holder cannot complete a claim on the version that was judged. No name is lost: if no user has
+//! or announces the name of a reservation, the next claim takes it over. So the leftovers of a crash cost a
+//! later claim a few operations and nothing else.
 
 mod author_names;
 mod rename;
@@ -46,7 +48,7 @@ pub use rename::RollForward;
 pub(in crate::blog) use rename::left_keys;
 pub(super) use reservation::{ClaimOutcome, ReservationOwner};
 
-/// How often a protocol starts again after another one changed what it had read.
+/// Attempts of a protocol after another one changed the items it had read.
 const ATTEMPTS_MAX: u32 = 16;
 
 /// The protocols over reservations. Cheap to clone.
@@ -56,7 +58,7 @@ pub struct UsernameReservations {
     author_names: AuthorNames,
 }
 
-/// What lies under a user id.
+/// The result of looking a user up by id.
 pub(super) enum UserLookup {
     Missing,
     /// A sign-up that was given up: there is no such user, and never will be.
@@ -129,7 +131,8 @@ impl UsernameReservations {
         }
     }
 
-    /// Creates the user of a sign-up whose reservation is made; `None` when the sign-up was given up meanwhile.
+    /// Creates the user of a sign-up whose reservation is made; `None` when the sign-up was given up
+    /// meanwhile.
     pub(super) async fn create_user(
         &self,
         id: UserId,
@@ -171,7 +174,7 @@ impl UsernameReservations {
         let replace = WriteOp::Replace { item, if_match: Some(etag.clone()) };
         self.author_names.remove(user.id);
         let replaced = self.attempt(USERS, &user.id.partition_key(), replace, ledger).await;
-        // Again, for those who read the former name meanwhile.
+        // Again, for readers of the former name meanwhile.
         self.author_names.remove(user.id);
         replaced
     }
@@ -223,7 +226,8 @@ pub(super) fn account(key: &NameKey, user_id: UserId, password_hash: Option<Stri
     }
 }
 
-/// What is wanted of a reservation that the user has already: the password there is kept if it is the later one.
+/// The wanted content of a reservation that the user has already: the password there is kept if it is the
+/// later one.
 fn with_latest_password(wanted: &AccountItem, existing: AccountItem) -> AccountItem {
     if existing.user_id != wanted.user_id || existing.password_version <= wanted.password_version {
         return wanted.clone();

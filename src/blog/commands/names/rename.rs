@@ -1,11 +1,11 @@
-//! Rolling a rename forward. The user item says how far it got, so that each process that finds it unfinished can finish it:
-//! the command, a later command, or the projection of the user's change.
+//! Rolling a rename forward. The user item says how far it got, so that each process that finds it unfinished
+//! can finish it: the command, a later command, or the projection of the user's change.
 //!
 //! | step | write | state after a crash |
 //! |---|---|---|
 //! | 0 | user: `pendingUsername` = new | announced; the old name still holds |
 //! | 1 | reservations of the new name, the first with the password hash | both names reserved |
-//! | 2 | user: `username` = new, `formerUsername` and `formerKeys` = old | done; the old reservations have lapsed |
+//! | 2 | user: `username` = new, `formerUsername` and `formerKeys` = old | done; old reservations lapsed |
 //! | 3 | the old reservations are deleted | nothing is left over |
 
 use crate::accounts::username::NameKey;
@@ -24,21 +24,21 @@ use crate::domain::error::contended;
 pub enum RollForward {
     /// There is no such user.
     NoUser,
-    /// The rename that was announced is done, or there was none.
+    /// The announced rename is done, or there was no announcement.
     Settled(UserItem),
-    /// Somebody else held the new name: the announcement was withdrawn.
+    /// Another user held the new name: the announcement was withdrawn.
     Withdrawn(UserItem),
 }
 
-/// What one pass over a rename came to.
+/// The result of one pass over a rename.
 enum RenamePass {
     Ended(RollForward),
     LookAgain,
 }
 
 impl UsernameReservations {
-    /// Finishes the user's rename, if one is under way, and releases the name it left. Idempotent; any number of
-    /// callers may run it at the same time.
+    /// Finishes the user's rename, if one is under way, and releases the name it left. Idempotent; any number
+    /// of callers may run it at the same time.
     ///
     /// # Errors
     /// A fault of the store, or `Unavailable` when others kept changing the same items.
@@ -84,7 +84,8 @@ impl UsernameReservations {
                         left.push((key.clone(), etag));
                     }
                 }
-                // Absent, or another's: the process that finished this rename has released it since the user was read.
+                // Absent, or another's: the process that finished this rename has released it since the user
+                // was read.
                 None if index == 0 => return Ok(RenamePass::LookAgain),
                 None => {}
             }
@@ -136,8 +137,8 @@ impl UsernameReservations {
         }
     }
 
-    /// Steps 2 and 3. The old reservations were read before step 2: should the user claim the old name back after
-    /// it, the claim changes them, and the delete is refused.
+    /// Steps 2 and 3. The old reservations were read before step 2: should the user claim the old name back
+    /// after it, the claim changes them, and the delete is refused.
     async fn complete(
         &self,
         renamed: UserItem,

@@ -1,4 +1,4 @@
-//! Claim of a name: creates its reservation, or takes over one that has lapsed.
+//! Claim of a name: creates its reservation, or takes over a lapsed one.
 
 use async_trait::async_trait;
 
@@ -25,7 +25,7 @@ pub(in crate::blog::commands) enum ClaimOutcome {
     Imitates,
 }
 
-/// Who has a name, or is about to take it.
+/// The user who has a name, or is about to take it.
 #[derive(Debug)]
 pub(in crate::blog::commands) struct ReservationOwner {
     pub(in crate::blog::commands) reservation: AccountItem,
@@ -33,8 +33,8 @@ pub(in crate::blog::commands) struct ReservationOwner {
 }
 
 impl UsernameReservations {
-    /// Claims a name under all of its keys, for the user of `wanted`, which is the reservation of the first key. When one is
-    /// held by another user, the claims made before are given up.
+    /// Claims a name under all of its keys, for the user of `wanted`, which is the reservation of the first
+    /// key. When one is held by another user, the claims made before are given up.
     pub(in crate::blog::commands) async fn claim_name(
         &self,
         name: &Username,
@@ -61,8 +61,8 @@ impl UsernameReservations {
         Ok(ClaimOutcome::Granted)
     }
 
-    /// Reserves again what is missing of a user's name; says whether something was written. A reservation that was lost
-    /// took the password with it.
+    /// Reserves the missing keys of a user's name again; returns whether a reservation was written. A
+    /// reservation that was lost took the password with it.
     ///
     /// # Errors
     /// A fault of the store, or `Unavailable` when others kept changing the same items.
@@ -82,8 +82,8 @@ impl UsernameReservations {
         Ok(written)
     }
 
-    /// Points the reservation of a key to the user of `wanted`. Safe to repeat: where it points there already, it
-    /// is written again, so that those who judge it look again.
+    /// Points the reservation of a key to the user of `wanted`. Safe to repeat: a reservation that points
+    /// there already is written again, so that its other judges look again.
     pub(in crate::blog::commands) async fn claim(
         &self,
         key: &NameKey,

@@ -5,19 +5,20 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::blog::items::{CommentItem, PostItem, TOMBSTONE_TTL_S};
+use onehop_runtime::planted::size;
 use onehop_store::{ETag, Fault, Item, NewItem, WriteOp, limits};
 
 use super::intent::{INTENTS_MAX, PostChange, PostEdit, QueuedCommand};
 use crate::domain::command_marker::{command_of, encode_marked};
 use crate::domain::error::Refusal;
 
-/// Bytes kept free in a batch for the post: 100,200 characters of content and title at no more than 6 bytes each
-/// (`\u0000`), and its other fields.
+/// Bytes kept free in a batch for the post: 100,200 characters of content and title at no more than 6 bytes
+/// each (`\u0000`), and its other fields.
 const POST_BYTES_MAX: usize = 640 * 1024;
 /// Bytes of the comments and likes of one batch.
 const ITEMS_BYTES_MAX: usize = limits::BATCH_BYTES_MAX - POST_BYTES_MAX - limits::BATCH_ENVELOPE_BYTES;
 
-/// What is known of a post.
+/// The queue's knowledge of a post.
 #[derive(Debug, Clone)]
 pub(super) enum PostState {
     Unread,
@@ -44,7 +45,7 @@ impl PostState {
     }
 }
 
-/// What becomes of an intent.
+/// The place of an intent in a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BatchPlacement {
     /// In this batch.
@@ -66,8 +67,8 @@ pub(super) struct BatchPlan {
     pub(super) places: Vec<BatchPlacement>,
 }
 
-/// Plans a batch for a post. In order, as far as there is room; nothing follows the post's deletion. No two of the
-/// intents write the same item.
+/// Plans a batch for a post. In order, as far as there is room; nothing follows the post's deletion. No two
+/// of the intents write the same item.
 pub(super) fn plan<'a>(
     known: Option<&PostSnapshot>,
     intents: impl Iterator<Item = &'a QueuedCommand>,
@@ -118,7 +119,7 @@ impl<'a> BatchDraft<'a> {
         }
         let operation = operation(intent);
         let bytes = operation.as_ref().map_or(0, WriteOp::body_bytes);
-        let is_full = self.included == INTENTS_MAX || self.item_bytes + bytes > ITEMS_BYTES_MAX;
+        let is_full = self.included == size(INTENTS_MAX, 3) || self.item_bytes + bytes > ITEMS_BYTES_MAX;
         if is_full || self.deleted_by.is_some() {
             return BatchPlacement::PutOff;
         }
@@ -129,7 +130,7 @@ impl<'a> BatchDraft<'a> {
         BatchPlacement::Included
     }
 
-    /// Authorization: what the user may not change.
+    /// Authorization: refuses changes that the user may not make.
     fn forbidden(&self, intent: &QueuedCommand) -> Option<Refusal> {
         let is_author = self.post.user_id == intent.user;
         match &intent.change {

@@ -1,4 +1,5 @@
-//! Batch sender: sends the batch of a post, and again after conflicts, until each intent in it has an outcome.
+//! Batch sender: sends the batch of a post, and again after conflicts, until each intent in it has an
+//! outcome.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub(super) struct BatchSender {
     pub(super) attempts_max: u32,
 }
 
-/// What became of an intent.
+/// The outcome of an intent.
 pub(super) enum SettledCommand {
     Settled(Result<CommandResult, CommandError>),
     /// It belongs into the next batch.
@@ -41,7 +42,7 @@ enum BatchSlot {
     Closed(SettledCommand),
 }
 
-/// What a batch came to.
+/// The outcome of a batch.
 enum SendOutcome {
     Written(Option<ETag>),
     /// The post has changed since it was read.
@@ -57,8 +58,8 @@ impl BatchSender {
         PostState::of(item.as_ref())
     }
 
-    /// Settles intents on one post; the outcomes are in their order. `state` is what is known of the post before
-    /// and after.
+    /// Settles intents on one post; the outcomes are in their order. `state` is the knowledge of the post
+    /// before and after.
     pub(super) async fn settle(
         &self,
         state: &mut PostState,
@@ -215,7 +216,7 @@ fn key_of(intent: &QueuedCommand) -> Option<(PartitionKey, String)> {
     Some((intent.post.partition_key(), id.as_hyphenated().to_string()))
 }
 
-/// Leaves one intent for each item, the first. The others have to see what it did.
+/// Leaves one intent for each item, the first. The others have to see its effect.
 fn put_off_repeats(slots: &mut [BatchSlot]) {
     let mut items = HashSet::new();
     for slot in slots {
@@ -227,7 +228,7 @@ fn put_off_repeats(slots: &mut [BatchSlot]) {
     }
 }
 
-/// Answers those whom the plan refuses or finds done, and notes who is sent and who is put off.
+/// Answers the intents that the plan refuses or finds done, and notes the sent and the postponed ones.
 fn close_planned(known: Option<&PostSnapshot>, plan: &BatchPlan, slots: &mut [BatchSlot]) {
     let mut places = plan.places.iter();
     for slot in slots {

@@ -2,8 +2,8 @@
 
 use onehop_store::{OperationRecord, RequestCharge};
 
-/// One ledger's worth of operations for each of `count` commands. Every command is shown every operation it took
-/// part in, with an equal part of the charge; items that cannot be divided go to the first ones.
+/// One ledger's worth of operations for each of `count` commands. Every command is shown every operation it
+/// took part in, with an equal part of the charge; items that cannot be divided go to the first ones.
 pub(super) fn share(operations: &[OperationRecord], count: usize) -> Vec<Vec<OperationRecord>> {
     let Ok(parts) = u32::try_from(count) else { return Vec::new() };
     (0..parts)

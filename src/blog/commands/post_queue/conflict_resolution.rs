@@ -1,4 +1,5 @@
-//! Conflict resolution (pure): after a refused or unanswered batch, the outcome of an intent from the present item.
+//! Conflict resolution (pure): after a refused or unanswered batch, the outcome of an intent from the present
+//! item.
 
 use crate::blog::items::{CommentItem, types};
 use onehop_store::{Fault, Item};
@@ -7,7 +8,7 @@ use super::intent::{PostChange, QueuedCommand};
 use crate::domain::command_marker::command_of;
 use crate::domain::error::Refusal;
 
-/// What to do with an intent.
+/// The next step with an intent.
 #[derive(Debug)]
 pub(super) enum Resolution {
     /// Send it, as it is now.
@@ -33,7 +34,7 @@ pub(super) fn decide(mut intent: QueuedCommand, stored: Option<&Item>) -> Result
             None if intent.sent => Ok(Resolution::Done(None)),
             None => Ok(Resolution::Refuse(Refusal::like_not_found())),
         },
-        // The id was chosen for this comment alone, so what is there is it.
+        // The id was chosen for this comment alone, so the existing item is this comment.
         PostChange::Comment(_) => match stored.map(Item::decode::<CommentItem>).transpose()? {
             None => Ok(Resolution::Send(intent)),
             Some(comment) if comment.deleted => {

@@ -84,13 +84,13 @@ pub(in crate::blog::commands) struct QueuedCommand {
     /// The mark by which its writes are recognised.
     pub(super) command_id: Uuid,
     pub(super) post: PostId,
-    /// Who gave it.
+    /// The user who gave it.
     pub(super) user: UserId,
     pub(super) change: PostChange,
     /// Whether a batch with it was sent before.
     pub(super) sent: bool,
-    /// Whether its item has to be read before it is sent: a batch before may have changed it, or it is a like to be
-    /// taken back, which may not be there and would have the batch of all others refused.
+    /// Whether its item has to be read before it is sent: a batch before may have changed it, or it is a like
+    /// to be taken back, which may not be there and would have the batch of all others refused.
     pub(super) outdated: bool,
 }
 

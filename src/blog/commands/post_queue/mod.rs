@@ -1,11 +1,12 @@
 //! Concurrent commands on one post share batches instead of fighting over the post's ETag.
 //!
-//! The first command on a post starts a leader, a task of the process; it takes what waits, sends it as one batch,
-//! answers their commands, and goes on until none waits. A caller that goes away takes only its answer with it. A
-//! leader that panics drops the commands it held, whose callers get a fault, and the post's queue with them.
+//! The first command on a post starts a leader, a task of the process. It takes the waiting commands, sends
+//! them as one batch, answers them, and goes on until none of them waits. A caller that goes away takes only
+//! its answer with it. A leader that panics drops the commands it held, whose callers get a fault, and the
+//! post's queue with them.
 //!
-//! The charge of a batch is shared in equal parts by the commands it settled, so the ledgers of all commands sum up
-//! to what was spent; see [`charge_split`].
+//! The charge of a batch is shared in equal parts by the commands it settled, so the ledgers of all commands
+//! sum up to the spent units; see [`charge_split`].
 
 mod batch_plan;
 mod batch_sender;
@@ -23,6 +24,7 @@ use tracing::Instrument;
 
 use crate::blog::containers::POSTS;
 use crate::blog::ids::PostId;
+use onehop_runtime::planted::size;
 use onehop_runtime::tasks::Tasks;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::{Continuation, Fault, FaultKind, Ledger, OperationRecord, Store};
@@ -34,14 +36,14 @@ use batch_sender::{BatchSender, SettledCommand};
 use intent::INTENTS_MAX;
 pub(super) use intent::{CommandResult, PostChange, PostEdit, QueuedCommand};
 
-/// What bounds the commands of this process.
+/// The limits of the commands of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandLimits {
     /// Whether concurrent commands on one post share a batch. Off, each sends its own: only to be compared.
     pub combine: bool,
     /// Commands that may wait for their post, in the whole process; beyond it they are refused.
     pub waiting_max: usize,
-    /// How often a batch is sent before it is given up because the post keeps changing.
+    /// Attempts of a batch before it is given up because the post keeps changing.
     pub batch_attempts_max: u32,
 }
 
@@ -77,7 +79,7 @@ struct WaitingCommand {
 
 struct CommandOutcome {
     result: Result<CommandResult, CommandError>,
-    /// This command's share of what its batch did.
+    /// This command's share of the operations of its batch.
     operations: Vec<OperationRecord>,
     /// Where the batch ends in the change feed, if the store said it.
     end: Option<Continuation>,
@@ -158,7 +160,7 @@ impl PostQueues {
         let mut put_off: Vec<WaitingCommand> = Vec::new();
         loop {
             let ledger = Ledger::new().under(self.first_span(post, &put_off));
-            // Read before the queue is emptied: those who come meanwhile are in this batch.
+            // Read before the queue is emptied: commands that come meanwhile are in this batch.
             if let PostState::Unread = state
                 && let Ok(read) = self.settler.read_post(post, &ledger).await
             {
@@ -182,11 +184,12 @@ impl PostQueues {
         }
     }
 
-    /// Fills up what was put off from the queue. Where there is nothing at all, the queue ends, and answers `false`.
+    /// Fills up the postponed commands from the queue. Where there is nothing at all, the queue ends, and
+    /// answers `false`.
     fn take(&self, post: PostId, taken: &mut Vec<WaitingCommand>) -> bool {
         let mut state = self.lock();
         let Some(queue) = state.posts.get_mut(&post) else { return !taken.is_empty() };
-        let count = queue.len().min(INTENTS_MAX.saturating_sub(taken.len()));
+        let count = queue.len().min(size(INTENTS_MAX, 3).saturating_sub(taken.len()));
         taken.extend(queue.drain(..count));
         state.waiting -= count;
         if taken.is_empty() {
@@ -195,7 +198,7 @@ impl PostQueues {
         !taken.is_empty()
     }
 
-    /// Settles these commands, answers them, and returns those that have to wait for the next batch.
+    /// Settles these commands, answers them, and returns the commands that have to wait for the next batch.
     async fn settle_together(
         &self,
         state: &mut PostState,
@@ -215,7 +218,7 @@ impl PostQueues {
                 SettledCommand::PutOff(intent) => put_off.push(WaitingCommand { intent, span, answer }),
                 SettledCommand::Settled(result) => {
                     let operations = shares.next().unwrap_or_default();
-                    // Who does not wait for the answer any more has hung up.
+                    // A caller that no longer waits for the answer has hung up.
                     let _ = answer.send(CommandOutcome { result, operations, end: end.clone() });
                 }
             }
@@ -248,5 +251,5 @@ impl Drop for Leadership<'_> {
 }
 
 fn ended_early() -> Fault {
-    Fault::new(FaultKind::Internal, "the batch of a command ended early")
+    Fault::new(FaultKind::Ambiguous, "the batch of a command ended early")
 }

@@ -1,4 +1,4 @@
-//! The declaration, and what its projections do with changes made by hand.
+//! The declaration, and the reactions of its projections to changes made by hand.
 
 mod catch_up;
 mod deletions;

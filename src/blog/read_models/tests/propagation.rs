@@ -1,4 +1,4 @@
-//! A new username in all that a user has written.
+//! A new username in all items of a user.
 
 use super::projection;
 use crate::blog::items::UserItem;
@@ -76,9 +76,14 @@ fn posts_come_first_then_comments_then_likes() {
 }
 
 #[test]
-fn a_rename_that_is_only_announced_is_not_propagated() {
+fn an_announced_rename_hides_no_earlier_one() {
+    // The feed has the latest version alone: this one may stand in the place of the rename to grace.
     let announced = UserItem { pending_username: Some("hedy".to_owned()), ..user(1, "grace", 2) };
-    assert!(first(&*projection(USERNAMES), &change_of(&announced)).is_done());
+    let begun = first(&*projection(USERNAMES), &change_of(&announced));
+    assert_eq!(begun.reads(), first(&*projection(USERNAMES), &change_of(&user(1, "grace", 2))).reads());
+    assert!(!begun.is_done());
+    let created = UserItem { pending_username: Some("hedy".to_owned()), ..user(1, "grace", 1) };
+    assert!(first(&*projection(USERNAMES), &change_of(&created)).is_done());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The article's requests as lists of store operations, with the assumed sizes of its items.
 //!
-//! What the article says is followed to the letter; what it does not say is a constant here, with its reason. A size
-//! is an input of the charge model, never a part of it.
+//! The article's statements are followed to the letter; missing values are constants here, with their
+//! reasons. A size is an input of the charge model, never a part of it.
 
 use super::ArticleRequest;
 use crate::blog::reads::DataModel;
@@ -10,7 +10,7 @@ use onehop_store::charges::{
     Calibration, OrderedPageClient, QueryWork, ReadConsistency, Replacement, TermCount,
 };
 
-/// Q3 and Q6 of V2 speak of about this many: 201.54 RU is 70 times 2.7, and what 28 posts cost.
+/// Q3 and Q6 of V2 speak of about this many: 201.54 RU is 70 times 2.7, and the charge of 28 posts.
 pub const PHYSICAL_PARTITIONS: u32 = 70;
 /// Q4 costs 20 RU more in V1 than in V2: 20 point reads of usernames.
 pub const COMMENTS: u64 = 20;
@@ -21,9 +21,10 @@ pub const POSTS_OF_USER: u64 = 28;
 /// "The 100 most recent posts".
 pub const FEED_POSTS: u64 = 100;
 
-/// Where comments of many posts are counted, half of the posts have this many and half one more: "up to 25 comments".
+/// Where comments of many posts are counted, half of the posts have this many and half one more: "up to 25
+/// comments".
 const COMMENTS_BELOW_MEAN: u64 = 12;
-/// Likes in the mean, where those of many posts are counted: "up to 100 likes".
+/// Likes in the mean, where the likes of many posts are counted: "up to 100 likes".
 const LIKES_MEAN: u64 = 50;
 
 /// Bytes of a comment's text. The article does not say; 500 to 700 serve as well.
@@ -33,8 +34,8 @@ const POST_CONTENT: usize = 1_600;
 /// Bytes of a post's truncated text. Not said either: a line; up to 100 serve.
 const SHORT_CONTENT: usize = 50;
 
-/// An item as the article prints it: its bytes as JSON with ids of 36 characters, names of 12 and titles of 40, and
-/// its properties, all of them indexed as is the default.
+/// An item as the article prints it: its bytes as JSON with ids of 36 characters, names of 12 and titles of
+/// 40, and its properties, all of them indexed as is the default.
 #[derive(Debug, Clone, Copy)]
 struct ItemShape {
     bytes: usize,
@@ -67,7 +68,7 @@ const fn like(model: DataModel) -> ItemShape {
 
 const SHORT_POST: ItemShape = shape(324 + SHORT_CONTENT, 10);
 
-/// One operation on the store, with all that its charge depends on.
+/// One operation on the store, with all inputs of its charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArticleOperation {
     PointRead { bytes: usize },
@@ -110,7 +111,7 @@ pub struct RepeatedOperation {
     pub operation: ArticleOperation,
 }
 
-/// What the article's request does to the store under a data model.
+/// The store operations of the article's request under a data model.
 #[must_use]
 pub fn operations(request: ArticleRequest, model: DataModel) -> Vec<RepeatedOperation> {
     match request {
@@ -134,7 +135,8 @@ pub fn estimate(request: ArticleRequest, model: DataModel) -> RequestCharge {
     RequestCharge(operations(request, model).into_iter().map(charge).sum())
 }
 
-/// "We can fetch a single item"; in V1 it "requires 3 additional SQL queries", the one for the username included.
+/// "We can fetch a single item"; in V1 it "requires 3 additional SQL queries", the one for the username
+/// included.
 fn retrieve_post(model: DataModel) -> Vec<RepeatedOperation> {
     let mut steps = vec![once(point_read(post(model)))];
     if model == DataModel::V1 {
@@ -167,7 +169,7 @@ fn react(model: DataModel, item: ItemShape) -> Vec<RepeatedOperation> {
     vec![once(point_read(post)), once(replace), once(write(item))]
 }
 
-/// V1 reads a username for each item: its figures are this many single RU above those of V2.
+/// V1 reads a username for each item: its figures are this many single RU above V2's.
 fn reactions(model: DataModel, items: u64, item: ItemShape) -> Vec<RepeatedOperation> {
     let mut steps = vec![once(query(1, items, item))];
     if model == DataModel::V1 {
@@ -176,8 +178,8 @@ fn reactions(model: DataModel, items: u64, item: ItemShape) -> Vec<RepeatedOpera
     steps
 }
 
-/// Across partitions the newest posts are merged from what each partition returns. V1 then reads a username and
-/// counts twice for each post.
+/// Across partitions the newest posts are merged from the results of all partitions. V1 then reads a username
+/// and counts twice for each post.
 fn feed(model: DataModel) -> Vec<RepeatedOperation> {
     if model == DataModel::V3 {
         return vec![once(query(1, FEED_POSTS, SHORT_POST))];

@@ -1,5 +1,5 @@
 //! The likes of one post: distinct users, drawn by Robert Floyd's algorithm (Bentley and Floyd, "A sample of
-//! brilliance", CACM 30(9), 1987), which needs memory for the sample alone, whatever the number of users.
+//! brilliance", CACM 30(9), 1987). It needs memory for the sample alone, at any number of users.
 
 use super::{Dataset, LIKES_PER_POST_MAX, SeedPost, reaction_date, streams};
 use onehop_study::rng::StreamRng;

@@ -1,9 +1,10 @@
-//! Data set of the blog, generated from a seed with the article's sizes: 5 to 50 posts a user, up to 25 comments and 100
-//! likes a post. Pure: no store, no clock, no file. Everything is computed from (seed, kind, index) alone, so a seeder
-//! can start anywhere, work in parallel, stop and resume, in memory for one post and its reactions.
+//! Data set of the blog, generated from a seed with the article's sizes: 5 to 50 posts a user, up to 25
+//! comments and 100 likes a post. Pure: no store, no clock, no file. Everything is computed from (seed, kind,
+//! index) alone, so a seeder can start anywhere, work in parallel, stop and resume, in memory for one post
+//! and its reactions.
 //!
-//! Users join in the year before the posts begin, posts span the two years before [`Dataset::end_ms`], and reactions
-//! follow within a month; so no user acts before they exist.
+//! Users join in the year before the posts begin, posts span the two years before [`Dataset::end_ms`], and
+//! reactions follow within a month; so no user acts before they exist.
 
 mod comments;
 mod ids;
@@ -53,7 +54,7 @@ mod streams {
     pub const LIKES: Stream = Stream(7);
 }
 
-/// How long the texts are.
+/// The length of the texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "camelCase")]
 pub enum Texts {
@@ -102,9 +103,9 @@ pub struct SeedPost {
     pub creation_ms: i64,
     pub title: String,
     pub content: String,
-    /// How many comments [`Dataset::comments_of`] yields.
+    /// The number of comments that [`Dataset::comments_of`] yields.
     pub comment_count: u32,
-    /// How many likes [`Dataset::likes_of`] yields.
+    /// The number of likes that [`Dataset::likes_of`] yields.
     pub like_count: u32,
     scene: TextSubject,
 }
@@ -257,7 +258,8 @@ fn stream_index_of_post(author: u32, ordinal: u32) -> u64 {
     u64::from(author) << 8 | u64::from(ordinal)
 }
 
-/// The date of a reaction to a post: mostly soon, at the latest after [`REACTION_DELAY_MS_MAX`] or at the end.
+/// The date of a reaction to a post: mostly soon, at the latest after [`REACTION_DELAY_MS_MAX`] or at the
+/// end.
 fn reaction_date(post_creation_ms: i64, delay_ms_min: i64, end_ms: i64, rng: &mut StreamRng) -> i64 {
     let delay_ms_max = REACTION_DELAY_MS_MAX.min(end_ms - post_creation_ms);
     let skewed = rng.fraction().powi(3);

@@ -1,5 +1,5 @@
-//! Usernames of the data set: ten demo users with short names, then a first and a last name for all others, unique by
-//! construction. Names are common ones of many languages and mean no real person.
+//! Usernames of the data set: ten demo users with short names, then a first and a last name for all others,
+//! unique by construction. Names are common in many languages and mean no real person.
 
 use super::streams;
 use onehop_study::rng::stream_key;
@@ -45,7 +45,7 @@ fn push_number(number: u64, output: &mut String) {
     output.push(char::from(b'0' + (number % 10) as u8));
 }
 
-/// Mostly a full stop, now and then what else a username may hold.
+/// Mostly a full stop, now and then another permitted separator.
 const SEPARATORS: [&str; 8] = [".", ".", ".", ".", ".", ".", "_", "-"];
 
 #[rustfmt::skip]

@@ -1,4 +1,5 @@
-//! What callers rely on: determinism in any order, the article's numbers, and sound ids, dates and sizes.
+//! The properties that callers rely on: determinism in any order, the article's numbers, and sound ids, dates
+//! and sizes.
 
 use std::collections::HashSet;
 

@@ -14,10 +14,10 @@ const CHANGES: usize = 3;
 const PAGES_MAX: u32 = 4;
 const BYTES: usize = 1_024;
 
-/// What the change feed of all versions gave.
+/// The result of the change feed of all versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AllVersions {
-    /// How many of the three changes it had.
+    /// The number of the three changes that it had.
     Read { changes: usize },
     /// Why it cannot be read: the account does not keep all versions, or its emulation does not.
     Refused(String),

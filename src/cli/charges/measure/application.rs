@@ -1,4 +1,5 @@
-//! Measurement of the program itself: posts that projections follow, a rename, and a processor that is killed.
+//! Measurement of the program itself: posts that projections follow, a rename, and a processor that is
+//! killed.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -23,14 +24,14 @@ const KILLS: usize = 8;
 const POSTS_BEFORE_A_KILL: usize = 3;
 const OWNER: &str = "charges";
 
-/// What the program was charged for a task.
+/// The charge of the program for a task.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ApplicationCharge {
     pub task: String,
     pub charge: RequestCharge,
 }
 
-/// The tasks, and what `verify` found after the kills.
+/// The tasks, and the findings of `verify` after the kills.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ApplicationRun {
     pub charges: Vec<ApplicationCharge>,

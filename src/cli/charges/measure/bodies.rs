@@ -8,7 +8,7 @@ use onehop_store::PartitionKey;
 /// Sizes of items, bytes of JSON without system properties.
 pub(super) const SIZES: [usize; 6] = [200, 1_024, 2_048, 10 * 1_024, 100 * 1_024, 400 * 1_024];
 
-/// What an item holds beside its id, type, partition key and text.
+/// The content of an item beside its id, type, partition key and text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Flat,
@@ -64,7 +64,8 @@ pub(super) fn home() -> PartitionKey {
     PartitionKey::from("home")
 }
 
-/// An item of a shape, filled up with text to a size. An item that is larger without text has a text of one character.
+/// An item of a shape, filled up with text to a size. An item that is larger without text has a text of one
+/// character.
 pub(super) fn item(id: &str, shape: Shape, bytes: usize) -> Value {
     let mut item = Map::new();
     item.insert("id".to_owned(), id.into());

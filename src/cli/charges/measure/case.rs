@@ -1,4 +1,4 @@
-//! Measured cases: what one operation was charged, as a line of a ledger that `onehop charges check` reads.
+//! Measured cases: the charge of one operation, as a line of a ledger that `onehop charges check` reads.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use onehop_runtime::clock::format_timestamp;
 use onehop_store::cosmos::provision::definition;
 use onehop_store::{ContainerName, Ledger, RequestCharge};
 
-/// What one operation was charged.
+/// The charge of one operation.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MeasuredCase {
@@ -33,7 +33,7 @@ pub(super) struct MeasuredCase {
     pub date: String,
 }
 
-/// The cases so far, and what has been charged for everything that was done.
+/// The cases so far, and the charges of all operations.
 pub(super) struct Cases {
     pub measured: Vec<MeasuredCase>,
     pub total: RequestCharge,
@@ -60,7 +60,7 @@ impl Cases {
         });
     }
 
-    /// Counts operations that are no case, such as those that prepare one.
+    /// Counts operations that are no case, such as preparations.
     pub(super) fn pay(&mut self, ledger: &Ledger) -> RequestCharge {
         let charge = ledger.total();
         self.total = self.total + charge;

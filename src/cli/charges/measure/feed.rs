@@ -9,7 +9,8 @@ const PAGES: [usize; 3] = [1, 10, 100];
 /// Polls of an idle range.
 const POLLS: usize = 3;
 
-/// Measures pages and idle polls of the change feed of [`ORDERED`]. `store` reads what is committed, as projections do.
+/// Measures pages and idle polls of the change feed of [`ORDERED`]. `store` reads the latest commit, as
+/// projections do.
 pub(super) async fn measure(store: &dyn Store, cases: &mut Cases) -> anyhow::Result<()> {
     for (number, range) in store.feed_ranges(ORDERED).await?.iter().enumerate() {
         for limit in PAGES {

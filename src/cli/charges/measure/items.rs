@@ -92,7 +92,7 @@ impl Measured<'_> {
         Ok(())
     }
 
-    /// A create of what exists, a replace of another version, a read of what does not exist.
+    /// A create of an existing item, a replace of another version, a read of a missing item.
     async fn refusals(&self, cases: &mut Cases) -> anyhow::Result<()> {
         let body = item(&id("refused"), Shape::Flat, TYPICAL_BYTES);
         let (ledger, create) = (Ledger::new(), || WriteOp::Create(new_item(&body)));
@@ -155,7 +155,7 @@ impl Measured<'_> {
         Ok(())
     }
 
-    /// Creates what is queried and followed.
+    /// Creates the items for queries and the change feed.
     async fn fill(&self, cases: &mut Cases) -> anyhow::Result<()> {
         for number in 0..QUERIED_ITEMS {
             let ledger = Ledger::new();

@@ -1,4 +1,5 @@
-//! `onehop charges measure`: measures an account's request charges, and writes them as a ledger with a report.
+//! `onehop charges measure`: measures an account's request charges, and writes them as a ledger with a
+//! report.
 
 mod all_versions;
 mod application;
@@ -67,7 +68,7 @@ pub(super) struct Measure {
     throughput: ThroughputSettings,
 }
 
-/// What a measurement is expected to be charged.
+/// The expected charges of a measurement.
 struct Budget {
     /// Cases by their operation.
     operations: BTreeMap<&'static str, (usize, RequestCharge)>,
@@ -75,7 +76,7 @@ struct Budget {
     total: RequestCharge,
 }
 
-/// What was measured.
+/// The measured charges.
 struct Measurement {
     cases: Cases,
     /// The cases, a line for each.
@@ -88,7 +89,7 @@ struct Measurement {
 impl Measurement {
     /// Measures everything on an empty store.
     async fn of(open: &OpenStore, member: Member) -> anyhow::Result<Self> {
-        // What hashing a password takes is no request charge.
+        // The cost of hashing a password is no request charge.
         let options = AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() };
         let mut cases = Cases::new(SystemClock.now_ms());
         let app = App::over(open, member, options).await?;

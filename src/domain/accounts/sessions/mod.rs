@@ -1,13 +1,14 @@
-//! Sessions of signed-in accounts: starts, checks, renews and ends them. All sessions of an account are one item in `accounts`, so one
-//! point read answers whether any of them exists, and one write ends all.
+//! Sessions of signed-in accounts: starts, checks, renews and ends them. All sessions of an account are one
+//! item in `accounts`, so one point read answers whether any of them exists, and one write ends all.
 //!
-//! A check is answered from [`session_cache`] for as long as [`SessionSettings::check_interval`]; only then is the store asked again. What
-//! this process writes is in its memory at once, so a session that ended here is refused here from then on, and by other processes
-//! after that interval at the latest. Where it is not known what a write did, the store is asked each time.
+//! A check is answered from [`session_cache`] for as long as [`SessionSettings::check_interval`]; only then
+//! is the store asked again. Writes of this process are in its memory at once, so a session that ended here
+//! is refused here from then on, and by other processes after that interval at the latest. After a write with
+//! an unknown result, the store is asked each time.
 //!
-//! Refresh tokens rotate: each renewal gives another one. The token before it stays good for [`REFRESH_TOKEN_GRACE`], and gives the
-//! same new token. An older one ends its session: two clients have it, and one of them is a thief. Knows no domain, no access tokens,
-//! no passwords and no cookies.
+//! Refresh tokens rotate: each renewal gives another one. The token before it stays good for
+//! [`REFRESH_TOKEN_GRACE`], and gives the same new token. An older one ends its session: two clients have it,
+//! and one of them is a thief. Knows no domain, no access tokens, no passwords and no cookies.
 
 mod notifications;
 mod session_cache;
@@ -34,22 +35,24 @@ use session_cache::{CachedSession, SessionCache, UncertainWrite};
 pub use stored::REFRESH_TOKEN_GRACE;
 use stored::{AccountSessions, SessionsItem, StoredSession, TokenAge};
 
-/// How long a session lasts unless the configuration says otherwise.
+/// Default lifetime of a session.
 pub const SESSION_LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// For how long a process answers from memory whether a session exists, unless the configuration says otherwise.
+/// For how long a process answers from memory whether a session exists, unless the configuration says
+/// otherwise.
 pub const SESSION_CHECK_INTERVAL_DEFAULT: Duration = Duration::from_secs(10);
-/// Between two checks of the session of a connection that stays open, unless the configuration says otherwise.
+/// Between two checks of the session of a connection that stays open, unless the configuration says
+/// otherwise.
 pub const LIVE_CHECK_INTERVAL_DEFAULT: Duration = Duration::from_secs(60);
 /// Sessions of one account. One more ends the oldest.
 pub const SESSIONS_PER_ACCOUNT_MAX: usize = 50;
 
-/// What networks are sealed for.
+/// The purpose of sealing networks.
 const NETWORK_PURPOSE: &str = "network of a session\0";
 
-/// How sessions live.
+/// The settings of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionSettings {
-    /// How long a session lasts from its sign-in on.
+    /// The lifetime of a session from its sign-in on.
     pub lifetime: Duration,
     /// For how long a process answers from memory whether a session exists.
     pub check_interval: Duration,
@@ -67,7 +70,7 @@ impl Default for SessionSettings {
     }
 }
 
-/// How a session begins.
+/// The beginning of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionStart {
     /// The version of the password that signs in; 0 for an account whose password never changed.
@@ -115,7 +118,7 @@ struct SessionsInner {
     watchers: SessionNotifier,
 }
 
-/// What a change does with the sessions of an account.
+/// The effect of a change on the sessions of an account.
 enum Change<T> {
     Write(T),
     /// They stay as they are.
@@ -123,7 +126,7 @@ enum Change<T> {
 }
 
 impl Sessions {
-    /// Sessions in a store whose reads see what other processes have committed.
+    /// Sessions in a store whose reads see commits of other processes.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
@@ -135,7 +138,7 @@ impl Sessions {
         Self(Arc::new(SessionsInner { store, clock, audience, settings, sealer: None, memory, watchers }))
     }
 
-    /// The same, which keep the sealed networks of sign-ins. Others keep none.
+    /// The same, which keep the sealed networks of sign-ins. Other instances keep no networks.
     #[must_use]
     pub fn with_sealer(self, sealer: Sealer) -> Self {
         let SessionsInner { store, clock, audience, settings, .. } = &*self.0;
@@ -151,8 +154,9 @@ impl Sessions {
         }))
     }
 
-    /// Starts a session of an account. The oldest ends where there would be too many. Sessions that were started under an earlier
-    /// password end: a change of the password that died had not come to them. `None` for a sign-in under an earlier password.
+    /// Starts a session of an account. The oldest ends where there would be too many. Sessions that were
+    /// started under an earlier password end: a change of the password that died had not come to them. `None`
+    /// for a sign-in under an earlier password.
     ///
     /// # Errors
     /// A fault of the store.
@@ -183,7 +187,7 @@ impl Sessions {
         Ok(is_started.then_some(session))
     }
 
-    /// Ends one session. One that does not exist has ended already.
+    /// Ends one session. A session that does not exist has ended already.
     ///
     /// # Errors
     /// A fault of the store.
@@ -261,7 +265,8 @@ impl Sessions {
         Ok(renewal)
     }
 
-    /// Whether a session exists, for an access token that was issued at this time: from memory in the common case.
+    /// Whether a session exists, for an access token that was issued at this time: from memory in the common
+    /// case.
     ///
     /// # Errors
     /// A fault of the store.
@@ -286,8 +291,8 @@ impl Sessions {
         Ok(known.holds(id, clock.now_ms()))
     }
 
-    /// Waits until a session has ended: at once where this process ends it, and otherwise until a check finds out, one each
-    /// [`SessionSettings::live_check_interval`].
+    /// Waits until a session has ended: at once where this process ends it, and otherwise until a check finds
+    /// out, one each [`SessionSettings::live_check_interval`].
     pub async fn ended(&self, account: AccountId, id: SessionId, issued_at_ms: i64) {
         let SessionsInner { memory, settings, watchers, clock, .. } = &*self.0;
         let mut watch = watchers.watch(account);
@@ -387,7 +392,8 @@ impl Sessions {
         Err(contended("the sessions of an account"))
     }
 
-    /// Writes the sessions of an account, if they are still as they were read; `false` if they have to be read again.
+    /// Writes the sessions of an account, if they are still as they were read; `false` if they have to be
+    /// read again.
     async fn write(
         &self,
         account: AccountId,

@@ -1,4 +1,5 @@
-//! Notifications of changed sessions to connections that stay open, by account. Bounded by the connections that wait.
+//! Notifications of changed sessions to connections that stay open, by account. Bounded by the connections
+//! that wait.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;

@@ -1,9 +1,10 @@
-//! The session cache: which sessions accounts have, as far as this process has read or written. Bounded; what is forgotten is read
-//! again.
+//! The session cache: which sessions accounts have, as far as this process has read or written. Bounded;
+//! forgotten sessions are read again.
 //!
-//! A read of the store that began before a write of this process ended may have seen the state before it. Ticks order them, so
-//! that such a read does not bring a session back that has ended here. While a write is under way nothing is known of its account, and
-//! neither is it for a while after a write whose answer was not awaited: the store may still commit it.
+//! A read of the store that began before a write of this process ended may have seen the state before it.
+//! Ticks order them, so that such a read does not bring a session back that has ended here. While a write is
+//! under way nothing is known of its account, and neither is it for a while after a write whose answer was
+//! not awaited: the store may still commit it.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -17,9 +18,9 @@ use crate::accounts::account_id::AccountId;
 use crate::accounts::session::SessionId;
 use onehop_runtime::clock::Clock;
 
-/// How many accounts and sessions are remembered together. Each takes about 100 bytes.
+/// Limit of remembered accounts and sessions together. Each takes about 100 bytes.
 const REMEMBERED_MAX: u64 = 131_072;
-/// How many accounts that usually are.
+/// The usual number of accounts.
 const ACCOUNTS_EXPECTED: usize = 1024;
 
 /// A moment in the order of reads and writes of this process.
@@ -39,12 +40,12 @@ pub(super) struct SessionSnapshot {
     sessions: Box<[CachedSession]>,
     tick: LogicalTime,
     pub(super) read_at_ms: i64,
-    /// Until when a write may still come (Unix ms): what is read meanwhile is not remembered.
+    /// Until when a write may still come (Unix ms): reads meanwhile are not remembered.
     uncertain_until_ms: i64,
 }
 
 impl SessionSnapshot {
-    /// How old this is. A clock that was set back makes it old.
+    /// The age of this snapshot. A clock that was set back makes it old.
     pub(super) fn age_ms(&self, now_ms: i64) -> i64 {
         let age_ms = now_ms.saturating_sub(self.read_at_ms);
         if age_ms < 0 { i64::MAX } else { age_ms }
@@ -72,9 +73,10 @@ impl Weighter<AccountId, Arc<SessionSnapshot>> for SessionCountWeighter {
 
 /// The time of a read that has to be repeated before anything is known.
 const UNKNOWN_AT_MS: i64 = i64::MIN;
-/// How long a write whose answer was not awaited may still come: no operation on the store takes longer than a request.
+/// The time for which a write whose answer was not awaited may still come: no operation on the store takes
+/// longer than a request.
 const UNCERTAIN_FOR_MS: i64 = 30_000;
-/// How often an open connection is checked meanwhile.
+/// The interval of checks of an open connection meanwhile.
 const UNCERTAIN_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The time of nothing uncertain.
 const CERTAIN: i64 = i64::MIN;
@@ -98,12 +100,13 @@ impl SessionCache {
         LogicalTime(self.ticks.fetch_add(1, Ordering::SeqCst))
     }
 
-    /// What is known of an account.
+    /// The cached sessions of an account.
     pub(super) fn get(&self, account: AccountId) -> Option<Arc<SessionSnapshot>> {
         self.accounts.lock().get(&account).map(Arc::clone)
     }
 
-    /// Remembers the sessions of an account, and returns them; what is known of a later moment is kept and returned instead.
+    /// Remembers the sessions of an account, and returns them; a cached state of a later moment is kept and
+    /// returned instead.
     pub(super) fn remember(
         &self,
         account: AccountId,
@@ -143,8 +146,9 @@ impl SessionCache {
         tick
     }
 
-    /// Remembers the sessions of an account as they were written by a write that began at this moment. Where another read or write
-    /// was remembered since, their order is not known: then the next check asks the store.
+    /// Remembers the sessions of an account as they were written by a write that began at this moment. Where
+    /// another read or write was remembered since, their order is not known: then the next check asks the
+    /// store.
     fn remember_written(
         &self,
         account: AccountId,
@@ -172,7 +176,8 @@ impl SessionCache {
     }
 }
 
-/// A write under way, of which it is not known what it did. Where it is dropped before its end is known, it stays so for a while.
+/// A write under way, whose result is not known. Where it is dropped before its end is known, it stays so for
+/// a while.
 pub(super) struct UncertainWrite<'a> {
     cache: &'a SessionCache,
     watchers: &'a SessionNotifier,
@@ -277,7 +282,7 @@ mod tests {
         memory.remember(user, vec![held(1)], memory.tick(), 90);
         let write = UncertainWrite::begin(&memory, &watchers, user, &clock);
         assert!(!memory.get(user).unwrap().holds(id(1), 100));
-        // What is read before the commit is answered, and not remembered.
+        // A read before the commit is answered, and not remembered.
         assert!(memory.remember(user, vec![held(1)], memory.tick(), 100).holds(id(1), 100));
         assert!(!memory.get(user).unwrap().holds(id(1), 100));
         write.end(vec![held(2)]);

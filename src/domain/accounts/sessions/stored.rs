@@ -1,4 +1,5 @@
-//! The stored form of sessions: one item for each account, with all its sessions, and the rotation of their refresh tokens.
+//! The stored form of sessions: one item for each account, with all its sessions, and the rotation of their
+//! refresh tokens.
 
 use std::time::Duration;
 
@@ -6,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounts::session::{RefreshToken, RotationSalt, SessionId};
 
-/// How long the refresh token before the current one stays good after a renewal: for tabs that renew at once, and for a client that
-/// lost the answer and asks again. Twice the request timeout.
+/// Grace of the refresh token before the current one after a renewal: for tabs that renew at once, and for a
+/// client that lost the answer and asks again. Twice the request timeout.
 pub const REFRESH_TOKEN_GRACE: Duration = Duration::from_secs(60);
 
 /// The value of `type`.
@@ -80,14 +81,14 @@ pub(super) struct LastRenewal {
     at_ms: i64,
 }
 
-/// What a refresh token of a session is.
+/// The age of a refresh token of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenAge {
-    /// The one that is good.
+    /// The current token.
     Current,
     /// The one before it, within the grace.
     Former,
-    /// An older one, or a guess of somebody who has an older one.
+    /// An older token, or a guess by a client with an older one.
     Old,
 }
 
@@ -152,8 +153,8 @@ impl AccountSessions {
 }
 
 impl SessionsItem {
-    /// The sessions that have not expired. Sessions of another environment came with a backup or a copy: their accounts sign in
-    /// again.
+    /// The sessions that have not expired. Sessions of another environment came with a backup or a copy:
+    /// their accounts sign in again.
     pub(super) fn sessions(self, audience: &str, now_ms: i64) -> AccountSessions {
         if self.audience != audience {
             return AccountSessions::default();

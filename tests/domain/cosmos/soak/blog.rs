@@ -1,4 +1,4 @@
-//! Commands of the blog in an episode, and what was answered to clients.
+//! Commands of the blog in an episode, and the answers to clients.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,14 @@ use onehop_store::Ledger;
 use super::Episode;
 use crate::cosmos::world::Process;
 
-/// What was answered to clients of the blog.
+/// The answers to clients of the blog.
 #[derive(Default)]
 pub struct BlogAnswers {
     users: Vec<UserId>,
     posts: Vec<Post>,
 }
 
-/// What was answered to clients about a post.
+/// The answers to clients about a post.
 struct Post {
     id: PostId,
     author: UserId,
@@ -49,7 +49,7 @@ impl Episode {
         }
     }
 
-    /// All that was answered is there.
+    /// All answered writes are there.
     pub(super) async fn assert_blog(&self, process: &Process) {
         for told in &self.blog.posts {
             let post = process.post(told.id).await;

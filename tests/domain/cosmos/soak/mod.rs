@@ -1,5 +1,6 @@
-//! Random commands of both domains, faults, splits and deaths of processes, as a seed decides; then everything is verified. A seed
-//! plays the same episode again, save for what the scheduler decides within one step.
+//! Random commands of both domains, faults, splits and deaths of processes, as a seed decides; then
+//! everything is verified. A seed plays the same episode again, except for the decisions of the scheduler
+//! within one step.
 //!
 //! `make soak` plays episode after episode: `SOAK_MINUTES` says how long, `SOAK_SEED` which is the first.
 
@@ -142,7 +143,7 @@ impl Episode {
         }
     }
 
-    /// All that was answered to clients is there, once, and every copy of it.
+    /// All writes answered to clients are there, once, with every copy.
     async fn end(mut self) {
         self.members.clear();
         self.start().await;
@@ -189,7 +190,7 @@ impl Episode {
     async fn work(&self) {
         let processor = &self.member().process.processor;
         processor.renew().await;
-        // What fails now goes on later.
+        // A failed round goes on later.
         let _ = processor.balance_leases().await;
         let _ = processor.run_once().await;
     }
@@ -213,8 +214,8 @@ impl Episode {
         format!("key {}", self.keys)
     }
 
-    /// Sends a command until it is answered, each time to any of the processes. A refusal that says that it was done
-    /// counts as an answer from the second time on; `None` then.
+    /// Sends a command until it is answered, each time to any of the processes. A refusal that says that it
+    /// was done counts as an answer from the second time on; `None` then.
     async fn send<T>(
         &self,
         command: impl AsyncFn(&Process) -> Result<T, CommandError>,

@@ -1,4 +1,4 @@
-//! Commands of the web store in an episode, and what was answered to clients.
+//! Commands of the web store in an episode, and the answers to clients.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,8 @@ use super::Episode;
 use crate::cosmos::world::Process;
 use crate::webstore::shop::{ProductEdit, ProductKey, key_of};
 
-/// What was answered to clients of the web store. A category, tag or product whose answer was lost may be there beside these.
+/// The answers to clients of the web store. A category, tag or product whose answer was lost may be there
+/// beside these.
 #[derive(Default)]
 pub struct ShopAnswers {
     customers: BTreeMap<CustomerId, BTreeSet<SalesOrderId>>,
@@ -20,7 +21,7 @@ pub struct ShopAnswers {
     products: BTreeMap<ProductKey, ShopProduct>,
 }
 
-/// What was answered about a product.
+/// The answers about a product.
 struct ShopProduct {
     name: String,
     tags: Vec<TagId>,
@@ -49,7 +50,7 @@ impl Episode {
         }
     }
 
-    /// All that was answered is there, under the present names.
+    /// All answered writes are there, under the present names.
     pub(super) async fn assert_shop(&self, process: &Process) {
         let (reads, ledger) = (WebstoreReads::new(process.store.clone()), Ledger::new());
         for (id, orders) in &self.shop.customers {
@@ -151,7 +152,7 @@ impl Episode {
         (!all.is_empty()).then(|| self.dice.pick(&all))
     }
 
-    /// None, one or two tags.
+    /// Up to two tags.
     fn some_tags(&self) -> Vec<TagId> {
         let tags = (0..self.dice.roll(3)).filter_map(|_| self.any(self.shop.tags.keys()));
         tags.collect::<BTreeSet<_>>().into_iter().collect()

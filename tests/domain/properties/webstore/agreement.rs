@@ -1,4 +1,5 @@
-//! What queries answer once the read models have caught up: what the acknowledged commands say, on pages of every size.
+//! The answers of queries after the read models have caught up: they match the acknowledged commands, on
+//! pages of every size.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use crate::webstore::shop::Shop;
 /// Sizes of pages with which every list is read: smaller than most lists, and as large as can be.
 const PAGE_SIZES: [i64; 3] = [1, 3, 100];
 
-/// Asserts all that has to hold of a web store that has come to rest.
+/// Asserts all conditions of a web store that has come to rest.
 pub async fn assert_agreement(process: &TestProcess, model: &ShopModel) {
     let asked = Asked { reads: &process.app.webstore_reads, model };
     asked.assert_lookup_lists().await;
@@ -138,7 +139,7 @@ impl Asked<'_> {
         ids.into_iter().map(|id| self.listed_product(id)).collect()
     }
 
-    /// What lists show of a product, with the present names of its category and tags.
+    /// The fields of a product in lists, with the present names of its category and tags.
     fn listed_product(&self, id: ProductId) -> Listed {
         let known = &self.model.products[&id];
         let tag = |id: &TagId| TagView { id: *id, name: self.model.tags[id].only().clone() };

@@ -21,7 +21,7 @@ const ADDRESSES: [[&str; 2]; 4] = [
     ["ada.l@example.com", "Ada.L@example.com"],
 ];
 
-/// What of a product is edited.
+/// The edited part of a product.
 #[derive(Debug, Clone)]
 pub enum Edited {
     Name,
@@ -30,7 +30,7 @@ pub enum Edited {
     All(Vec<Index>),
 }
 
-/// One command. An [`Index`] chooses among what is there when its turn comes.
+/// One command. An [`Index`] chooses among the existing items when its turn comes.
 #[derive(Debug, Clone)]
 pub enum ShopAct {
     SignUp { address: String },

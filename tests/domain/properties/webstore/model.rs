@@ -1,5 +1,5 @@
-//! What has to be there, by nothing but the commands that were acknowledged. The last of several edits is the one with the highest
-//! version.
+//! The required data, computed from the acknowledged commands alone. The last of several edits is the one
+//! with the highest version.
 
 use std::collections::BTreeMap;
 
@@ -92,7 +92,7 @@ impl ShopModel {
         known.deleted = true;
     }
 
-    /// An order was placed, perhaps before. A repeat gets what the first got.
+    /// An order was placed, perhaps before. A repeat gets the result of the first.
     pub fn ordered(&mut self, order: &SalesOrderItem) {
         let (customer, order) = (order.customer_id, SalesOrderView::from(order.clone()));
         let first = self.orders.entry(order.id).or_insert_with(|| ModelOrder {

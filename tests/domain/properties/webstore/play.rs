@@ -1,4 +1,4 @@
-//! Plays a plan in the web store: sends the commands, and notes in the model what was acknowledged.
+//! Plays a plan in the web store: sends the commands, and notes the acknowledged ones in the model.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -24,7 +24,7 @@ struct ShopPlayer {
     notes: Arc<ShopNotes>,
 }
 
-/// What is known of a web store.
+/// The notes about a web store.
 #[derive(Default)]
 struct ShopNotes {
     model: Mutex<ShopModel>,

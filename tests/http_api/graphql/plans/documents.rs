@@ -1,5 +1,5 @@
-//! Random documents over the types of both domains: aliases, response keys that occur twice, fragments within fragments and on `Node`,
-//! `@skip` and `@include` with variables, and `__typename` everywhere.
+//! Random documents over the types of both domains: aliases, response keys that occur twice, fragments within
+//! fragments and on `Node`, `@skip` and `@include` with variables, and `__typename` everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::shop::{category_node, customer_node, order_node, product_node, tag_no
 use super::{comment_node, like_node};
 use crate::support::blog::{post_node, user_node};
 
-/// How deep selections of objects go.
+/// Depth limit of selections of objects.
 const DEPTH_MAX: usize = 6;
 
 /// A document with the variables that it uses.
@@ -310,7 +310,7 @@ impl Author {
         format!("@{name}(if: {condition})")
     }
 
-    /// What is selected of an object.
+    /// The selection of an object.
     fn selection(&mut self, on: &'static str, depth: usize, is_root: bool) -> String {
         let object = TYPES.iter().find(|object| object.name == on).expect("a type");
         let mut parts = Vec::new();

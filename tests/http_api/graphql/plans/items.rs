@@ -1,4 +1,5 @@
-//! Items with texts that are hard to copy: escapes, other scripts, marks of Markdown, deleted and edited posts.
+//! Items with texts that are hard to copy: escapes, other scripts, marks of Markdown, deleted and edited
+//! posts.
 
 use onehop::blog::containers::{POSTS, USERS};
 use onehop::blog::items::PostItem;

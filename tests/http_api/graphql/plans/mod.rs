@@ -26,7 +26,7 @@ use self::documents::RandomDocument;
 use self::shop::customer_id;
 use crate::support::blog::{Blog, comment_id, post_id, small, user_id};
 
-/// How many random documents are compared.
+/// The number of random documents that are compared.
 const DOCUMENTS: u64 = 600;
 
 /// A request that is answered in both ways.

@@ -1,4 +1,4 @@
-//! What broke compiled executors elsewhere, one test each.
+//! Documents that broke compiled executors elsewhere, one test each.
 
 use onehop::blog::containers::POSTS;
 use onehop::graphql::GlobalId;

@@ -1,4 +1,5 @@
-//! A small web store beside the blog, with its copies: texts that are hard to copy, currencies without decimals, deleted items.
+//! A small web store beside the blog, with its copies: texts that are hard to copy, currencies without
+//! decimals, deleted items.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use uuid::Uuid;
 
 use crate::support::blog::{Blog, NOW_MS};
 
-/// Names of products, of which each list shows those of its category or tag.
+/// Names of products, of which each list shows the names in its category or tag.
 const NAMES: [&str; 6] =
     ["Comet", "\"Quoted\" back\\slash", "Zebra\nline", "日本語 \u{1f600}", "Gone", "Añejo"];
 const CURRENCIES: [&str; 3] = ["EUR", "JPY", "KWD"];
@@ -63,7 +64,7 @@ pub fn customer_node(number: u128) -> String {
     GlobalId::Customer(customer_id(number)).encode()
 }
 
-/// The id of an order of a customer as clients see it; the second one has none.
+/// The id of an order of a customer in the form for clients; the second customer has no order.
 pub fn order_node(customer: u128, number: u128) -> String {
     GlobalId::SalesOrder(customer_id(customer), SalesOrderId(id(5, number))).encode()
 }

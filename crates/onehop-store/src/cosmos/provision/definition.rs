@@ -1,8 +1,8 @@
-//! Container definition in the account: partition key, time to live, and an indexing policy that serves the query shapes and nothing
-//! else, unless everything is to be indexed.
+//! Container definition in the account: partition key, time to live, and an indexing policy that serves the
+//! query shapes and nothing else, unless everything is to be indexed.
 //!
-//! No container has a unique key: it holds within a logical partition only. Uniqueness across logical partitions is the id of an
-//! item in a container whose partition key is the id.
+//! No container has a unique key: it holds within a logical partition only. Uniqueness across logical
+//! partitions is the id of an item in a container whose partition key is the id.
 
 use azure_data_cosmos::models::{
     CompositeIndex, CompositeIndexOrder, CompositeIndexProperty, ContainerProperties, IndexingMode,
@@ -11,7 +11,8 @@ use azure_data_cosmos::models::{
 
 use crate::{ContainerSpec, Indexing};
 
-/// The service adds this path where `/*` is excluded; named here, what it returns is what was sent.
+/// The service adds this path where `/*` is excluded. It is named here, so that the returned policy equals
+/// the sent policy.
 const ETAG_PATH: &str = "/\"_etag\"/?";
 
 /// The properties of a container, as they are sent.
@@ -25,9 +26,9 @@ pub fn definition(spec: &ContainerSpec, indexing: Indexing) -> ContainerProperti
         .with_indexing_policy(indexing_policy(spec, indexing))
 }
 
-/// What [`Indexing::All`] includes is the service's default. [`Indexing::Needed`] excludes every path but those that a query
-/// shape filters or sorts by: each indexed path makes each write dearer. `id` is always indexed. The partition key is not
-/// unless it is `id`, and reads of many keys filter by it.
+/// [`Indexing::All`] includes the service's default. [`Indexing::Needed`] excludes every path except the
+/// filter and sort paths of query shapes: each indexed path makes each write dearer. `id` is always indexed.
+/// The partition key is not unless it is `id`, and reads of many keys filter by it.
 fn indexing_policy(spec: &ContainerSpec, indexing: Indexing) -> IndexingPolicy {
     let mut policy = IndexingPolicy::default().with_indexing_mode(IndexingMode::Consistent);
     policy.automatic = true;
@@ -40,8 +41,8 @@ fn indexing_policy(spec: &ContainerSpec, indexing: Indexing) -> IndexingPolicy {
     };
     policy = policy.with_excluded_path(ETAG_PATH);
     if let Some(order_by) = spec.order_by {
-        // `ORDER BY type, order, id` ascending, which serves the exact reverse as well. A second index for that would be one more entry to
-        // write for each item.
+        // `ORDER BY type, order, id` ascending, which serves the exact reverse as well. A second index for
+        // that would be one more entry to write for each item.
         let ascending =
             |property| CompositeIndexProperty::new(path_of(property), CompositeIndexOrder::Ascending);
         let properties = ["type", order_by, "id"].map(ascending);

@@ -1,8 +1,8 @@
 //! Provisioning: creates the database and the containers of an account, or updates them.
 //!
-//! A [`ProvisionPlan`] is the difference between the account and its desired state; applying it to a complete account does nothing.
-//! Through this client the service lets only an account key create databases and containers: Entra ID grants that through Azure
-//! Resource Manager.
+//! A [`ProvisionPlan`] is the difference between the account and its desired state; applying it to a complete
+//! account does nothing. Through this client the service lets only an account key create databases and
+//! containers: Entra ID grants that through Azure Resource Manager.
 
 mod definition;
 mod plan;
@@ -21,12 +21,13 @@ pub use throughput::{Throughput, ThroughputError, ThroughputScope};
 
 use crate::{ContainerName, ContainerSpec, Indexing};
 
-/// What is wanted of an account.
+/// The desired state of an account.
 #[derive(Debug, Clone)]
 pub struct DesiredState {
     pub database: String,
     pub containers: Vec<ContainerProperties>,
-    /// `None` leaves it to the account: serverless accounts have none, others give each new container the least.
+    /// `None` leaves it to the account: serverless accounts have no throughput, others give each new
+    /// container the least.
     pub throughput: Option<(Throughput, ThroughputScope)>,
     /// Containers with throughput of their own in a database whose other containers share one.
     pub dedicated: Vec<(String, Throughput)>,
@@ -87,7 +88,7 @@ impl DesiredState {
         self
     }
 
-    /// What an account without the database lacks.
+    /// The missing resources of an account without the database.
     #[must_use]
     pub fn everything(&self) -> ProvisionPlan {
         let is_shared = self.throughput_of(ThroughputScope::Database).is_some();
@@ -195,8 +196,8 @@ async fn container_of(
     database.container_client(container.to_owned(), None).await.map_err(failed)
 }
 
-/// The client has no option for the throughput of a new database, only headers of one's own. They are those of the
-/// service's REST interface.
+/// The client has no option for the throughput of a new database, only headers of one's own. They belong to
+/// the service's REST interface.
 fn shared_by_database(throughput: Throughput) -> OperationOptions {
     let (name, value) = match throughput {
         Throughput::Manual { ru } => ("x-ms-offer-throughput", ru.to_string()),

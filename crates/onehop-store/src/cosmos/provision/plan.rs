@@ -35,11 +35,11 @@ pub enum ProvisionStep {
         container: Box<ContainerProperties>,
         differences: Vec<Difference>,
     },
-    /// Nothing is changed: former composite indexes stay until the service has built those that take their place.
+    /// Nothing is changed: former composite indexes stay until the service has built their replacements.
     AwaitIndex {
         container: String,
     },
-    /// That of a container, or that which a database shares.
+    /// The throughput of a container, or the shared throughput of a database.
     ReplaceThroughput {
         container: Option<String>,
         from: Throughput,
@@ -112,7 +112,8 @@ impl ProvisionPlan {
     }
 }
 
-/// The throughput that the containers of a database share. It is read where a setting or a container asks for it.
+/// The throughput that the containers of a database share. It is read where a setting or a container asks for
+/// it.
 async fn shared_throughput(
     database: &DatabaseClient,
     wanted: &DesiredState,
@@ -137,7 +138,7 @@ fn with_index_progress() -> ReadContainerOptions {
     ReadContainerOptions::default().with_operation_options(options)
 }
 
-/// Replaces what differs in the container that was found. Whatever else was set on it stays.
+/// Replaces the differing properties of the container. All other properties stay.
 fn replace_steps(
     mut found: ContainerProperties,
     wanted: &ContainerProperties,
@@ -178,8 +179,9 @@ fn replace_steps(
     Ok(steps)
 }
 
-/// Composite indexes that are not wanted and stay for now. A removal takes effect at once, and the service refuses an order by several
-/// properties without a composite index. So those of an earlier release stay until those that take their place are built, in percent.
+/// Composite indexes that are not wanted and stay for now. A removal takes effect at once, and the service
+/// refuses an order by several properties without a composite index. So the indexes of an earlier release
+/// stay until their replacements are built, in percent.
 fn kept_indexes(
     found: &ContainerProperties,
     wanted: &ContainerProperties,
@@ -199,7 +201,8 @@ fn kept_indexes(
     found.into_iter().filter(|index| !is_in(&wanted, index)).collect()
 }
 
-/// A policy without what does not matter: the order of its paths, and properties that this program does not set.
+/// A policy without irrelevant differences: the order of its paths, and properties that this program does not
+/// set.
 fn shape(policy: Option<&IndexingPolicy>) -> Value {
     const MATTERS: [&str; 5] =
         ["automatic", "indexingMode", "includedPaths", "excludedPaths", "compositeIndexes"];
@@ -327,7 +330,8 @@ mod tests {
         [former, wanted]
     }
 
-    /// How many composite indexes the container has after each step; `None` for one that changes nothing.
+    /// The number of composite indexes of the container after each step; `None` for a step that changes
+    /// nothing.
     fn indexes(steps: &[ProvisionStep]) -> Vec<Option<usize>> {
         let of = |step: &ProvisionStep| match step {
             ProvisionStep::ReplaceContainer { container, .. } => {

@@ -10,14 +10,14 @@ use super::throughput::Throughput;
 pub enum ThroughputSharing {
     /// From itself.
     Dedicated(Throughput),
-    /// From the database, like those of its other containers.
+    /// From the database, as its other containers.
     Shared(Throughput),
     /// From neither: the account is serverless.
     Unprovisioned,
 }
 
 impl ThroughputSharing {
-    /// Reads the offer of a container, and that of its database where it has none.
+    /// Reads the offer of a container, or the offer of its database if the container has no offer.
     pub(in crate::cosmos) async fn of(
         database: &DatabaseClient,
         container: &ContainerClient,
@@ -30,7 +30,8 @@ impl ThroughputSharing {
     }
 }
 
-/// The throughput that an offer says. Serverless accounts have none, and may refuse the question (400).
+/// The throughput that an offer says. Serverless accounts have no throughput, and may refuse the question
+/// (400).
 pub(super) fn throughput_in(
     offer: Result<Option<ThroughputProperties>, CosmosError>,
 ) -> Result<Option<Throughput>, CosmosError> {

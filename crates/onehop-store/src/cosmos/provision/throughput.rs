@@ -1,7 +1,8 @@
 //! Provisioned throughput: how it is bought, who shares it, and which values the service permits.
 //!
-//! The limits are those of <https://learn.microsoft.com/azure/cosmos-db/concepts-limits>. Two of them depend on what only the service
-//! knows, the stored gigabytes and the highest throughput that was ever provisioned. Here is checked what is certain.
+//! Source of the limits: <https://learn.microsoft.com/azure/cosmos-db/concepts-limits>. Two of them depend on
+//! values that only the service knows: the stored gigabytes, and the highest throughput that was ever
+//! provisioned. This module checks the certain limits.
 
 use std::fmt;
 
@@ -27,10 +28,10 @@ pub enum Throughput {
     },
 }
 
-/// Throughput scope: what shares the request units.
+/// Throughput scope: the database or the container that owns the request units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThroughputScope {
-    /// All containers of the database, but those with dedicated throughput.
+    /// All containers of the database, except the containers with dedicated throughput.
     Database,
     /// Each container has its own.
     Container,
@@ -53,7 +54,7 @@ pub enum ThroughputError {
 }
 
 impl Throughput {
-    /// Refuses what no container and no database can have.
+    /// Refuses throughputs that no container and no database can have.
     ///
     /// # Errors
     /// The step or the minimum is not kept.
@@ -68,7 +69,7 @@ impl Throughput {
         Ok(self)
     }
 
-    /// Refuses what a database that this many containers share cannot have.
+    /// Refuses throughputs below the minimum of a database that this many containers share.
     ///
     /// # Errors
     /// As [`check`](Self::check); the minimum rises with the containers after the twenty-fifth.
@@ -83,13 +84,14 @@ impl Throughput {
         }
     }
 
-    /// Refuses what the service does not let follow a throughput of the same kind: it remembers the highest.
+    /// Refuses changes that the service does not permit after a throughput of the same kind: it remembers the
+    /// highest.
     pub(super) fn check_after(self, found: Self) -> Result<Self, ThroughputError> {
         let (share, parts) = match self {
             Self::Manual { .. } => ("hundredth", 100),
             Self::Autoscale { .. } => ("tenth", 10),
         };
-        // The service rounds; rounded down, what it permits is never refused.
+        // The service rounds; a value rounded down is never refused here if the service permits it.
         let min = found.ru() / parts / self.step() * self.step();
         if self.ru() < min {
             return Err(ThroughputError::BelowHighest { wanted: self, min, share, found });
@@ -125,7 +127,7 @@ impl Throughput {
         }
     }
 
-    /// What an offer of the service says.
+    /// The throughput in an offer of the service.
     pub(super) fn of(offer: &ThroughputProperties) -> Option<Self> {
         let autoscale = offer.autoscale_maximum().map(|max_ru| Self::Autoscale { max_ru });
         autoscale.or_else(|| offer.throughput().map(|ru| Self::Manual { ru }))

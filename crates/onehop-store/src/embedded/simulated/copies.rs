@@ -36,7 +36,7 @@ impl EmbeddedStore {
 }
 
 impl SimulatedDisk {
-    /// Copies all that reads of the disk find to a new disk, as a copy of its files does. `None` while a
+    /// Copies the readable content of the disk to a new disk, as a copy of its files does. `None` while a
     /// store has it open.
     #[must_use]
     pub fn copy(&self, faults: Arc<dyn DiskFaults>) -> Option<Self> {

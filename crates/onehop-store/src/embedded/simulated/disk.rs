@@ -1,5 +1,5 @@
 //! Simulated disk: tables, a write-ahead journal and the high-water mark, which outlive the process that
-//! writes them. A simulation ends that process, cuts the power, and damages what is stored. Clones are
+//! writes them. A simulation ends that process, cuts the power, and damages the stored data. Clones are
 //! handles to the same disk.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ struct SharedDisk {
     state: Mutex<DiskState>,
 }
 
-/// What is on the disk, and what the operating system has yet to bring there.
+/// The content of the disk, and the writes that the operating system has yet to bring there.
 pub(super) struct DiskState {
     pub(super) tables: KeyMaps,
     /// Commits that are not in tables, the oldest first.
@@ -38,7 +38,7 @@ pub(super) struct DiskState {
     pub(super) unsynced_mark: Option<Vec<u8>>,
     /// Bits of table values that the disk returns wrong, by key space, key and checksum of the value.
     pub(super) damage: BTreeMap<(usize, Bytes, u64), u64>,
-    /// The process that uses the disk. What an earlier one still holds can do nothing more.
+    /// The process that uses the disk. An earlier process can do nothing more with its handles.
     pub(super) process: u64,
     pub(super) is_locked: bool,
     free_bytes: u64,
@@ -58,7 +58,7 @@ impl DiskState {
     }
 }
 
-/// What a crash has left of the records that were in the journal.
+/// The journal records that a crash has left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CrashOutcome {
     /// Records that are there, those included that an fsync had brought to the disk.
@@ -101,8 +101,8 @@ impl SimulatedDisk {
     }
 
     /// Cuts the power: the process ends, and records that no fsync has brought to the disk are kept, torn or
-    /// lost, each by itself. `choice` returns a number below its argument. What the process still holds can
-    /// do nothing more.
+    /// lost, each by itself. `choice` returns a number below its argument. The process can do nothing more
+    /// with its handles.
     pub fn crash(&self, mut choice: impl FnMut(u64) -> u64) -> CrashOutcome {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -143,9 +143,8 @@ impl SimulatedDisk {
         outcome
     }
 
-    /// Ends the process, as SIGKILL does: the operating system keeps what was written. A commit that was
-    /// under way is in the journal wholly, in part or not at all. `choice` returns a number below its
-    /// argument.
+    /// Ends the process, as SIGKILL does: the operating system keeps its writes. A commit that was under way
+    /// is in the journal wholly, in part or not at all. `choice` returns a number below its argument.
     pub fn kill(&self, mut choice: impl FnMut(u64) -> u64) {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -203,19 +202,19 @@ impl SimulatedDisk {
         self.state().is_read_only = is_read_only;
     }
 
-    /// Whether a store has the disk open. One that was dropped has it open until its writer has ended.
+    /// Whether a store has the disk open. A dropped store has it open until its writer has ended.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         self.state().is_locked
     }
 
-    /// How often each fault, crash outcome and interruption point has occurred.
+    /// The number of occurrences of each fault, crash outcome and interruption point.
     #[must_use]
     pub fn occurrences(&self) -> BTreeMap<&'static str, u64> {
         self.state().occurred.clone()
     }
 
-    /// A hash of all that is on the disk, or on its way there: equal runs have equal ones.
+    /// A hash of the content of the disk and of the writes on their way there: equal runs have equal hashes.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         let state = self.state();

@@ -16,7 +16,7 @@ const JOURNAL_RECORDS_MAX: usize = 32;
 const EIO: i32 = 5;
 const EROFS: i32 = 30;
 
-/// Why the disk did not do what it was asked to.
+/// Why the disk did not do its work.
 #[derive(Debug)]
 pub(super) enum DiskError {
     /// The disk is full, and nothing was written.
@@ -35,7 +35,7 @@ impl DiskError {
 }
 
 impl SimulatedDisk {
-    /// Reads what is on the disk: the process that reads it, and its key spaces.
+    /// Reads the content of the disk: the process that reads it, and its key spaces.
     pub(super) fn open(&self) -> Result<(u64, KeyMaps), DiskError> {
         let fault = self.faults().next(DiskPoint::Open);
         let mut guard = self.state();
@@ -144,7 +144,7 @@ impl SimulatedDisk {
         }
     }
 
-    /// Replaces the journal with a copy of what reads find in it, on the disk.
+    /// Replaces the journal with a copy of its readable content, on the disk.
     pub(super) fn rewrite_journal(&self, process: u64) -> Result<(), DiskError> {
         let fault = self.faults().next(DiskPoint::JournalCopy);
         let mut state = self.state();
@@ -196,7 +196,7 @@ impl SimulatedDisk {
         Ok(())
     }
 
-    /// The bit of a value that the disk returns wrong; `None` where it returns what was written.
+    /// The bit of a value that the disk returns wrong; `None` for the correct value.
     pub(super) fn flip_at(
         &self,
         process: u64,

@@ -107,6 +107,10 @@ impl SimulatedEngine {
         self.is_poisoned.store(true, Ordering::SeqCst);
     }
 
+    pub(in crate::embedded) fn is_journal_suspect(&self) -> bool {
+        self.is_journal_suspect.load(Ordering::SeqCst)
+    }
+
     /// The fault of a write that failed. The engine writes nothing more.
     fn write_fault(&self, error: DiskError) -> Fault {
         self.is_poisoned.store(true, Ordering::SeqCst);
@@ -183,7 +187,12 @@ impl SimulatedEngine {
     /// Interruption point: lets other tasks run once.
     pub(in crate::embedded) async fn interruption(&self, point: &'static str) {
         self.disk.note(point);
-        yield_once().await;
+        let pause = self.disk.faults().reached(point);
+        if pause.is_zero() {
+            yield_once().await;
+        } else {
+            tokio::time::sleep(pause).await;
+        }
     }
 
     /// Interruption point in the midst of a commit of these batches.

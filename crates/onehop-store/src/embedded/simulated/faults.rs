@@ -1,4 +1,6 @@
-//! Fault injection: what a simulation makes the disk do wrong, and where.
+//! Fault injection: the faults of the simulated disk, and their points.
+
+use std::time::Duration;
 
 /// Where the engine touches the disk, and a fault may happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,10 +21,10 @@ pub enum DiskPoint {
     Mark,
 }
 
-/// What happens at a point.
+/// The fate of an operation at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiskFault {
-    /// The disk does what it is asked to.
+    /// The disk works without a fault.
     None,
     /// An I/O error (EIO). Of a write to the journal the number decides how many bytes were written before
     /// it: all of them are possible, and the outcome of the commit is then unknown. After a failed fsync the
@@ -37,8 +39,8 @@ pub enum DiskFault {
     Full,
     /// The file system has become read-only (EROFS): nothing is written, and the engine is not opened again.
     ReadOnly,
-    /// A bit of what is read or written is the other one; the number chooses it. A write succeeds, and the
-    /// next opening finds it.
+    /// One bit of the data read or written is flipped; the number chooses it. A write succeeds, and the next
+    /// opening finds it.
     BitFlip(u64),
 }
 
@@ -46,6 +48,12 @@ pub enum DiskFault {
 pub trait DiskFaults: Send + Sync {
     /// The fault at this point, now.
     fn next(&self, point: DiskPoint) -> DiskFault;
+
+    /// The writer has reached an interruption point, where a simulation may end the process. Returns the time
+    /// that the writer waits there.
+    fn reached(&self, _point: &'static str) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// A disk without faults.

@@ -14,7 +14,7 @@ const EROFS: i32 = 30;
 /// The place of a store's own files, as one process sees it.
 #[derive(Clone)]
 pub(in crate::embedded) struct SimulatedFiles {
-    /// What messages name.
+    /// The path in messages.
     path: PathBuf,
     disk: SimulatedDisk,
     process: u64,

@@ -1,4 +1,4 @@
-//! Write-ahead journal of a simulated disk: records with checksums, and what is known of their pages. A crash
+//! Write-ahead journal of a simulated disk: records with checksums, and the state of their pages. A crash
 //! loses or tears records that no fsync has brought to the disk.
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -8,7 +8,7 @@ use crate::embedded::key_space::KeyChange;
 
 /// Bytes before the changes of a record: their length and their checksum.
 const HEADER_BYTES: usize = 4 + 8;
-/// What stands for a removal in the place of the length of a value.
+/// The length that marks a removal.
 const REMOVAL: u32 = u32::MAX;
 
 /// Where the pages of a record are.
@@ -31,7 +31,7 @@ pub(super) struct JournalRecord {
     pub(super) flip: Option<u64>,
 }
 
-/// What a record holds.
+/// The content of a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decoded {
     Changes(Vec<KeyChange>),

@@ -1,5 +1,5 @@
-//! Key spaces in memory: ordered maps whose copies share what has not changed, so that a view costs five
-//! pointers. Each value has a checksum, which every load verifies.
+//! Key spaces in memory: ordered maps whose copies share unchanged parts, so that a view costs five pointers.
+//! Each value has a checksum, which every load verifies.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -74,7 +74,7 @@ impl KeyMaps {
         &self.0[place_of(space)]
     }
 
-    /// Does changes. What other copies share is copied before.
+    /// Does changes. Parts shared with other copies are copied before.
     pub(super) fn apply(&mut self, changes: Vec<KeyChange>) {
         for (space, key, value) in changes {
             let map = Arc::make_mut(&mut self.0[place_of(space)]);

@@ -1,6 +1,6 @@
 //! Simulated disk and storage engine for deterministic simulations: the embedded store runs over them on one
-//! thread, with its writer as a task. The disk outlives the process, loses and tears what no fsync has
-//! brought to it, and fails by a plan.
+//! thread, with its writer as a task. The disk outlives the process, loses and tears writes without an fsync,
+//! and fails by a plan.
 
 mod copies;
 mod disk;

@@ -13,9 +13,9 @@ use crate::embedded::open_error::OpenError;
 use crate::embedded::store::EmbeddedStore;
 use onehop_runtime::clock::Clock;
 
-/// What a simulation provides in the place of a directory and a thread.
+/// The replacements of a directory and a thread in a simulation.
 pub struct SimulatedParts<'a> {
-    /// The disk with what the store holds.
+    /// The disk with the content of the store.
     pub disk: &'a SimulatedDisk,
     /// Runs the writer until it ends: after the store is dropped, or with its process.
     pub spawn: &'a dyn Fn(BoxFuture<'static, ()>),

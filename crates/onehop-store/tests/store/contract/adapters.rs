@@ -44,7 +44,7 @@ async fn subject_of(durability: Durability, physical_partitions: u16) -> Subject
     Subject::new(Box::new(adapter)).await
 }
 
-/// What the embedded store can do, over any engine.
+/// The capabilities of the embedded store, over any engine.
 pub const OF_THE_EMBEDDED_STORE: Capabilities = Capabilities {
     reopen: true,
     move_time: true,

@@ -164,6 +164,24 @@ pub async fn a_change_behind_the_reader_comes_again_with_its_new_version(subject
     assert_eq!(seen(&changes), pairs(&[("d", 1), ("a", 2), ("c", 2)]));
 }
 
+pub async fn a_page_passes_no_item_that_comes_after_it(subject: Subject) {
+    subject.create(numbered("h1", "a", 1)).await;
+    let end = subject.store.local_feed_end(THINGS).expect("an end");
+    let end = end.or_else(|| subject.ledger.write_end(THINGS, &"h1".into())).expect("the end of a write");
+    subject.create(numbered("h1", "b", 1)).await;
+    subject.upsert(numbered("h1", "a", 2)).await;
+    let range = subject.range_of("h1").await;
+    let page = subject.feed_page(&range, None, 1).await;
+    assert_eq!(seen(&page.changes), pairs(&[("b", 1)]));
+    assert!(!page.passed.is_some_and(|at| subject.store.is_past(&at, &end)), "a is still to come");
+    let mut page = subject.feed_page(&range, Some(&page.continuation), 3).await;
+    assert_eq!(seen(&page.changes), pairs(&[("a", 2)]));
+    while !page.drained {
+        page = subject.feed_page(&range, Some(&page.continuation), 3).await;
+    }
+    assert!(page.passed.is_some_and(|at| subject.store.is_past(&at, &end)));
+}
+
 pub async fn the_feed_is_filtered_by_types_and_still_moves_on(subject: Subject) {
     for number in 0..12 {
         let item_type = ["thing", "other", "third"][number % 3];

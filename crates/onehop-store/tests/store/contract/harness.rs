@@ -1,4 +1,5 @@
-//! What every adapter has to provide so that the contract can be run over it, and the words in which tests speak.
+//! The adapter's side of the contract: the capabilities and parts that every adapter provides, and the words
+//! in which tests speak.
 
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ pub const START_MS: i64 = 1_750_000_000_000;
 
 pub const BOTH_DIRECTIONS: [Direction; 2] = [Direction::OldestFirst, Direction::NewestFirst];
 
-/// What an adapter can do beyond the port.
+/// The capabilities of an adapter beyond the port.
 #[derive(Debug, Clone, Copy)]
 pub struct Capabilities {
     /// The store can be closed and opened again on the same data.
@@ -66,11 +67,12 @@ pub struct Capabilities {
     pub verbatim: bool,
     /// Ids may be of any characters but the forbidden ones.
     pub any_id: bool,
-    /// A page of the change feed after which nothing follows says so at once, not only the empty one after it.
+    /// A page of the change feed after which nothing follows says so at once, not only the empty one after
+    /// it.
     pub tells_drained: bool,
     /// The change feed has the changes of a batch in the order of its operations.
     pub orders_batches: bool,
-    /// Every operation has a charge, those in vain included.
+    /// Every operation has a charge, including operations in vain.
     pub charges_all: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the ledger says of each operation.
+//! The ledger's record of each operation.
 
 use onehop_store::{Direction, Ledger, OperationKind, OperationRecord, Query, WriteOp};
 

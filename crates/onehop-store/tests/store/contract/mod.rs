@@ -1,7 +1,7 @@
 //! The contract of the store port, written against the port alone and run over every adapter.
 //!
 //! A test is a function over a [`harness::Subject`]. `contract.rs` lists the tests and runs each over each
-//! adapter; `adapters.rs` is the only file that knows an adapter. A test that needs what not every adapter can do
+//! adapter; `adapters.rs` is the only file that knows an adapter. A test that needs an optional capability
 //! (to be reopened, to have its time moved) asks for it and passes where it is missing.
 
 mod adapters;

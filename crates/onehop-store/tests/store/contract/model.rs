@@ -89,7 +89,7 @@ struct Entry {
     expires_at_ms: Option<i64>,
 }
 
-/// What the port promises, in a map.
+/// The promises of the port, in a map.
 #[derive(Debug, Clone, Default)]
 struct Model {
     items: BTreeMap<(usize, usize), Entry>,
@@ -337,7 +337,7 @@ impl Run {
     }
 }
 
-/// Items with their places. Those at the same place, in several logical partitions, come in any order.
+/// Items with their places. Items at the same place, in several logical partitions, come in any order.
 fn in_order<'a>(items: impl IntoIterator<Item = &'a Value>) -> Vec<(String, String, Vec<&'a Value>)> {
     let mut places: Vec<(String, String, Vec<&Value>)> = Vec::new();
     for item in items {
@@ -363,7 +363,7 @@ fn possible(step: &Step, can: Capabilities) -> bool {
     }
 }
 
-/// Runs the sequences one after the other on one store: what one leaves behind is the next one's beginning.
+/// Runs the sequences one after the other on one store: each begins with the content of the one before.
 pub async fn random_operations_do_what_a_map_would_do(subject: Subject) {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);

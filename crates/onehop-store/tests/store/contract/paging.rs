@@ -1,4 +1,4 @@
-//! Keyset paging: exact at its boundaries, and unmoved by what is written in between.
+//! Keyset paging: exact at its boundaries, and unmoved by writes in between.
 
 use std::collections::HashSet;
 

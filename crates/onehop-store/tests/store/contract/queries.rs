@@ -1,4 +1,4 @@
-//! The query shapes: what they find, and in which order.
+//! The query shapes: their results, and the order.
 
 use onehop_store::{Batch, Direction, PartitionKey, Query, QueryPage, Rejection, WriteOp};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Lists that are kept short: whatever enters at one end drives out an item at the other.
+//! Lists that are kept short: an entry at one end drives out an item at the other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

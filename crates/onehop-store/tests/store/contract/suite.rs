@@ -4,7 +4,8 @@ use futures::future::LocalBoxFuture;
 
 use crate::contract::harness::Subject;
 
-/// Runs a test over an adapter. The futures are boxed, so that a runtime is compiled once and not for each test of each adapter.
+/// Runs a test over an adapter. The futures are boxed, so that a runtime is compiled once and not for each
+/// test of each adapter.
 fn run(subject: LocalBoxFuture<'static, Subject>, test: fn(Subject) -> LocalBoxFuture<'static, ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(async move { test(subject.await).await });
@@ -141,6 +142,7 @@ macro_rules! contract_over {
                 a_reader_that_starts_at_a_time_misses_nothing_later
                 drained_says_whether_there_was_more
                 a_change_behind_the_reader_comes_again_with_its_new_version
+                a_page_passes_no_item_that_comes_after_it
                 the_feed_is_filtered_by_types_and_still_moves_on
                 every_logical_partition_is_in_exactly_one_range
                 a_hard_deleted_item_is_not_in_the_feed

@@ -25,7 +25,7 @@ const TEXTS: [&str; 16] = [
     "😀\u{200d}😀",
 ];
 
-/// Those that an id may have here, in their order.
+/// The texts that an id may have here, in their order.
 fn id_texts(subject: &Subject) -> Vec<&'static str> {
     let is_plain = |text: &&str| !text.chars().any(char::is_control);
     TEXTS.into_iter().filter(|text| subject.can().any_id || is_plain(text)).collect()

@@ -56,7 +56,7 @@ async fn a_write_whose_answer_was_lost_wakes_its_readers() {
         let outcome = write(&store, operation).await;
         let is_unknown = match &outcome {
             Err(WriteError::Fault(fault)) => fault.kind == FaultKind::Ambiguous,
-            // The client has tried again by itself, and found what it had written.
+            // The client has tried again by itself, and found its own write.
             Err(WriteError::Rejected { .. }) => true,
             Ok(()) => false,
         };

@@ -1,4 +1,5 @@
-//! Start of a change feed at a time: what is sent. The emulator ignores the time, so that nothing here shows what the service answers.
+//! Start of a change feed at a time: the sent requests. The emulator ignores the time, so that nothing here
+//! shows the answers of the service.
 
 use std::sync::Arc;
 

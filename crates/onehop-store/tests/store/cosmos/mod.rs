@@ -1,4 +1,4 @@
-//! What is the Cosmos DB adapter's own, over Microsoft's in-memory emulator.
+//! Tests of the Cosmos DB adapter alone, over Microsoft's in-memory emulator.
 
 mod announcements;
 mod dropped_lookups;

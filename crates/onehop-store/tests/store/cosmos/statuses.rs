@@ -1,4 +1,5 @@
-//! Statuses of the service: which of them are faults of the account, of one logical partition, or of a continuation.
+//! Statuses of the service: which of them are faults of the account, of one logical partition, or of a
+//! continuation.
 
 use std::sync::Arc;
 
@@ -54,7 +55,7 @@ fn fault(error: WriteError) -> Fault {
     }
 }
 
-/// What a create meets.
+/// The fault of a create.
 async fn create(store: &dyn Store, home: &str) -> Fault {
     let key = PartitionKey::from(home);
     fault(store.write(THINGS, &key, WriteOp::Create(item(home)), &Ledger::new()).await.expect_err("a fault"))
@@ -126,7 +127,7 @@ async fn what_an_account_forbids_is_told_apart() {
     }
 }
 
-/// What a page of the change feed meets.
+/// The fault of a page of the change feed.
 async fn page(store: &dyn Store, continuation: Option<&Continuation>) -> Fault {
     let range = store.feed_ranges(THINGS).await.expect("ranges").remove(0);
     let request = FeedRequest { container: THINGS, range: &range, continuation, types: None, limit: 10 };

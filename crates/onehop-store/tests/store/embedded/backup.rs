@@ -1,4 +1,5 @@
-//! Backups: made while the store is written to, whole commits up to one moment; and what is no backup.
+//! Backups: made while the store is written to, whole commits up to one moment; and directories that are no
+//! backup.
 
 use std::fs;
 use std::path::Path;

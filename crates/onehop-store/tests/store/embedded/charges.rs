@@ -123,7 +123,7 @@ async fn newest(store: &EmbeddedStore, limit: usize) -> OperationRecord {
 }
 
 fn query_charge(physical_partitions: u32, items: usize, item_bytes: usize) -> RequestCharge {
-    // The type, and what is not deleted.
+    // The type, and soft deletion.
     let bytes = items * item_bytes;
     let work = QueryWork { physical_partitions, conditions: 2, items, bytes, ..QueryWork::default() };
     Calibration::current().query(&work, ONE).total()

@@ -1,5 +1,5 @@
-//! A process that holds the directory, and its end by SIGKILL. The tests start their own binary once more, which then
-//! runs only [`the_other_process`].
+//! A process that holds the directory, and its end by SIGKILL. The tests start their own binary once more,
+//! which then runs only [`the_other_process`].
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -75,8 +75,8 @@ fn a_locked_directory_is_refused_until_its_process_ends() {
     drop(open(directory.path()));
 }
 
-/// Lets another process write until it has acknowledged this many batches, kills it, and returns how many batches it
-/// had acknowledged by then.
+/// Lets another process write until it has acknowledged this many batches, kills it, and returns how many
+/// batches it had acknowledged by then.
 fn write_and_kill(path: &Path, durability: &str, first_batch: u64, batches: u64) -> u64 {
     let (mut child, mut output) = start(path, durability, Some(first_batch));
     let mut next = first_batch;

@@ -1,4 +1,4 @@
-//! The data directory: one process at a time, a format, and what it remembers.
+//! The data directory: one process at a time, a format, and stored settings.
 
 use std::fs;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Views while the engine writes its memory out: a flush or a compaction that ends in the middle of a commit must not
-//! show a part of it.
+//! Views while the engine writes its memory out: a flush or a compaction that ends in the middle of a commit
+//! must not show a part of it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -80,7 +80,8 @@ impl Written {
         panic!("the disk was never full");
     }
 
-    /// Every acknowledged item is there and whole, and nothing else is, except writes whose outcome is unknown.
+    /// Every acknowledged item is there and whole, and nothing else is, except writes whose outcome is
+    /// unknown.
     async fn assert_all_there(&self, store: &EmbeddedStore) {
         for number in 0..self.next {
             let id = format!("a{number}");
@@ -146,7 +147,7 @@ async fn the_engine_recovers_from_a_full_disk() {
         written.write(&store).await.expect("written");
         let ballast = disk.leave_free(left_mib * MIB);
         written.fill(&store).await;
-        // Somebody else takes the rest, so that nothing can be mended.
+        // Another file takes the rest, so that nothing can be mended.
         let rest = disk.path().join("rest");
         let _ = fs::write(&rest, vec![1; 64 * MIB as usize]);
         for _ in 0..4 {

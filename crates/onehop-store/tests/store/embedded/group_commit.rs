@@ -1,4 +1,4 @@
-//! Concurrent writers share commits, whatever the durability.
+//! Concurrent writers share commits under every durability.
 
 use futures::future::join_all;
 use onehop_store::embedded::Durability;

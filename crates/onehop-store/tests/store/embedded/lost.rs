@@ -1,4 +1,5 @@
-//! Data directories that have lost a journal or a part of one: they are refused with an error that says what is missing, and recovered.
+//! Data directories that have lost a journal or a part of one: they are refused with an error that names the
+//! losses, and recovered.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +45,7 @@ fn contents(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files.map(|(file, _)| (file.clone(), fs::read(file).expect("a file"))).collect()
 }
 
-/// Removes what is behind the first part of the last journal.
+/// Removes all but the first part of the last journal.
 fn cut_last_journal(path: &Path, kept_of_sixteen: u64) {
     trim_journals(path);
     let (journal, bytes) = journals(path).pop().expect("a journal");

@@ -1,4 +1,5 @@
-//! What the embedded store promises beyond the port: its directory, its durability, and the ends of its process.
+//! Promises of the embedded store beyond the port: its directory, its durability, and the ends of its
+//! process.
 
 mod backup;
 mod charges;

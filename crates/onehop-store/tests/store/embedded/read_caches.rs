@@ -1,4 +1,4 @@
-//! Reads from the caches of items and pages: what they show beside writers, and what they save.
+//! Reads from the caches of items and pages: their results beside writers, and their savings.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Faults: what the caller is told, and what became of the write.
+//! Faults: the caller's answer, and the fate of the write.
 
 use std::task::Poll;
 use std::time::Duration;

@@ -14,7 +14,7 @@ fn lagging() -> Outcome {
     Outcome { lag: LAG, is_lagging: true, ..Outcome::default() }
 }
 
-/// What a process reads from a lagging replica.
+/// The number that a process reads from a lagging replica.
 async fn lagging_number(world: &World, store: &dyn Store) -> Option<u64> {
     world.next(lagging());
     number(store, "h", "a").await

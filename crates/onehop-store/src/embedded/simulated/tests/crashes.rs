@@ -1,4 +1,4 @@
-//! What the loss of power and the end of the process leave behind.
+//! The state after the loss of power and after the end of the process.
 
 use super::super::CrashOutcome;
 use super::{disk, numbers, numbers_in, open, pair};

@@ -1,4 +1,4 @@
-//! What each fault of the disk makes the engine answer, and what is there afterwards.
+//! The engine's answer to each fault of the disk, and the content afterwards.
 
 use super::super::{DiskFault, DiskPoint};
 use super::{disk, kind_of, numbers, open, pair, try_open};

@@ -1,4 +1,4 @@
-//! Tests of the simulated disk and engine: what a crash, a kill and each fault leave behind.
+//! Tests of the simulated disk and engine: the state after a crash, a kill and each fault.
 
 mod crashes;
 mod faults;

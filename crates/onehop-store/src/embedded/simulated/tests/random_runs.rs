@@ -1,5 +1,5 @@
-//! Random runs: writes beside faults of the disk, crashes and kills, each run a function of its seed. Acknowledged writes are there,
-//! refused ones are not, and batches are whole.
+//! Random runs: writes beside faults of the disk, crashes and kills, each run a function of its seed.
+//! Acknowledged writes are there, refused ones are not, and batches are whole.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Dice {
     }
 }
 
-/// Draws faults, none while it is quiet.
+/// Draws faults, except in quiet phases.
 struct RandomFaults {
     dice: Dice,
     is_quiet: Mutex<bool>,
@@ -66,7 +66,7 @@ fn outcome_of(answer: Result<(), WriteError>) -> Outcome {
     }
 }
 
-/// Starts a process, as its operator does: what keeps the disk from being read is mended first.
+/// Starts a process, as its operator does: faults that keep the disk from being read are mended first.
 fn start(disk: &SimulatedDisk) -> Process {
     loop {
         disk.set_read_only(false);
@@ -78,7 +78,7 @@ fn start(disk: &SimulatedDisk) -> Process {
     }
 }
 
-/// Runs a seed, and returns what occurred and what is on the disk.
+/// Runs a seed, and returns the events and the content of the disk.
 fn run(seed: u64) -> (BTreeMap<&'static str, u64>, u64) {
     let dice = Dice(Arc::new(Mutex::new(ChaCha8Rng::seed_from_u64(seed))));
     let faults = Arc::new(RandomFaults { dice: dice.clone(), is_quiet: Mutex::new(false) });

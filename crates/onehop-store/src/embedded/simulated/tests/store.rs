@@ -11,7 +11,7 @@ use serde_json::json;
 use super::super::engine::yield_once;
 use super::super::{DiskFault, DiskPoint, NoFaults, SimulatedDisk, SimulatedParts};
 use super::{Plan, disk};
-use crate::embedded::{Durability, EmbeddedConfig, EmbeddedStore, OpenError};
+use crate::embedded::{ConfirmedReads, Durability, EmbeddedConfig, EmbeddedStore, OpenError};
 use crate::{
     Batch, ContainerName, ContainerSpec, FaultKind, Ledger, NewItem, PartitionKey, SignalScope, Store,
     WriteError, WriteOp,
@@ -150,7 +150,7 @@ fn a_crash_at_any_step_of_a_write_leaves_whole_batches() {
         for choice in 0..3 {
             let (disk, _, mut process) = with_two_items();
             let is_acknowledged = process.begin(&["c", "d"], steps);
-            // What the process holds is dropped after the power is gone.
+            // The handles of the process are dropped after the power is gone.
             disk.crash(|below| choice.min(below - 1));
             drop(process);
             let ids = Process::start(&disk).expect("the store opens").ids();
@@ -173,6 +173,28 @@ fn a_failed_fsync_is_ambiguous_and_the_store_recovers() {
     assert_eq!(disk.occurrences()["engine opened again"], 1);
     disk.crash(|_| 0);
     assert_eq!(Process::start(&disk).expect("the store opens").ids(), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn what_a_crash_may_take_back_is_no_confirmed_read() {
+    let (disk, plan, mut process) = with_two_items();
+    plan.add(DiskPoint::Fsync, DiskFault::IoThatDropsPages(0));
+    plan.add(DiskPoint::JournalCopy, DiskFault::Io(0));
+    assert_eq!(kind(process.create(&["c"])), FaultKind::Ambiguous);
+    assert_eq!(kind(process.create(&["d"])), FaultKind::Full, "the journal cannot be copied");
+    assert_eq!(process.ids(), ["a", "b", "c"], "reads go on");
+    let confirmed = ConfirmedReads::new(process.store(), process.store());
+    let read = |process: &mut Process| {
+        process
+            .pool
+            .run_until(confirmed.read(THINGS, &home(), "c", &Ledger::new()))
+            .map(|item| item.is_some())
+    };
+    plan.add(DiskPoint::JournalCopy, DiskFault::Io(0));
+    assert_eq!(read(&mut process).expect_err("the commit is not on the disk").kind, FaultKind::Full);
+    assert!(read(&mut process).expect("the read has the journal copied"));
+    disk.crash(|_| 0);
+    assert_eq!(Process::start(&disk).expect("the store opens").ids(), ["a", "b", "c"]);
 }
 
 #[test]

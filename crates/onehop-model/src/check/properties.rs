@@ -1,0 +1,101 @@
+//! Checks of stored properties: each belongs to one value of an item.
+
+use std::collections::BTreeMap;
+
+use super::checked::Checked;
+use crate::defaults::TYPE_PROPERTY;
+use crate::problem::Problem;
+use crate::syntax::Span;
+use crate::value::{Deletion, Field, FieldKind, ItemType, ItemVersion, KeySource, PropertyPath};
+
+/// Checks that no property has two values, and that no two item types of a container look alike.
+pub(super) fn check_properties(checked: &Checked<'_>) {
+    for item in &checked.parts.items {
+        let reserved = reserved_properties(checked, item);
+        check_type(checked, &item.name, &item.fields, reserved);
+    }
+    for embedded in &checked.parts.embedded {
+        check_type(checked, &embedded.name, &embedded.fields, BTreeMap::new());
+    }
+    check_types_of_containers(checked);
+}
+
+/// The properties of an item that are no fields, with the words for them.
+fn reserved_properties(checked: &Checked<'_>, item: &ItemType) -> BTreeMap<PropertyPath, String> {
+    let mut reserved = BTreeMap::new();
+    // In a followed container the application's properties may be served.
+    if checked.container(&item.container).is_some_and(|container| container.followed) {
+        return reserved;
+    }
+    if item.recognised_by.is_empty() {
+        reserved.insert(PropertyPath::property(TYPE_PROPERTY), "the type of the item".to_owned());
+    }
+    if let ItemVersion::Property(path) = &item.version {
+        reserved.insert(path.clone(), "the version of the item".to_owned());
+    }
+    if let Deletion::Soft { path, .. } = &item.deletion {
+        reserved.insert(path.clone(), "the mark of deleted items".to_owned());
+        reserved.insert(PropertyPath::property("ttl"), "the time to live".to_owned());
+    }
+    let container = checked.container(&item.container);
+    let keys = container.map(|container| container.key.as_slice()).unwrap_or_default();
+    for (path, source) in keys.iter().zip(&item.key) {
+        let field = match source {
+            KeySource::Id => item.field("id"),
+            KeySource::Field(name) => item.field(name),
+            KeySource::Type => continue,
+        };
+        let is_stored_there = field.is_some_and(|field| field.property() == Some(path));
+        if !is_stored_there && path.properties() != ["id"] {
+            reserved.insert(path.clone(), "the partition key".to_owned());
+        }
+    }
+    reserved
+}
+
+fn check_type(checked: &Checked<'_>, ty: &str, fields: &[Field], reserved: BTreeMap<PropertyPath, String>) {
+    let mut seen = reserved;
+    for field in fields {
+        let mut properties: Vec<PropertyPath> = field.property().cloned().into_iter().collect();
+        if let FieldKind::Reference(reference) = &field.kind
+            && field.ty.list.is_none()
+        {
+            properties.extend(reference.copies.iter().map(|copy| copy.property.clone()));
+        }
+        for path in properties {
+            let words = format!("`{}`", field.name);
+            // A field that stands twice is already reported.
+            if let Some(first) = seen.insert(path.clone(), words.clone()).filter(|first| *first != words) {
+                let problem =
+                    Problem::SameProperty { ty: ty.to_owned(), path: path.to_string(), first, second: words };
+                checked.reports.add(property_span(checked, ty, field), problem);
+            }
+        }
+    }
+}
+
+fn property_span(checked: &Checked<'_>, ty: &str, field: &Field) -> Span {
+    let Some((span, directives)) = checked.typed_field(ty, &field.name) else { return Span::default() };
+    let stored = directives.stored.as_ref().and_then(|stored| stored.property.as_ref());
+    stored.map_or(span, |property| property.span)
+}
+
+/// Two item types of one container differ by `type`, or by conditions.
+fn check_types_of_containers(checked: &Checked<'_>) {
+    let items = &checked.parts.items;
+    for (place, second) in items.iter().enumerate() {
+        let is_same = |first: &&ItemType| {
+            first.container == second.container
+                && first.recognised_by == second.recognised_by
+                && (first.type_value == second.type_value || !first.recognised_by.is_empty())
+        };
+        if let Some(first) = items[..place].iter().find(is_same) {
+            let problem = Problem::SameType {
+                first: first.name.to_string(),
+                second: second.name.to_string(),
+                container: second.container.to_string(),
+            };
+            checked.reports.add(checked.type_span(&second.name), problem);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
+
+mod check;
+mod defaults;
+mod definitions;
+mod diagram;
+mod diff;
+mod errors;
+pub mod limits;
+mod nearest;
+mod print;
+
+mod problem;
+mod reader;
+mod reports;
+mod resolve;
+mod syntax;
+mod typed;
+mod value;
+
+pub use definitions::DIRECTIVES;
+pub use diff::{Diff, Effect, Severity};
+pub use errors::{Error, Errors};
+pub use value::*;

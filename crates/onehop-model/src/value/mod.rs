@@ -1,0 +1,144 @@
+//! Model: the owned, checked value of a file. It is only made by reading, so its parts agree with each other.
+
+mod authorization;
+mod container;
+mod field;
+mod keyword;
+mod literal;
+mod names;
+mod operation;
+mod related;
+mod types;
+
+pub use authorization::{Authorization, Claim, FieldAuthorization, Grants};
+pub use container::Container;
+pub use field::{
+    Checks, Computed, CopiedField, CopyOrigin, CopySource, CountField, CurrencyProperty, DefaultValue, Field,
+    FieldKind, FieldType, Kept, ListElements, ReferenceField, Scalar, StoredField, TypeOf, ValueSource,
+};
+pub use keyword::{Action, Event, Format, Function, Keyword, Normalize, Place};
+pub(crate) use keyword::{CountMode, DeletionMode, Who};
+pub use literal::Literal;
+pub(crate) use literal::quoted;
+pub use names::{ContainerName, FieldPath, Name, PropertyPath};
+pub use operation::{LiveSource, Mutation, Query, QueryKind, Subscription};
+pub use related::{Condition, FieldTest, Link, ListSource, OrderBy, Page, RelatedField, RelatedSource};
+pub use types::{
+    Deletion, EmbeddedType, EnumType, EnumValue, ItemType, ItemVersion, KeySource, PathCondition, PathTest,
+};
+
+/// A domain and one design of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    pub(crate) parts: ModelParts,
+}
+
+/// The parts of a model while it is read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct ModelParts {
+    pub name: String,
+    pub design: Option<String>,
+    pub version: u32,
+    pub description: Option<String>,
+    pub containers: Vec<Container>,
+    pub items: Vec<ItemType>,
+    pub embedded: Vec<EmbeddedType>,
+    pub enums: Vec<EnumType>,
+    pub queries: Vec<Query>,
+    pub mutations: Vec<Mutation>,
+    pub subscriptions: Vec<Subscription>,
+}
+
+impl Model {
+    /// The name of the domain.
+    pub fn name(&self) -> &str {
+        &self.parts.name
+    }
+
+    /// The name of the design, such as `V3`.
+    pub fn design(&self) -> Option<&str> {
+        self.parts.design.as_deref()
+    }
+
+    /// The version of the model, from 1.
+    pub fn version(&self) -> u32 {
+        self.parts.version
+    }
+
+    /// The description of the design.
+    pub fn description(&self) -> Option<&str> {
+        self.parts.description.as_deref()
+    }
+
+    /// The containers, in the order of the file.
+    pub fn containers(&self) -> &[Container] {
+        &self.parts.containers
+    }
+
+    /// The container of a name.
+    pub fn container(&self, name: &str) -> Option<&Container> {
+        self.parts.containers.iter().find(|container| &*container.name == name)
+    }
+
+    /// The item types, in the order of the file.
+    pub fn items(&self) -> &[ItemType] {
+        &self.parts.items
+    }
+
+    /// The item type of a name.
+    pub fn item(&self, name: &str) -> Option<&ItemType> {
+        self.parts.item(name)
+    }
+
+    /// The embedded types, in the order of the file.
+    pub fn embedded(&self) -> &[EmbeddedType] {
+        &self.parts.embedded
+    }
+
+    /// The embedded type of a name.
+    pub fn embedded_type(&self, name: &str) -> Option<&EmbeddedType> {
+        self.parts.embedded.iter().find(|embedded| &*embedded.name == name)
+    }
+
+    /// The enums, in the order of the file.
+    pub fn enums(&self) -> &[EnumType] {
+        &self.parts.enums
+    }
+
+    /// The enum of a name.
+    pub fn enum_type(&self, name: &str) -> Option<&EnumType> {
+        self.parts.enums.iter().find(|it| &*it.name == name)
+    }
+
+    /// The fields of `Query`; those that follow from the item types where the file has no `Query`.
+    pub fn queries(&self) -> &[Query] {
+        &self.parts.queries
+    }
+
+    /// The mutations that the file names. The generated ones are the `writes` of each item type.
+    pub fn mutations(&self) -> &[Mutation] {
+        &self.parts.mutations
+    }
+
+    /// The subscriptions.
+    pub fn subscriptions(&self) -> &[Subscription] {
+        &self.parts.subscriptions
+    }
+}
+
+impl ModelParts {
+    pub(crate) fn item(&self, name: &str) -> Option<&ItemType> {
+        self.items.iter().find(|item| &*item.name == name)
+    }
+
+    /// The fields of an item type or embedded type.
+    pub(crate) fn fields(&self, type_name: &str) -> Option<&[Field]> {
+        let embedded = || self.embedded.iter().find(|embedded| &*embedded.name == type_name);
+        let item = self.item(type_name).map(|item| item.fields.as_slice());
+        item.or_else(|| embedded().map(|embedded| embedded.fields.as_slice()))
+    }
+
+    pub(crate) fn field(&self, type_name: &str, field: &str) -> Option<&Field> {
+        self.fields(type_name)?.iter().find(|known| &*known.name == field)
+    }
+}

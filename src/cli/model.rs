@@ -1,0 +1,159 @@
+//! `onehop model`: checks, prints, draws and compares models in the model language.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand, ValueEnum};
+use onehop_model::limits::FILE_BYTES_MAX;
+use onehop_model::{DIRECTIVES, Errors, Model, Severity};
+use serde_json::json;
+
+use super::{Exit, output};
+
+/// Arguments of `onehop model`.
+#[derive(Debug, Args)]
+pub struct ModelCommand {
+    #[command(subcommand)]
+    command: Subject,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subject {
+    /// Check a model, and report every error with line, column, expected form and nearest name
+    ///
+    /// Exit status: 0 sound, 1 errors found, 2 the file could not be read.
+    Check {
+        /// Model file; - reads standard input
+        file: PathBuf,
+        /// Format of the report
+        #[arg(long, value_enum, default_value = "text")]
+        format: Format,
+    },
+    /// Print a model in its canonical form
+    Print {
+        /// Model file; - reads standard input
+        file: PathBuf,
+    },
+    /// Print the definitions of the directives, for editors and graphql-js
+    Directives,
+    /// Print a model as a Mermaid diagram: containers, item types, lists and copies
+    Diagram {
+        /// Model file; - reads standard input
+        file: PathBuf,
+    },
+    /// Compare two versions of a model, and state the effect of each change
+    ///
+    /// Exit status: 0 no effect needs attention, 1 an effect is breaking or refused, 2 a file could not be
+    /// read or has errors.
+    Diff {
+        /// Model file of the present version
+        old: PathBuf,
+        /// Model file of the next version
+        new: PathBuf,
+        /// Format of the report
+        #[arg(long, value_enum, default_value = "text")]
+        format: Format,
+    },
+}
+
+/// The format of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+impl ModelCommand {
+    /// # Errors
+    /// A file that cannot be read; errors in a model that is to be printed, drawn or compared.
+    pub fn run(self) -> anyhow::Result<Exit> {
+        match self.command {
+            Subject::Check { file, format } => check(&file, format),
+            Subject::Print { file } => {
+                output::write(&sound(&file)?.print())?;
+                Ok(Exit::Success)
+            }
+            Subject::Directives => {
+                output::write(DIRECTIVES)?;
+                Ok(Exit::Success)
+            }
+            Subject::Diagram { file } => {
+                output::write(&sound(&file)?.diagram())?;
+                Ok(Exit::Success)
+            }
+            Subject::Diff { old, new, format } => diff(&sound(&old)?, &sound(&new)?, format),
+        }
+    }
+}
+
+fn check(file: &Path, format: Format) -> anyhow::Result<Exit> {
+    let read = read(file)?;
+    match format {
+        Format::Json => {
+            let errors =
+                read.as_ref().err().map_or_else(|| json!([]), |errors| json!(errors.iter().as_slice()));
+            let omitted = read.as_ref().err().map_or(0, Errors::omitted);
+            let report = json!({ "file": name_of(file), "errors": errors, "omitted": omitted });
+            output::write(&format!("{report}\n"))?;
+        }
+        Format::Text => match &read {
+            Ok(model) => output::write(&format!("{}\n", summary(file, model)))?,
+            Err(errors) => output::write(&errors.to_string())?,
+        },
+    }
+    Ok(if read.is_ok() { Exit::Success } else { Exit::Drifted })
+}
+
+fn diff(old: &Model, new: &Model, format: Format) -> anyhow::Result<Exit> {
+    let diff = old.diff(new);
+    let report = match format {
+        Format::Json => format!("{}\n", serde_json::to_string(&diff).context("the effects are no JSON")?),
+        Format::Text if diff.effects().is_empty() => "no effects\n".to_owned(),
+        Format::Text => diff.to_string(),
+    };
+    output::write(&report)?;
+    Ok(if diff.severity() < Severity::Breaking { Exit::Success } else { Exit::Drifted })
+}
+
+fn summary(file: &Path, model: &Model) -> String {
+    let design = model.design().map(|design| format!(", design {design}")).unwrap_or_default();
+    format!(
+        "{}: {}{design}, version {}: {} containers, {} item types, {} queries; no errors",
+        name_of(file),
+        model.name(),
+        model.version(),
+        model.containers().len(),
+        model.items().len(),
+        model.queries().len(),
+    )
+}
+
+/// A model without errors.
+fn sound(file: &Path) -> anyhow::Result<Model> {
+    read(file)?.map_err(|errors| anyhow::anyhow!("the model has errors\n{errors}"))
+}
+
+/// Reads a model. A file beyond the limit is read as far as the limit shows.
+fn read(file: &Path) -> anyhow::Result<Result<Model, Errors>> {
+    let limit = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::new();
+    let opened = match is_standard_input(file) {
+        true => std::io::stdin().take(limit).read_to_end(&mut bytes),
+        false => std::fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes)),
+    };
+    opened.with_context(|| format!("cannot read {}", name_of(file)))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        anyhow::anyhow!("{} is not UTF-8 text: byte {offset} begins no character", name_of(file))
+    })?;
+    Ok(Model::read(&name_of(file), &text))
+}
+
+fn is_standard_input(file: &Path) -> bool {
+    file.as_os_str() == "-"
+}
+
+fn name_of(file: &Path) -> String {
+    if is_standard_input(file) { "standard input".to_owned() } else { file.display().to_string() }
+}

@@ -1,0 +1,205 @@
+//! Subscriptions: clients that listen to the comments of a post or to its changes, by server-sent events.
+//!
+//! An event shows a written value, never goes back to an older version, and announces a comment once. A
+//! subscription that is still open after all faults has announced every comment that was written meanwhile.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::Request;
+use futures::StreamExt as _;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use crate::client::Client;
+use crate::executor::Group;
+use crate::history::{Moment, Read, Recent};
+use crate::trace;
+use crate::world::World;
+
+/// A subscription begins to listen within this time of its first bytes.
+const BEGIN_MAX: Duration = Duration::from_secs(5);
+/// Subscriptions in a run.
+const SUBSCRIPTIONS_MAX: usize = 12;
+
+/// The events that a subscription has shown.
+#[derive(Debug, Default)]
+struct Shown {
+    /// The number of announcements of each comment.
+    comments: BTreeMap<String, u32>,
+    /// The last version of the post.
+    version: i64,
+}
+
+/// A subscription of a client to one post.
+#[derive(Debug)]
+struct Subscription {
+    post: String,
+    process: u32,
+    is_of_comments: bool,
+    /// Since when it listens surely; `None` until then.
+    since: Option<Moment>,
+    shown: Shown,
+    has_ended: bool,
+}
+
+/// The subscriptions of a run.
+#[derive(Debug, Default)]
+pub struct Subscriptions(Mutex<Vec<Subscription>>);
+
+impl Client {
+    pub fn subscribe(&mut self) {
+        let Some(post) = self.any_post().map(|post| post.id) else { return };
+        let world = self.world.clone();
+        let Some((group, router)) = world.any_process().and_then(|number| world.router_of(number)) else {
+            return;
+        };
+        let is_of_comments = world.dice.percent(60);
+        let number = {
+            let mut subscriptions = world.subscriptions.0.lock();
+            if subscriptions.len() >= SUBSCRIPTIONS_MAX {
+                return;
+            }
+            let shown = Shown::default();
+            subscriptions.push(Subscription {
+                post: post.clone(),
+                process: group.0,
+                is_of_comments,
+                since: None,
+                shown,
+                has_ended: false,
+            });
+            subscriptions.len() - 1
+        };
+        let query = match is_of_comments {
+            true => "subscription($id: ID!) { commentAdded(postId: $id) { id content } }",
+            false => "subscription($id: ID!) { postChanged(id: $id) { id title version } }",
+        };
+        let body = json!({ "query": query, "variables": { "id": post } });
+        let last = u8::try_from(self.number + 1).expect("few clients");
+        let address = IpAddr::V4(Ipv4Addr::new(10, last, 0, 3));
+        let listening = Arc::clone(&world);
+        world.executor.spawn(group, async move {
+            listen(&listening, (number, group), router, address, body).await;
+            listening.subscriptions.0.lock()[number].has_ended = true;
+        });
+    }
+}
+
+/// Reads the events of a subscription until it ends.
+async fn listen(
+    world: &Arc<World>,
+    (number, group): (usize, Group),
+    router: Router,
+    address: IpAddr,
+    body: Value,
+) {
+    let request = Request::post("/graphql")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .header("accept", "text/event-stream");
+    let mut request = request.body(Body::from(body.to_string())).expect("a request");
+    request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address, 40_000)));
+    let response = router.oneshot(request).await.expect("a router never fails");
+    if response.status() != 200 {
+        return;
+    }
+    trace::line(format!("subscription {number}"), format!("is open in process {}", group.0));
+    let begun = Arc::clone(world);
+    world.executor.spawn(group, async move {
+        tokio::time::sleep(BEGIN_MAX).await;
+        let now = begun.history.now();
+        begun.subscriptions.0.lock()[number].since = Some(now);
+    });
+    let mut stream = response.into_body().into_data_stream();
+    let mut received = Vec::new();
+    while let Some(Ok(bytes)) = stream.next().await {
+        received.extend_from_slice(&bytes);
+        while let Some(end) = received.windows(2).position(|window| window == b"\n\n") {
+            let event: Vec<u8> = received.drain(..end + 2).collect();
+            let event = String::from_utf8_lossy(&event).into_owned();
+            let data = event.lines().find_map(|line| line.strip_prefix("data:"));
+            if let Some(Ok(payload)) = data.map(|data| serde_json::from_str::<Value>(data.trim())) {
+                trace::line(format!("subscription {number}"), &payload);
+                world.subscriptions.show(world, number, &payload);
+            }
+        }
+    }
+}
+
+impl Subscriptions {
+    fn show(&self, world: &World, number: usize, payload: &Value) {
+        let mut subscriptions = self.0.lock();
+        let Subscription { shown, post, .. } = &mut subscriptions[number];
+        let now = world.history.now();
+        let saw = |register: &str, value: &str| {
+            let read = Read {
+                view: "event".to_owned(),
+                value: value.to_owned(),
+                recent: Recent::Any,
+                start: now,
+                end: now,
+            };
+            world.history.read(register, read);
+        };
+        let comment = &payload["data"]["commentAdded"];
+        if let (Some(id), Some(content)) = (comment["id"].as_str(), comment["content"].as_str()) {
+            let times = shown.comments.entry(id.to_owned()).or_default();
+            *times += 1;
+            if *times > 1 {
+                world.history.broken("a comment is announced once", format!("{id} by subscription {number}"));
+            }
+            // A creation without an answer is unknown.
+            if world.comments.lock().iter().any(|(known, ..)| known == id) {
+                saw(&format!("comment {id}"), content);
+            }
+            world.count("comment announced");
+        }
+        let changed = &payload["data"]["postChanged"];
+        if let (Some(title), Some(version)) = (changed["title"].as_str(), changed["version"].as_i64()) {
+            if version < shown.version {
+                let what = format!("{version} of {post} after {} by subscription {number}", shown.version);
+                world.history.broken("events never go back", what);
+            }
+            shown.version = version;
+            saw(&format!("post {post}"), title);
+            world.count("change of a post announced");
+        }
+    }
+
+    /// Checks that open subscriptions have announced the comments that were written while they were open.
+    /// Read models have caught up.
+    pub fn check(&self, world: &World) {
+        for (number, subscription) in self.0.lock().iter().enumerate() {
+            let Subscription {
+                post,
+                process,
+                is_of_comments: true,
+                since: Some(since),
+                shown,
+                has_ended: false,
+            } = subscription
+            else {
+                continue;
+            };
+            if world.router_of(*process).is_none() {
+                continue;
+            }
+            let comments = world.comments.lock();
+            for (comment, ..) in comments.iter().filter(|(_, of, _)| of == post) {
+                // A tail that lags shows no comment that was deleted meanwhile.
+                let began = world.history.only_write_of(&format!("comment {comment}"));
+                if began.is_some_and(|began| began > *since) && !shown.comments.contains_key(comment) {
+                    let what = format!("{comment} of {post} by subscription {number}");
+                    world.history.broken("a comment is announced", what);
+                }
+            }
+        }
+    }
+}

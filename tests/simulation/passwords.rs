@@ -1,0 +1,180 @@
+//! Changes of passwords: the old password and all earlier sessions end with a change that is known to have
+//! taken effect.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::blog::{PASSWORD, SESSION};
+use crate::client::{Answer, Client};
+use crate::history::LateUse;
+
+/// A change of a password that was requested.
+#[derive(Debug, Clone)]
+struct Change {
+    password: String,
+    /// Sessions with smaller numbers began before it.
+    sessions_before: usize,
+    /// The number of known changes of the user when it began.
+    changes_before: usize,
+}
+
+/// A password that was replaced, and since when (virtual ms).
+#[derive(Debug, Clone)]
+struct Replaced {
+    password: String,
+    at_ms: i64,
+}
+
+/// The passwords of a user, as far as clients know.
+#[derive(Debug, Clone, Default)]
+struct UserPasswords {
+    name: String,
+    /// The last one that is known to have been stored; `None` before the first change.
+    current: Option<String>,
+    /// Changes without an answer: each may have taken effect, or may yet.
+    pending: Vec<Change>,
+    replaced: Vec<Replaced>,
+    /// Changes that are known to have taken effect.
+    changes: usize,
+}
+
+/// The passwords of all users, and the sessions that have ended.
+#[derive(Default)]
+pub struct Passwords {
+    users: BTreeMap<String, UserPasswords>,
+    /// By session, since when it has ended (virtual ms).
+    ended: BTreeMap<usize, i64>,
+}
+
+impl Passwords {
+    /// Since when a session has ended.
+    pub fn ended_at_ms(&self, session: usize) -> Option<i64> {
+        self.ended.get(&session).copied()
+    }
+
+    fn of(&mut self, user: &str) -> &mut UserPasswords {
+        self.users.entry(user.to_owned()).or_default()
+    }
+
+    /// A change has taken effect: the earlier sessions of the user have ended. The order of changes is known
+    /// where no other one became known since `changes_before`.
+    fn took_effect(&mut self, user: &str, change: &Change, (sessions, now_ms): (&[String], i64)) {
+        let known = self.of(user);
+        known.pending.retain(|pending| pending.password != change.password);
+        if known.changes == change.changes_before {
+            known.changes += 1;
+            let former =
+                known.current.replace(change.password.clone()).unwrap_or_else(|| PASSWORD.to_owned());
+            known.replaced.push(Replaced { password: former, at_ms: now_ms });
+        }
+        let earlier = sessions.iter().take(change.sessions_before).enumerate();
+        for (session, _) in earlier.filter(|(_, of)| *of == user) {
+            self.ended.entry(session).or_insert(now_ms);
+        }
+    }
+}
+
+impl Client {
+    /// Remembers the name with which a user signs in.
+    pub fn learn_name(&self, user: &str, name: &str) {
+        name.clone_into(&mut self.world.passwords.lock().of(user).name);
+    }
+
+    /// Records the use of a session by a request that began at this time (virtual ms).
+    pub fn used_session(&self, number: usize, began_ms: i64) {
+        let ended_ms = self.world.passwords.lock().ended_at_ms(number);
+        if let Some(late_ms) = ended_ms.map(|ended_ms| began_ms - ended_ms) {
+            let session = format!("{number} of client {}, before a change of the password", self.number);
+            self.world.history.used_late(LateUse { session, late_ms });
+        }
+    }
+
+    pub async fn change_password(&mut self) {
+        let Some(me) = self.me() else { return };
+        let world = self.world.clone();
+        let password = world.next("a correct horse");
+        let sessions_before = world.users.lock().len();
+        let (change, current) = {
+            let mut passwords = world.passwords.lock();
+            let known = passwords.of(&me);
+            let change =
+                Change { password: password.clone(), sessions_before, changes_before: known.changes };
+            let current = known.current.clone().unwrap_or_else(|| PASSWORD.to_owned());
+            let possible = known.pending.iter().map(|pending| pending.password.clone());
+            let possible: Vec<String> = possible.chain([current]).collect();
+            known.pending.push(change.clone());
+            (change, world.dice.pick(&possible).clone())
+        };
+        let query =
+            format!("mutation($i: ChangePasswordInput!) {{ changePassword(input: $i) {{ {SESSION} }} }}");
+        let input = json!({ "currentPassword": current, "newPassword": password });
+        let (answer, is_repeated) = self.command(&query, json!({ "i": input })).await;
+        match answer {
+            Answer::Data { data, .. } => {
+                let now_ms = world.elapsed_ms();
+                let sessions = world.users.lock().clone();
+                world.passwords.lock().took_effect(&me, &change, (&sessions, now_ms));
+                self.start_session(&data["changePassword"]);
+                world.count("password changed");
+            }
+            Answer::Refused { code } => {
+                if !is_repeated {
+                    world.passwords.lock().of(&me).pending.retain(|pending| pending.password != password);
+                }
+                self.drop_refused_session(&code);
+            }
+            Answer::Unknown => {}
+        }
+    }
+
+    /// Signs in with a password of a user that was changed, or may have been.
+    pub async fn sign_in_after_change(&mut self) {
+        let world = self.world.clone();
+        let known: Vec<(String, UserPasswords)> = {
+            let passwords = world.passwords.lock();
+            let changed = passwords.users.iter().filter(|(_, known)| {
+                !known.name.is_empty() && (known.current.is_some() || !known.pending.is_empty())
+            });
+            changed.map(|(user, known)| (user.clone(), known.clone())).collect()
+        };
+        if known.is_empty() {
+            return;
+        }
+        let (user, known) = world.dice.pick(&known).clone();
+        let replaced = known.replaced.iter().map(|replaced| replaced.password.clone());
+        let pending = known.pending.iter().map(|pending| pending.password.clone());
+        let possible: Vec<String> = replaced.chain(pending).chain(known.current.clone()).collect();
+        let password = world.dice.pick(&possible).clone();
+        let began_ms = world.elapsed_ms();
+        let query = format!("mutation($i: SignInInput!) {{ signIn(input: $i) {{ {SESSION} }} }}");
+        let input = json!({ "username": known.name, "password": password });
+        let Answer::Data { data, .. } = self.ask_with(None, &query, json!({ "i": input })).await else {
+            return;
+        };
+        let payload = &data["signIn"];
+        if payload["user"]["id"] != user.as_str() {
+            // The name has passed on to another user.
+            if let (Some(id), Some(name)) =
+                (self.start_session(payload), payload["user"]["username"].as_str())
+            {
+                world.history.set_first_unless_written(&format!("username {id}"), name);
+            }
+            return;
+        }
+        if let Some(replaced) = known.replaced.iter().find(|replaced| replaced.password == password)
+            && replaced.at_ms < began_ms
+        {
+            let what = format!("{user} signs in with {password:?}");
+            return world.history.broken("a replaced password is refused", what);
+        }
+        if let Some(change) = known.pending.iter().find(|pending| pending.password == password) {
+            let now_ms = world.elapsed_ms();
+            let sessions = world.users.lock().clone();
+            let change = Change { changes_before: known.changes, ..change.clone() };
+            world.passwords.lock().took_effect(&user, &change, (&sessions, now_ms));
+            world.count("password change without an answer");
+        }
+        self.start_session(payload);
+    }
+}

@@ -1,0 +1,119 @@
+//! Quiet: faults end, read models catch up, and months pass.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::executor::Group;
+use crate::trace;
+use crate::world::World;
+
+/// More than a lease lives.
+const LEASE_EXPIRY: Duration = Duration::from_secs(150);
+/// More than read models need to catch up once all faults have ended.
+const CATCH_UP_MAX: Duration = Duration::from_secs(900);
+/// Longer than tombstones are kept.
+const MONTH_MS: i64 = 31 * 24 * 3_600 * 1_000;
+/// Purges after a month, and items that each deletes at most.
+const PURGES: usize = 40;
+const PURGED_ITEMS: usize = 3;
+
+impl World {
+    /// Lets a month pass where a process has caught up: tombstones and records of idempotency keys expire.
+    pub async fn pass_a_month(&self) -> bool {
+        let Some(number) = self.any_process() else { return false };
+        self.executor.resume(Group(number));
+        self.store.calm();
+        // A month in which a change waits, or is parked, loses deletions.
+        if !self.expect_caught_up().await || self.store.was_damaged() {
+            return false;
+        }
+        let Some(clock) = self.clock_of(number) else { return false };
+        trace::line("world", format!("a month passes for process {number}"));
+        clock.step_ms(MONTH_MS);
+        self.store.slow(number, &self.dice);
+        self.purge_beside_acts(number);
+        self.count("month");
+        true
+    }
+
+    /// Purges expired items again and again for a while.
+    fn purge_beside_acts(&self, number: u32) {
+        let Some(store) = self.store.embedded().map(|store| Arc::downgrade(&store)) else { return };
+        let dice = self.dice.clone();
+        self.executor.spawn(Group(number), async move {
+            for _ in 0..PURGES {
+                tokio::time::sleep(Duration::from_millis(dice.between(1, 400))).await;
+                let Some(store) = store.upgrade() else { return };
+                // A fault is met again by the next purge.
+                let _ = store.purge_expired(PURGED_ITEMS).await;
+            }
+        });
+    }
+
+    /// Ends all faults and processes, starts one process, and waits until read models have caught up. Returns
+    /// its number.
+    pub async fn settle(self: &Arc<Self>) -> Option<u32> {
+        self.store.mend();
+        let numbers = self.process_numbers();
+        numbers.iter().for_each(|number| self.executor.resume(Group(*number)));
+        self.expect_caught_up().await;
+        for number in numbers {
+            if self.dice.percent(50) {
+                self.stop(number).await;
+            } else {
+                self.kill(number);
+            }
+        }
+        tokio::time::sleep(LEASE_EXPIRY).await;
+        let number = self.start_process();
+        for _ in 0..600 {
+            if self.router_of(number).is_some() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        let app = self.app_of(number)?;
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let replays = self.store.was_damaged();
+        self.executor.spawn(Group(number), async move {
+            tokio::time::sleep(LEASE_EXPIRY).await;
+            let mut drained = app.processor.drain().await.map_err(|error| error.to_string());
+            if replays && drained.is_ok() {
+                // An unreadable change is poison. The operator mends the disk and replays.
+                drained = app.replay(None).await.map(drop).map_err(|error| error.to_string());
+            }
+            let _ = sender.send(drained);
+        });
+        match tokio::time::timeout(Duration::from_secs(3_600), receiver).await {
+            Ok(Ok(Ok(()))) => {}
+            other => self
+                .history
+                .error(format!("the change feed was not drained after all faults ended: {other:?}")),
+        }
+        Some(number)
+    }
+
+    /// Where a process runs, its read models catch up by themselves. Whether one runs and they have.
+    async fn expect_caught_up(&self) -> bool {
+        tokio::time::sleep(CATCH_UP_MAX).await;
+        let Some(number) = self.any_process() else { return false };
+        let Some(app) = self.app_of(number) else { return false };
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.executor.spawn(Group(number), async move {
+            let _ = sender.send((app.processor.status().await, app.processor.processor_status().await));
+        });
+        let Ok((Ok(status), Ok(leases))) = receiver.await else { return false };
+        let waiting: Vec<String> = status
+            .iter()
+            .filter(|status| status.pending_changes > 0)
+            .map(|status| format!("{} changes of {}", status.pending_changes, status.projection))
+            .collect();
+        if !waiting.is_empty() {
+            let waiting = format!("after {CATCH_UP_MAX:?} there wait {}; {leases:?}", waiting.join(", "));
+            self.history.broken("read models catch up by themselves", waiting);
+            return false;
+        }
+        self.subscriptions.check(self);
+        true
+    }
+}
