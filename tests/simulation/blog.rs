@@ -280,8 +280,18 @@ impl Client {
         }
     }
 
+    /// A post whose like the user has taken back.
+    fn formerly_liked(&self, me: &str) -> Option<KnownPost> {
+        let taken_back = self.world.taken_back.lock();
+        let own: Vec<_> =
+            taken_back.iter().filter(|(_, user)| user == me).map(|(post, _)| post.clone()).collect();
+        (!own.is_empty()).then(|| self.world.dice.pick(&own).clone())
+    }
+
     async fn like(&mut self, likes: bool) {
-        let (Some(post), Some(me)) = (self.any_post(), self.me()) else { return };
+        let Some(me) = self.me() else { return };
+        let again = (likes && self.world.dice.percent(60)).then(|| self.formerly_liked(&me)).flatten();
+        let Some(post) = again.or_else(|| self.any_post()) else { return };
         let register = format!("like of {} by {me}", post.id);
         let world = self.world.clone();
         world.history.set_first(&register, "0");
@@ -293,6 +303,9 @@ impl Client {
         let answer = self.command(&query, json!({ "i": { "postId": post.id } })).await;
         match self.end(&write, answer) {
             Ok(data) => {
+                if !likes {
+                    world.taken_back.lock().push((post.clone(), me));
+                }
                 let Some(count) = data[command]["post"]["likeCount"].as_u64() else { return };
                 let (prefix, end) = (format!("like of {} by ", post.id), world.history.now());
                 world.history.counted(Count { prefix, value: "1", count, start, end });

@@ -39,6 +39,8 @@ struct State {
     failing: u64,
     /// The percentage of reads that a lagging replica answers.
     lagging: u64,
+    /// Whether there is a lull.
+    is_calm: bool,
     is_over: bool,
 }
 
@@ -53,6 +55,7 @@ impl Faults {
                 kinds,
                 failing,
                 lagging,
+                is_calm: false,
                 is_over: false,
             }),
         }
@@ -71,6 +74,11 @@ impl Faults {
     /// Has the next writes of a process take longer than a lease lives.
     pub fn hang(&self, process: u64, writes: u64) {
         self.state.lock().hanging.insert(process, writes);
+    }
+
+    /// Ends faults and latency for a while, or begins them again.
+    pub fn set_calm(&self, is_calm: bool) {
+        self.state.lock().is_calm = is_calm;
     }
 
     /// Ends faults and latency for good.
@@ -102,7 +110,7 @@ impl Faults {
 impl AccountFaults for Faults {
     fn next(&self, point: &FaultPoint<'_>) -> Outcome {
         let mut state = self.state.lock();
-        if state.is_over {
+        if state.is_over || state.is_calm {
             return Outcome::default();
         }
         let hangs = match state.hanging.get_mut(&point.process).filter(|left| **left > 0) {

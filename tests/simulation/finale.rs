@@ -82,6 +82,13 @@ async fn verify(world: &Arc<World>, number: u32) {
     }
 }
 
+/// Verifies beside idle clients. Reservations that dead commands have left are counted at the end.
+pub async fn verify_in_a_lull(world: &Arc<World>, number: u32) {
+    let Some(report) = verification(world, number, false).await else { return };
+    let drifts: Vec<&Drift> = report.drifts.iter().filter(|drift| left_over_of(drift).is_none()).collect();
+    complain_of(world, "verify finds in a lull", &drifts);
+}
+
 /// The type of a reservation without its holder.
 fn left_over_of(drift: &Drift) -> Option<&str> {
     match drift {
@@ -143,23 +150,7 @@ async fn ask_as(
     query: String,
     variables: Value,
 ) -> Value {
-    let Some((group, router)) = world.router_of(number) else { return Value::Null };
-    let address = [10, 255, 0, 1].into();
-    let request = send(
-        router,
-        ClientRequest {
-            address,
-            token: token.map(str::to_owned),
-            body: json!({ "query": query, "variables": variables }),
-        },
-    );
-    let (sender, receiver) = tokio::sync::oneshot::channel();
-    world.executor.spawn(group, async move {
-        let _ = sender.send(request.await);
-    });
-    // The quota of a network fills again.
-    tokio::time::sleep(Duration::from_secs(10)).await;
-    let answer = receiver.await.ok().flatten().unwrap_or_default();
+    let answer = send_alone(world, number, token, &query, &variables).await;
     if answer["errors"].is_array() {
         world.history.error(format!("{query} {variables}: {}", answer["errors"]));
     }
@@ -182,9 +173,9 @@ async fn names_are_free_or_held(world: &Arc<World>, number: u32, users: &BTreeSe
         let input = json!({ "i": { "username": name, "password": PASSWORD } });
         let sign_in = "mutation($i: SignInInput!) { signIn(input: $i) { accessToken } }";
         let sign_up = "mutation($i: CreateUserInput!) { createUser(input: $i) { accessToken } }";
-        let is_there = try_ask(world, number, sign_in, input.clone()).await["data"]["signIn"].is_object();
+        let is_there = send_alone(world, number, None, sign_in, &input).await["data"]["signIn"].is_object();
         if !is_there {
-            let answer = try_ask(world, number, sign_up, input).await;
+            let answer = send_alone(world, number, None, sign_up, &input).await;
             if !answer["data"]["createUser"].is_object() {
                 let detail = format!("{name:?}: {answer}");
                 world.history.broken("a name that no user has can be taken", detail);
@@ -193,10 +184,18 @@ async fn names_are_free_or_held(world: &Arc<World>, number: u32, users: &BTreeSe
     }
 }
 
-async fn try_ask(world: &Arc<World>, number: u32, query: &str, variables: Value) -> Value {
+/// Sends a request and waits until the quotas of its network and of its user are full again.
+async fn send_alone(
+    world: &Arc<World>,
+    number: u32,
+    token: Option<&str>,
+    query: &str,
+    variables: &Value,
+) -> Value {
     let Some((group, router)) = world.router_of(number) else { return Value::Null };
+    let address = [10, 255, 0, 1].into();
     let body = json!({ "query": query, "variables": variables });
-    let request = send(router, ClientRequest { address: [10, 255, 0, 2].into(), token: None, body });
+    let request = send(router, ClientRequest { address, token: token.map(str::to_owned), body });
     let (sender, receiver) = tokio::sync::oneshot::channel();
     world.executor.spawn(group, async move {
         let _ = sender.send(request.await);

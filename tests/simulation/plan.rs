@@ -39,6 +39,12 @@ pub struct Plan {
     pub lagging: u64,
     /// Whether a month passes after the first acts, and others follow.
     pub has_second_month: bool,
+    /// The lulls between acts, in which verification looks at everything.
+    pub lulls: usize,
+    /// Whether an operator verifies, repairs, rebuilds and replays without a pause.
+    pub has_operator: bool,
+    /// Whether some clients leave early, so that nobody changes their items any more.
+    pub has_leavers: bool,
     /// Whether lists, pages, batches and other limits are small.
     pub has_small_sizes: bool,
     /// The mean distance between two acts, in milliseconds.
@@ -72,6 +78,9 @@ impl Plan {
             failing: *dice.pick(&[0, 2, 5, 10, 15]),
             lagging: *dice.pick(&[0, 20, 40, 80]),
             pace_ms: *dice.pick(&[5, 50, 500, 3_000]),
+            lulls: dice.place(4).saturating_sub(1),
+            has_operator: dice.percent(40),
+            has_leavers: dice.percent(50),
             has_small_sizes: dice.percent(90),
             has_second_month,
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::executor::Group;
+use crate::finale::verify_in_a_lull;
 use crate::trace;
 use crate::world::World;
 
@@ -36,13 +37,29 @@ impl World {
         true
     }
 
+    /// A lull: faults end for a while, read models catch up by themselves, and verification finds no drift. A
+    /// later change would hide a drift from the end of the run.
+    pub async fn lull(self: &Arc<Self>) {
+        self.process_numbers().iter().for_each(|number| self.executor.resume(Group(*number)));
+        self.store.calm();
+        if self.expect_caught_up().await
+            && !self.store.was_damaged()
+            && let Some(number) = self.any_process()
+        {
+            trace::line("world", format!("a lull, verified by process {number}"));
+            verify_in_a_lull(self, number).await;
+            self.count("lull");
+        }
+        self.store.stir(&self.plan);
+    }
+
     /// Purges expired items again and again for a while.
     fn purge_beside_acts(&self, number: u32) {
         let Some(store) = self.store.embedded().map(|store| Arc::downgrade(&store)) else { return };
-        let dice = self.dice.clone();
+        let (dice, pace_ms) = (self.dice.clone(), self.plan.pace_ms);
         self.executor.spawn(Group(number), async move {
             for _ in 0..PURGES {
-                tokio::time::sleep(Duration::from_millis(dice.between(1, 400))).await;
+                tokio::time::sleep(Duration::from_millis(dice.between(1, 6 * pace_ms))).await;
                 let Some(store) = store.upgrade() else { return };
                 // A fault is met again by the next purge.
                 let _ = store.purge_expired(PURGED_ITEMS).await;

@@ -155,13 +155,24 @@ impl RunStore {
         }
     }
 
-    /// Ends faults of a disk until the next storm.
+    /// Ends faults for a while: those of a disk until the next storm, those of an account until `stir`.
     pub fn calm(&self) {
-        if let Self::Disk { disk, faults, .. } = self {
-            *faults.percent.lock() = 0;
-            *faults.armed.lock() = None;
-            disk.set_read_only(false);
-            disk.mend();
+        match self {
+            Self::Account { faults, .. } => faults.set_calm(true),
+            Self::Disk { disk, faults, .. } => {
+                *faults.percent.lock() = 0;
+                *faults.armed.lock() = None;
+                disk.set_read_only(false);
+                disk.mend();
+            }
+        }
+    }
+
+    /// Ends a lull.
+    pub fn stir(&self, plan: &Plan) {
+        match self {
+            Self::Account { faults, .. } => faults.set_calm(false),
+            Self::Disk { faults, .. } => *faults.percent.lock() = plan.failing / 2,
         }
     }
 

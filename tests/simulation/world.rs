@@ -77,6 +77,8 @@ pub struct World {
     pub posts: Mutex<Vec<KnownPost>>,
     /// Id, post and author of each comment that a client knows.
     pub comments: Mutex<Vec<(String, String, String)>>,
+    /// Posts and users whose like was taken back.
+    pub taken_back: Mutex<Vec<(KnownPost, String)>>,
     /// The user of each session.
     pub users: Mutex<Vec<String>>,
     pub titles: Mutex<BTreeMap<String, Title>>,
@@ -111,6 +113,7 @@ impl World {
             history,
             posts: Mutex::default(),
             comments: Mutex::default(),
+            taken_back: Mutex::default(),
             users: Mutex::default(),
             titles: Mutex::default(),
             catalogue: Mutex::default(),
@@ -119,7 +122,7 @@ impl World {
             shop_users: Mutex::default(),
             members: Mutex::default(),
             started: Mutex::default(),
-            acts_left: Mutex::new(plan.acts),
+            acts_left: Mutex::default(),
             disturbances_left: Mutex::new(DISTURBANCES_MAX),
             numbers: Mutex::default(),
             counts: Mutex::default(),
@@ -304,19 +307,28 @@ impl World {
 
     /// Plays the plan.
     pub async fn play(self: &Arc<Self>) {
-        self.play_acts().await;
+        let parts = self.plan.lulls + 1;
+        for part in 0..parts {
+            self.play_acts(self.plan.acts / parts).await;
+            if part + 1 < parts {
+                self.lull().await;
+            }
+        }
         if self.plan.has_second_month && self.pass_a_month().await {
-            *self.acts_left.lock() = self.plan.acts / 2;
-            self.play_acts().await;
+            self.play_acts(self.plan.acts / 2).await;
         }
     }
 
-    async fn play_acts(self: &Arc<Self>) {
+    async fn play_acts(self: &Arc<Self>, acts: usize) {
+        *self.acts_left.lock() = acts;
         while self.any_process().is_none() {
             if self.members.lock().is_empty() {
                 self.start_process();
             }
             tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        if self.plan.has_operator {
+            self.executor.spawn(OUTSIDE, Arc::clone(self).operate());
         }
         let (sender, mut ended) = tokio::sync::mpsc::channel::<()>(1);
         for number in 0..self.plan.clients {
@@ -328,7 +340,12 @@ impl World {
                     (_, 2) => Some(Role::Staff),
                     _ => Some(Role::Customer),
                 };
-                while world.take_act() {
+                let leaves = world.plan.has_leavers && world.dice.percent(40);
+                let own = if leaves { world.dice.place(acts / world.plan.clients + 1) } else { acts };
+                for _ in 0..own {
+                    if !world.take_act() {
+                        break;
+                    }
                     // Some acts follow each other at once.
                     if world.dice.percent(65) {
                         let pause_ms = world.dice.below(2 * world.plan.pace_ms);
@@ -434,21 +451,22 @@ impl World {
                     process.clock.step_ms(by_ms);
                 }
             }
-            "maintenance" => self.maintain(number),
+            "maintenance" => {
+                let maintenance = self.maintenance(number);
+                self.executor.spawn(Group(number), maintenance);
+            }
             _ => return,
         }
         self.count(disturbance);
     }
 
-    /// Has a process verify, repair, rebuild or replay beside commands.
-    fn maintain(&self, number: u32) {
-        let app = match self.members.lock().get(&number).and_then(|member| member.process.as_ref()) {
-            Some(process) => Arc::clone(&process.app),
-            None => return,
-        };
+    /// Verifies, repairs, rebuilds or replays beside commands.
+    fn maintenance(&self, number: u32) -> impl Future<Output = ()> + Send + 'static {
+        let app = self.app_of(number);
         let work = self.dice.below(6);
         trace::line("world", format!("maintenance {work} by process {number}"));
-        self.executor.spawn(Group(number), async move {
+        async move {
+            let Some(app) = app else { return };
             // The operator tries again after a failure.
             let _ = match work {
                 0 => app.verify(false, &ProgressSink::none()).await.map(drop),
@@ -456,7 +474,24 @@ impl World {
                 2..4 => app.rebuild(None, &ProgressSink::none()).await.map(drop),
                 _ => app.replay(None).await.map(drop),
             };
-        });
+        }
+    }
+
+    /// Maintains without a pause, until no act is left.
+    async fn operate(self: Arc<Self>) {
+        while *self.acts_left.lock() > 0 {
+            tokio::time::sleep(Duration::from_millis(self.dice.between(1, 8 * self.plan.pace_ms))).await;
+            let Some(number) = self.any_process() else { continue };
+            let (sender, ended) = tokio::sync::oneshot::channel::<()>();
+            let maintenance = self.maintenance(number);
+            self.executor.spawn(Group(number), async move {
+                maintenance.await;
+                drop(sender);
+            });
+            // Also a process that is killed ends it.
+            let _ = ended.await;
+            self.count("maintenance by an operator");
+        }
     }
 
     /// The clock of a process that serves.
