@@ -28,6 +28,18 @@ impl Dice {
         usize::try_from(self.below(length as u64)).expect("a place in memory")
     }
 
+    /// The name of an act, by weights.
+    pub fn weighted(&self, acts: &[(&'static str, u64)]) -> &'static str {
+        let mut left = self.below(acts.iter().map(|(_, weight)| weight).sum::<u64>().max(1));
+        for (name, weight) in acts {
+            if left < *weight {
+                return name;
+            }
+            left -= weight;
+        }
+        acts[0].0
+    }
+
     /// Whether an event of this probability, in percent, occurs.
     pub fn percent(&self, probability: u64) -> bool {
         self.below(100) < probability

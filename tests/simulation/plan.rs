@@ -21,6 +21,67 @@ pub const DISTURBANCES: [&str; 13] = [
     "bit flip",
 ];
 
+/// Factors by which a run does some acts far more often than others, and some rarely. A mix of all acts hides
+/// what only many of one kind show.
+///
+/// Source: Groce, Zhang, Eide, Chen, Regehr, "Swarm Testing", 2012.
+const ACT_FACTORS: [u64; 5] = [1, 10, 10, 30, 100];
+
+/// Acts of clients in the blog, with their weights.
+const BLOG_ACTS: [(&str, u64); 18] = [
+    ("create post", 14),
+    ("update post", 8),
+    ("subscribe", 2),
+    ("delete post", 4),
+    ("like", 12),
+    ("unlike", 6),
+    ("comment", 11),
+    ("delete comment", 3),
+    ("rename", 6),
+    ("sign out", 2),
+    ("renew session", 2),
+    ("change password", 3),
+    ("use cache", 5),
+    ("read post", 3),
+    ("read own posts", 4),
+    ("write twice and read", 5),
+    ("read comments", 5),
+    ("read feed", 5),
+];
+/// Acts of customers, with their weights.
+const CUSTOMER_ACTS: [(&str, u64); 5] =
+    [("order", 38), ("delete order", 22), ("change address", 10), ("read orders", 15), ("read product", 15)];
+/// Acts of staff, with their weights.
+const STAFF_ACTS: [(&str, u64); 8] = [
+    ("create category", 10),
+    ("create tag", 12),
+    ("create product", 22),
+    ("rename category", 14),
+    ("rename tag", 14),
+    ("update product", 14),
+    ("delete product", 6),
+    ("read product", 8),
+];
+
+/// Acts of a run with their weights.
+#[derive(Debug, Clone)]
+pub struct Acts {
+    pub blog: Vec<(&'static str, u64)>,
+    pub customers: Vec<(&'static str, u64)>,
+    pub staff: Vec<(&'static str, u64)>,
+}
+
+impl Acts {
+    fn of(dice: &Dice) -> Self {
+        let is_mixed = dice.percent(30);
+        let weighed = |acts: &[(&'static str, u64)]| -> Vec<_> {
+            let factor = |_| if is_mixed { 10 } else { *dice.pick(&ACT_FACTORS) };
+            acts.iter().map(|(name, weight)| (*name, weight * factor(()))).collect()
+        };
+        Self { blog: weighed(&BLOG_ACTS), customers: weighed(&CUSTOMER_ACTS), staff: weighed(&STAFF_ACTS) }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub seed: u64,
@@ -39,6 +100,7 @@ pub struct Plan {
     pub lagging: u64,
     /// Whether a month passes after the first acts, and others follow.
     pub has_second_month: bool,
+    pub act_weights: Acts,
     /// The lulls between acts, in which verification looks at everything.
     pub lulls: usize,
     /// Whether an operator verifies, repairs, rebuilds and replays without a pause.
@@ -78,6 +140,7 @@ impl Plan {
             failing: *dice.pick(&[0, 2, 5, 10, 15]),
             lagging: *dice.pick(&[0, 20, 40, 80]),
             pace_ms: *dice.pick(&[5, 50, 500, 3_000]),
+            act_weights: Acts::of(&dice),
             lulls: dice.place(4).saturating_sub(1),
             has_operator: dice.percent(40),
             has_leavers: dice.percent(50),

@@ -52,25 +52,21 @@ impl Client {
                 Role::Customer => self.sign_up_customer().await,
             };
         }
-        let act = self.world.dice.below(100);
-        match role {
-            Role::Staff => match act {
-                0..10 => self.create_kind("productCategory").await,
-                10..22 => self.create_kind("productTag").await,
-                22..44 => self.create_product().await,
-                44..58 => self.rename_kind("productCategory").await,
-                58..72 => self.rename_kind("productTag").await,
-                72..86 => self.update_product().await,
-                86..92 => self.delete_product().await,
-                _ => self.read_product().await,
-            },
-            Role::Customer => match act {
-                0..38 => self.order().await,
-                38..60 => self.delete_order().await,
-                60..70 => self.change_address().await,
-                70..85 => self.read_orders().await,
-                _ => self.read_product().await,
-            },
+        let weights = &self.world.plan.act_weights;
+        let acts = if role == Role::Staff { &weights.staff } else { &weights.customers };
+        match self.world.dice.weighted(acts) {
+            "create category" => self.create_kind("productCategory").await,
+            "create tag" => self.create_kind("productTag").await,
+            "create product" => self.create_product().await,
+            "rename category" => self.rename_kind("productCategory").await,
+            "rename tag" => self.rename_kind("productTag").await,
+            "update product" => self.update_product().await,
+            "delete product" => self.delete_product().await,
+            "order" => self.order().await,
+            "delete order" => self.delete_order().await,
+            "change address" => self.change_address().await,
+            "read orders" => self.read_orders().await,
+            _ => self.read_product().await,
         }
     }
 

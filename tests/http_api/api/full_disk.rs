@@ -33,8 +33,7 @@ impl Client<'_> {
     /// Creates a post and returns its id; or the answer of a refusal.
     async fn post(&self, number: usize) -> Result<String, Value> {
         let mutation = "mutation($input: CreatePostInput!) { createPost(input: $input) { post { id } } }";
-        let content: String = format!("{number} ").repeat(CONTENT_CHARACTERS / 4);
-        let content: String = content.chars().take(CONTENT_CHARACTERS).collect();
+        let content = incompressible(number);
         let input = json!({ "title": format!("Post {number}"), "content": content });
         let answer = self.send(mutation, json!({ "input": input })).await;
         match answer["data"]["createPost"]["post"]["id"].as_str() {
@@ -57,6 +56,19 @@ impl Client<'_> {
         let response = self.http.get(format!("{}/readyz", self.address)).send().await.unwrap();
         (response.status().as_u16(), response.text().await.unwrap())
     }
+}
+
+/// A text that the engine's compression does not shrink much.
+fn incompressible(number: usize) -> String {
+    let mut state = number as u64 + 1;
+    let words = std::iter::from_fn(|| {
+        // The generator of Marsaglia, "Xorshift RNGs", 2003.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        Some(format!("{state:x} "))
+    });
+    words.flat_map(|word| word.chars().collect::<Vec<_>>()).take(CONTENT_CHARACTERS).collect()
 }
 
 #[tokio::test]
