@@ -7,6 +7,11 @@ CARGO ?= cargo
 NPM ?= npm
 CHROMIUM ?= /usr/bin/chromium
 PROMTOOL ?= /usr/bin/promtool
+CLIPPY_DRIVER ?= $(shell rustup which clippy-driver 2>/dev/null || command -v clippy-driver)
+# Clippy compiles the crates of the workspace, so that lints need no second compilation of all dependencies.
+LINTED = RUSTC_WORKSPACE_WRAPPER='$(CLIPPY_DRIVER)' CLIPPY_ARGS='-Dwarnings__CLIPPY_HACKERY__' INSTA_UPDATE=no
+# Many tests wait for a process of their own.
+TEST_THREADS ?= $(shell echo $$(( $$(nproc) * 3 / 2 )))
 BENCH_USERS ?= 50
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 1
@@ -177,14 +182,14 @@ web-test: web/dist/index.html
 ## Check and test the Rust
 rust-test: nextest
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	INSTA_UPDATE=no $(CARGO) nextest run --locked --workspace
-	INSTA_UPDATE=no ONEHOP_TEST_STORE=cosmos $(CARGO) nextest run --locked --workspace -E '$(BOTH_STORES)'
-	$(CARGO) test --locked --workspace --doc
+	$(LINTED) $(CARGO) nextest run --locked --workspace --test-threads $(TEST_THREADS)
+	$(LINTED) ONEHOP_TEST_STORE=cosmos $(CARGO) nextest run --locked --workspace --test-threads $(TEST_THREADS) -E '$(BOTH_STORES)'
+	$(LINTED) $(CARGO) test --locked --workspace --doc
+	$(LINTED) $(CARGO) build --locked --workspace --bench '*'
 
 ## Test the pages in Chromium
 browser-test: rust-test web/dist/index.html chromium
-	$(MAKE) program
+	$(LINTED) $(CARGO) build --locked --bin onehop
 	cd web && ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(CHROMIUM) $(NPM) run test:browser
 
 ## Replay the alert rules with Prometheus' promtool
