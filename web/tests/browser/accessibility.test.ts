@@ -8,7 +8,15 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { launchBrowser, openPage } from "./browser.js";
 import { author, signUp } from "./people.js";
-import { addToCart, categories, signInAsStaff, signUpCustomer, type Category } from "./shop.js";
+import {
+  addToCart,
+  categories,
+  fillAddress,
+  placeOrder,
+  signInAsStaff,
+  signUpCustomer,
+  type Category,
+} from "./shop.js";
 
 interface Violation {
   id: string;
@@ -116,13 +124,23 @@ test("a customer's sign-up, cart, orders and account have no fault that axe find
   const { page } = await openPage(browser, `/shop/product/${category?.products[0]?.id ?? ""}`);
   await page.locator(".add-to-cart").waitFor();
   await addToCart(page, 2);
-  await page.getByRole("link", { name: "Sign in to order" }).click();
+  await page.getByRole("link", { name: "Sign in to check out" }).click();
   await page.getByRole("button", { name: "Sign up" }).click();
   await lookAllWays(page, ".customer-form");
   await page.getByRole("button", { name: "Sign in", exact: true }).first().click();
   await signUpCustomer(page);
+  await lookAllWays(page, ".address-form");
+  await fillAddress(page);
+  await page.getByRole("button", { name: "Deliver to this address" }).click();
+  await lookAllWays(page, ".review-lines");
+  await page.getByRole("link", { name: "Delivery", exact: true }).click();
+  await lookAllWays(page, ".address-choice");
+  await page.getByRole("link", { name: "Cart", exact: true }).first().click();
   await lookAllWays(page, ".cart-line");
-  await page.getByRole("button", { name: "Place order" }).click();
+  await page.goto(new URL("/shop/cart?step=review", page.url()).href);
+  await placeOrder(page);
+  await lookAllWays(page, ".order-page");
+  await page.getByRole("link", { name: "All orders" }).click();
   await lookAllWays(page, ".order");
   await page.getByRole("link", { name: "Eva Stone" }).click();
   await lookAllWays(page, ".customer-email");

@@ -42,7 +42,7 @@ describe("a user with an account", () => {
     expect(await page.locator(".post .markdown strong").innerText()).toBe("bold");
     expect(await page.locator(".post .markdown").innerText()).toContain("<script>alert(1)</script>");
 
-    await page.getByRole("link", { name: "Feed" }).click();
+    await page.getByRole("link", { name: "Blog" }).click();
     expect(await page.locator(".post-card h2").first().innerText()).toBe("A post with *stars*");
     await page.locator(".post-card h2 a").first().click();
 
@@ -57,7 +57,7 @@ describe("a user with an account", () => {
       .getByRole("button", { name: "Delete" })
       .click();
     await page.getByText("You have not written anything yet").waitFor();
-    await page.getByRole("link", { name: "Feed" }).click();
+    await page.getByRole("link", { name: "Blog" }).click();
     await page.locator(".post-card").first().waitFor();
     expect(await page.locator(".post-card h2").filter({ hasText: "Edited" }).count()).toBe(0);
   });
