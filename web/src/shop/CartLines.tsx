@@ -122,11 +122,6 @@ function Quantity({ of, productId, quantity }: { of: string; productId: string; 
         event.preventDefault();
         store();
       }}
-      onBlur={() => {
-        store();
-        // The order has the quantities beside the total.
-        setTyped(null);
-      }}
     >
       <TextField
         label={`Quantity of ${of}`}
@@ -136,6 +131,11 @@ function Quantity({ of, productId, quantity }: { of: string; productId: string; 
         max={QUANTITY_MAX}
         value={typed ?? String(quantity)}
         error={parsed === null ? QUANTITY_RULE : undefined}
+        onBlur={() => {
+          store();
+          // The order has the quantities beside the total.
+          setTyped(null);
+        }}
         onText={setTyped}
       />
     </form>
