@@ -90,7 +90,7 @@ const pages = [
   { name: "signin", path: "/signin", ready: ".credentials" },
   { name: "compare", path: "/compare", ready: ".compare-operations" },
   { name: "compare-whole", path: "/compare", ready: ".compare-operations", isWhole: true },
-  { name: "operations", path: "/operations", ready: ".operations-projections" },
+  { name: "operations", path: "/operations", ready: ".operations-summary" },
   { name: "shop", path: "/shop", ready: ".catalogue" },
   { name: "shop-category", path: `/shop/category/${category.id}`, ready: ".product-card" },
   { name: "shop-product", path: `/shop/product/${products[0].id}`, ready: ".add-to-cart" },

@@ -52,13 +52,28 @@ const pages: [name: string, path: () => string, ready: string][] = [
   ["a post", () => `/posts/${postId}`, ".comment"],
   ["signing in", () => "/signin", ".credentials"],
   ["the comparison", () => "/compare", ".compare-operations"],
-  ["operations", () => "/operations", ".operations-projections"],
+  ["operations", () => "/operations", ".operations-summary"],
   ["the shop", () => "/shop", ".catalogue"],
   ["a category", () => `/shop/category/${category?.id ?? ""}`, ".product-card"],
   ["a tag", () => `/shop/tag/${category?.products[0]?.tags[0]?.id ?? ""}`, ".product-card"],
   ["a product", () => `/shop/product/${category?.products[0]?.id ?? ""}`, ".add-to-cart"],
-  ["an empty cart", () => "/shop/cart", ".notice"],
   ["signing in as a customer", () => "/shop/signin", ".customer-form"],
+];
+
+/** Addresses at which there is nothing, and pages for signed-in people that strangers open. */
+const missing: [name: string, path: string, status: number][] = [
+  ["an unknown path", "/nowhere", 404],
+  ["a post that is not there", "/posts/gone", 404],
+  ["a user who is not there", "/users/gone", 404],
+  ["a product that is not there", "/shop/product/gone", 404],
+  ["a category that is not there", "/shop/category/gone", 404],
+  ["a tag that is not there", "/shop/tag/gone", 404],
+  ["orders of a stranger", "/shop/orders", 200],
+  ["the account of a stranger", "/shop/account", 200],
+  ["the staff page of a stranger", "/shop/staff", 200],
+  ["the ranking of a stranger", "/shop/ranking", 200],
+  ["writing as a stranger", "/write", 200],
+  ["an empty cart", "/shop/cart", 200],
 ];
 
 const own: [name: string, link: string, ready: string][] = [
@@ -161,9 +176,34 @@ test("staff's pages of the shop have no fault that axe finds", async () => {
   await page.context().close();
 });
 
-test("what is not there has no fault that axe finds", async () => {
-  const { page } = await openPage(browser, "/nowhere", { expectedStatuses: [404] });
-  await page.locator(".notice").waitFor();
-  await look(page);
+test.each(missing)("%s has no fault that axe finds", async (_name, path, status) => {
+  const { page } = await openPage(browser, path, { expectedStatuses: [404] });
+  expect((await fetch(page.url())).status).toBe(status);
+  await lookAllWays(page, ".notice");
+  await page.context().close();
+});
+
+test("the editor, its preview and an edit have no fault that axe finds", async () => {
+  const { page } = await openPage(browser, "/");
+  await signUp(page);
+  await page.getByRole("link", { name: "Write" }).click();
+  await page.getByLabel("Title").fill("Edited under axe");
+  await page.getByLabel("Text").fill("Some **bold** words.\n\n> A quote.");
+  await page.getByRole("button", { name: "Preview" }).click();
+  await lookAllWays(page, ".editor-preview strong");
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByRole("link", { name: "Edit" }).click();
+  await lookAllWays(page, ".post-form");
+  await page.context().close();
+});
+
+test("the menu for engineers and open details have no fault that axe finds", async () => {
+  const { page } = await openPage(browser, "/operations");
+  await page.getByText(/^Details of \d+ projections$/).click();
+  await lookAllWays(page, ".operations-projections");
+  await page.getByText("For engineers").click();
+  await lookAllWays(page, ".engineers li");
+  await page.keyboard.press("Escape");
+  expect(await page.getByRole("link", { name: "Operations" }).isVisible()).toBe(false);
   await page.context().close();
 });
