@@ -1,4 +1,6 @@
 import js from "@eslint/js";
+import jsxA11y from "eslint-plugin-jsx-a11y-x";
+import reactHooks from "eslint-plugin-react-hooks";
 import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
@@ -7,6 +9,20 @@ export default defineConfig(
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
+  {
+    files: ["src/**/*.{ts,tsx}"],
+    // Tests take values out of components.
+    ignores: ["**/*.test.tsx"],
+    extends: [reactHooks.configs.flat["recommended-latest"]],
+  },
+  {
+    files: ["src/**/*.tsx"],
+    extends: [jsxA11y.configs.strict],
+    rules: {
+      // An area that scrolls needs the keyboard's focus to be scrolled.
+      "jsx-a11y-x/no-noninteractive-tabindex": ["error", { tags: ["pre"], roles: ["region", "group"] }],
+    },
+  },
   // Scripts of the build are run by Node as they are.
   {
     files: ["scripts/*.js"],

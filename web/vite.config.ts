@@ -7,6 +7,7 @@ const server = process.env.ONEHOP_URL ?? "http://127.0.0.1:8080";
 
 const proxy = {
   "^/graphql$": { target: server, ws: true },
+  "^/operations/graphql$": { target: server },
   // It takes requests of pages of its own origin.
   "^/session(/customer)?$": { target: server, changeOrigin: false },
 };

@@ -1,5 +1,6 @@
 /**
- * Pictures of every page, light and dark, on a desk and on a phone, in the folder that is the first argument. The server
+ * Pictures of every page, or of those that further arguments name, light and dark, on a desk and on a phone, in the folder
+ * that is the first argument. The server
  * is at ONEHOP_URL, with demo data whose password is DEMO_PASSWORD.
  */
 import { mkdirSync } from "node:fs";
@@ -11,8 +12,8 @@ const folder = process.argv[2] ?? "screenshots";
 const looks = [
   { name: "desktop-light", colorScheme: "light", viewport: { width: 1280, height: 900 } },
   { name: "desktop-dark", colorScheme: "dark", viewport: { width: 1280, height: 900 } },
-  { name: "phone-light", colorScheme: "light", viewport: { width: 375, height: 812 } },
-  { name: "phone-dark", colorScheme: "dark", viewport: { width: 375, height: 812 } },
+  { name: "phone-light", colorScheme: "light", viewport: { width: 360, height: 800 } },
+  { name: "phone-dark", colorScheme: "dark", viewport: { width: 360, height: 800 } },
 ];
 
 async function ask(query, variables = {}, accessToken = "") {
@@ -53,11 +54,12 @@ const { createCustomer } = await ask(
       lastName: "Stone",
       emailAddress: "eva.stone@example.com",
       password: "a hop for each page",
+      addresses: [{ addressLine1: "Meadow Lane 7", zipCode: "8001", city: "Zurich", country: "Switzerland" }],
       idempotencyKey: "screenshots",
     },
   },
 );
-await ask(
+const { createSalesOrder } = await ask(
   "mutation($input: CreateSalesOrderInput!) { createSalesOrder(input: $input) { salesOrder { id } } }",
   { input: { lines: products.map(({ id }) => ({ productId: id, quantity: 2 })), idempotencyKey: "screenshots" } },
   createCustomer.accessToken,
@@ -88,12 +90,21 @@ const pages = [
   { name: "signin", path: "/signin", ready: ".credentials" },
   { name: "compare", path: "/compare", ready: ".compare-operations" },
   { name: "compare-whole", path: "/compare", ready: ".compare-operations", isWhole: true },
-  { name: "operations", path: "/operations", ready: ".operations-projections" },
+  { name: "operations", path: "/operations", ready: ".operations-summary" },
   { name: "shop", path: "/shop", ready: ".catalogue" },
   { name: "shop-category", path: `/shop/category/${category.id}`, ready: ".product-card" },
   { name: "shop-product", path: `/shop/product/${products[0].id}`, ready: ".add-to-cart" },
   { name: "shop-cart", path: "/shop/cart", ready: ".place-order", account: customer },
+  { name: "shop-address", path: "/shop/cart?step=address", ready: ".address-choice", account: customer },
+  { name: "shop-review", path: "/shop/cart?step=review", ready: ".review-lines", account: customer },
   { name: "shop-orders", path: "/shop/orders", ready: ".order", account: customer },
+  {
+    name: "shop-order",
+    path: `/shop/orders?order=${createSalesOrder.salesOrder.id}`,
+    ready: ".order-page",
+    account: customer,
+  },
+  { name: "shop-cart-empty", path: "/shop/cart", ready: ".notice" },
   { name: "shop-account", path: "/shop/account", ready: ".customer-email", account: customer },
   { name: "shop-signin", path: "/shop/signin", ready: ".customer-form" },
   { name: "shop-staff", path: "/shop/staff", ready: ".staff-form", account: user },
@@ -108,8 +119,12 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"],
 });
+/** The names of the pages to look at; none for all. */
+const wanted = process.argv.slice(3);
 for (const { name: look, colorScheme, viewport } of looks) {
-  for (const { name, path, ready, click, account, isWhole = false, showsCosts = false } of pages) {
+  for (const { name, path, ready, click, account, isWhole = false, showsCosts = false } of pages.filter(
+    (page) => wanted.length === 0 || wanted.includes(page.name),
+  )) {
     const context = await browser.newContext({ colorScheme, viewport, reducedMotion: "reduce" });
     if (account !== undefined) {
       await context.addCookies([{ ...account.cookie, domain: new URL(url).hostname }]);

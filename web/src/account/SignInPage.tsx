@@ -13,32 +13,38 @@ export default function SignInPage() {
   const [, navigate] = useLocation();
   const session = useSession();
   usePageTitle(isNew ? "Sign up" : "Sign in");
+  const goOn = (): void => {
+    navigate(nextPath(search.get("next")), { replace: true, state: history.state as unknown });
+  };
   return (
     <section className="account-page">
       <h1>{isNew ? "Sign up" : "Sign in"}</h1>
-      {session?.hasEnded === false && (
-        <p>
-          You are signed in as <bdi>{session.user.username}</bdi>.
-        </p>
+      {session?.hasEnded === false ? (
+        <>
+          <p>
+            You are signed in as <bdi>{session.user.username}</bdi>.
+          </p>
+          <button type="button" className="button" onClick={goOn}>
+            Continue
+          </button>
+        </>
+      ) : (
+        <>
+          <CredentialsForm isNew={isNew} onDone={goOn} />
+          <p>
+            {isNew ? "Already have an account?" : "New here?"}{" "}
+            <button
+              type="button"
+              className="link"
+              onClick={() => {
+                setIsNew(!isNew);
+              }}
+            >
+              {isNew ? "Sign in" : "Sign up"}
+            </button>
+          </p>
+        </>
       )}
-      <CredentialsForm
-        isNew={isNew}
-        onDone={() => {
-          navigate(nextPath(search.get("next")), { replace: true, state: history.state as unknown });
-        }}
-      />
-      <p>
-        {isNew ? "Already have an account?" : "New here?"}{" "}
-        <button
-          type="button"
-          className="link"
-          onClick={() => {
-            setIsNew(!isNew);
-          }}
-        >
-          {isNew ? "Sign in" : "Sign up"}
-        </button>
-      </p>
     </section>
   );
 }

@@ -34,6 +34,7 @@ const EMBEDDED = [
   "CustomerConnection",
   "SalesOrderConnection",
   "SalesOrderLine",
+  "CustomerAddress",
 ];
 
 const RIGHT_ON_COMMENT = gql`

@@ -1,21 +1,24 @@
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { SessionEnded } from "../account/SignInAgain.js";
+import { UserAccount } from "../account/UserAccount.js";
 import { useIsOffline } from "../api/connection.js";
-import { endSession, useSession } from "../api/session.js";
 import { CostLine } from "../charges/CostLine.js";
+import { CustomerAccount } from "../shop/CustomerAccount.js";
+import { EngineersMenu } from "./EngineersMenu.js";
 import { preloadRoute } from "./routes.js";
 
+/** The parts of the site. */
 const places = [
-  { path: "/", name: "Feed" },
+  { path: "/", name: "Blog" },
   { path: "/shop", name: "Shop" },
-  { path: "/compare", name: "Compare" },
-  { path: "/operations", name: "Operations" },
 ];
 
-/** The frame of every page. */
+/** The frame of every page. Blog and shop have accounts of their own: each part of the site shows one. */
 export function Layout({ children }: { children: ReactNode }) {
   const isOffline = useIsOffline();
+  const [pathname] = useLocation();
+  const isInShop = isWithin("/shop", pathname);
   return (
     <>
       <a className="skip" href="#page">
@@ -28,17 +31,17 @@ export function Layout({ children }: { children: ReactNode }) {
           </Link>
           <nav className="places" aria-label="Main">
             {places.map(({ path, name }) => (
-              <Place key={path} path={path} name={name} />
+              <Place key={path} path={path} name={name} isHere={path === "/shop" ? isInShop : pathname === path} />
             ))}
-            <a href="/graphiql">Playground</a>
+            <EngineersMenu />
           </nav>
-          <Account />
+          {isInShop ? <CustomerAccount /> : <UserAccount />}
         </div>
       </header>
       <div className="offline" role="status">
         {isOffline && <p>No connection. This page updates when you are back online.</p>}
       </div>
-      <SessionEnded />
+      {!isInShop && <SessionEnded />}
       <main id="page" className="page" tabIndex={-1}>
         {children}
       </main>
@@ -47,51 +50,22 @@ export function Layout({ children }: { children: ReactNode }) {
   );
 }
 
-function Place({ path, name }: { path: string; name: string }) {
-  const [pathname] = useLocation();
+function Place({ path, name, isHere }: { path: string; name: string; isHere: boolean }) {
+  const preload = (): void => {
+    preloadRoute(path);
+  };
   return (
     <Link
       href={path}
-      {...(pathname === path ? { "aria-current": "page" as const } : {})}
-      onPointerEnter={() => {
-        preloadRoute(path);
-      }}
-      onFocus={() => {
-        preloadRoute(path);
-      }}
+      {...(isHere ? { "aria-current": path === location.pathname ? ("page" as const) : ("true" as const) } : {})}
+      onPointerEnter={preload}
+      onFocus={preload}
     >
       {name}
     </Link>
   );
 }
 
-function Account() {
-  const session = useSession();
-  const [pathname] = useLocation();
-  if (session === null) {
-    const next = pathname === "/signin" || pathname === "/" ? "" : `?next=${encodeURIComponent(pathname)}`;
-    // The shop has accounts of its own: there the sign-in of customers stands out.
-    const isInShop = pathname === "/shop" || pathname.startsWith("/shop/");
-    return (
-      <div className="account">
-        <Link className={isInShop ? "quiet" : "button"} href={`/signin${next}`}>
-          {isInShop ? "Sign in to the blog" : "Sign in"}
-        </Link>
-      </div>
-    );
-  }
-  const { id, username } = session.user;
-  return (
-    <div className="account">
-      <Link className="button" href="/write">
-        Write
-      </Link>
-      <Link className="account-name" href={`/users/${id}`}>
-        <bdi>{username}</bdi>
-      </Link>
-      <button type="button" className="quiet" onClick={endSession}>
-        Sign out
-      </button>
-    </div>
-  );
+function isWithin(path: string, pathname: string): boolean {
+  return pathname === path || pathname.startsWith(`${path}/`);
 }

@@ -33,7 +33,7 @@ export default function ComparePage() {
         <h1>One question, three data models</h1>
         <p className="compare-lead">
           V1 is normalised. V2 stores names and counts where they are shown. V3, which this blog uses, copies posts to
-          where they are read. Choose a request of the article to run it on the live data under each data model.
+          where they are read. Each request runs on the live data.
         </p>
       </header>
       <form className="compare-choice">
@@ -54,27 +54,24 @@ export default function ComparePage() {
             ))}
           </select>
         </div>
-        <div className="field">
-          <label htmlFor="compare-item">Of</label>
-          <select
-            id="compare-item"
-            value={item?.id ?? ""}
-            disabled={!needsItem(request)}
-            onChange={(event) => {
-              setChosen(event.target.value);
-            }}
-          >
-            {needsItem(request) ? (
-              items.map(({ id, name }) => (
+        {needsItem(request) && (
+          <div className="field">
+            <label htmlFor="compare-item">Of</label>
+            <select
+              id="compare-item"
+              value={item?.id ?? ""}
+              onChange={(event) => {
+                setChosen(event.target.value);
+              }}
+            >
+              {items.map(({ id, name }) => (
                 <option key={id} value={id} dir="auto">
                   {name}
                 </option>
-              ))
-            ) : (
-              <option value="">all users</option>
-            )}
-          </select>
-        </div>
+              ))}
+            </select>
+          </div>
+        )}
       </form>
       <section className="compare-result" aria-label="Result" aria-live="polite">
         {isReady ? <Result request={request} id={item?.id} /> : <SkeletonLines lines={8} />}

@@ -77,7 +77,7 @@ export default function FeedPage() {
           </Link>
         </Notice>
       ) : (
-        <div className="cards">
+        <div className="cards feed-cards">
           <NewPosts posts={news.shown} listed={listed} />
           <FeedPosts pages={pages} waiting={news.waiting} onMore={showMore} />
         </div>

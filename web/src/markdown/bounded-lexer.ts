@@ -48,7 +48,7 @@ export class BoundedLexer extends Lexer {
 
   constructor() {
     const tokenizer = new BoundedTokenizer();
-    super({ gfm: true, tokenizer });
+    super({ gfm: true, breaks: true, tokenizer });
     tokenizer.onTable = (cells) => {
       this.#count(0, cells);
     };

@@ -8,7 +8,7 @@ export function NotFoundPage({ what = "page" }: { what?: "page" | "post" | "user
   usePageTitle(title);
   const isOfShop = what === "product" || what === "category" || what === "tag";
   return (
-    <Notice heading="h1" title={title}>
+    <Notice heading="h1" title={title} kind="missing">
       <p>
         {what === "page" ? "Check the address and try again." : `The link may be wrong, or the ${what} was deleted.`}
       </p>

@@ -62,8 +62,11 @@ export default function OperationsPage() {
       ) : (
         <>
           <Summary projections={data.projections} />
-          <Projections projections={data.projections} />
-          <Leases projections={data.projections} />
+          <details className="operations-details" open={hasDeadLetters(data.projections)}>
+            <summary>Details of {counted(data.projections.length, "projection")}</summary>
+            <Projections projections={data.projections} />
+            <Leases projections={data.projections} />
+          </details>
           <LogicalPartitions containers={data.partitions} />
           <Elsewhere />
         </>
@@ -86,11 +89,16 @@ function useEachLook(look: () => void): void {
   }, []);
 }
 
+function hasDeadLetters(projections: readonly Projection[]): boolean {
+  return projections.some(({ deadLetters }) => deadLetters > 0);
+}
+
 function Summary({ projections }: { projections: readonly Projection[] }) {
   const pending = projections.reduce((sum, { pendingChanges }) => sum + pendingChanges, 0);
   const deadLetters = projections.reduce((sum, projection) => sum + projection.deadLetters, 0);
+  const state = deadLetters > 0 ? "bad" : pending > 0 ? "busy" : "good";
   return (
-    <p className="operations-summary" role="status">
+    <p className={`operations-summary is-${state}`} role="status">
       {deadLetters > 0
         ? `${counted(deadLetters, "change")} could not be projected: see the dead letters.`
         : pending > 0

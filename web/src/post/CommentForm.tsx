@@ -1,6 +1,7 @@
 import { useRef } from "react";
 import { useMutation } from "urql";
 import { Link, useLocation } from "wouter";
+import { useContinuation } from "../account/use-continuation.js";
 import { codeOf, messageOf } from "../api/errors.js";
 import { useSession } from "../api/session.js";
 import { useDraft } from "../ui/draft.js";
@@ -17,6 +18,18 @@ export function CommentForm({ postId }: { postId: string }) {
   const [pathname] = useLocation();
   const form = useRef<HTMLFormElement>(null);
   const { content } = draft.fields;
+  const fits = content.trim() !== "" && lengthOf(content) <= COMMENT_CHARS_MAX;
+  const send = async (): Promise<void> => {
+    const result = await createComment({ input: { postId, content, idempotencyKey: draft.idempotencyKey } });
+    if (result.error === undefined) {
+      // The button is disabled now, and would lose the focus to the page.
+      form.current?.querySelector("textarea")?.focus();
+      forget();
+    }
+  };
+  useContinuation(error, () => {
+    void send();
+  });
   if (session === null) {
     return (
       <p className="comment-invitation">
@@ -24,7 +37,6 @@ export function CommentForm({ postId }: { postId: string }) {
       </p>
     );
   }
-  const fits = content.trim() !== "" && lengthOf(content) <= COMMENT_CHARS_MAX;
   return (
     <form
       ref={form}
@@ -32,13 +44,7 @@ export function CommentForm({ postId }: { postId: string }) {
       onSubmit={(event) => {
         event.preventDefault();
         if (fits && !fetching) {
-          void createComment({ input: { postId, content, idempotencyKey: draft.idempotencyKey } }).then((result) => {
-            if (result.error === undefined) {
-              // The button is disabled now, and would lose the focus to the page.
-              form.current?.querySelector("textarea")?.focus();
-              forget();
-            }
-          });
+          void send();
         }
       }}
     >
@@ -48,7 +54,7 @@ export function CommentForm({ postId }: { postId: string }) {
         value={content}
         charsMax={COMMENT_CHARS_MAX}
         error={error === undefined || codeOf(error) === "UNAUTHENTICATED" ? undefined : messageOf(error)}
-        hint="You can use Markdown."
+        hint="You can use Markdown. Ctrl+Enter sends."
         onText={(text) => {
           change({ content: text });
         }}

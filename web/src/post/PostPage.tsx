@@ -5,8 +5,10 @@ import { messageOf } from "../api/errors.js";
 import { usePageTitle } from "../app/page-title.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
+import { Avatar } from "../ui/Avatar.js";
 import { Confirm } from "../ui/Confirm.js";
 import { Failure } from "../ui/Failure.js";
+import { Picture } from "../ui/Picture.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
 import { When } from "../ui/When.js";
 import { COMMENTS_OF_PAGE } from "./comment-limits.js";
@@ -14,6 +16,7 @@ import { Comments } from "./Comments.js";
 import { CommentsAddedDocument, CommentsDeletedDocument } from "./comments.generated.js";
 import { LikeButton } from "./LikeButton.js";
 import { DeletePostDocument, PostChangesDocument, PostPageDocument, type PostPageQuery } from "./post.generated.js";
+import { readingTime } from "./reading-time.js";
 import "./post.css";
 
 export type ShownPost = NonNullable<PostPageQuery["post"]>;
@@ -56,13 +59,20 @@ function Post({ post, onEnded }: { post: ShownPost; onEnded: () => void }) {
       <article className="post">
         <header>
           <h1 dir="auto">{post.title}</h1>
-          <p className="post-meta">
-            <Link href={`/users/${author.id}`}>
-              <bdi>{author.username}</bdi>
-            </Link>
-            <span aria-hidden="true"> · </span>
-            <When date={post.creationDate} />
-          </p>
+          <div className="post-meta">
+            <Avatar id={author.id} name={author.username} size="medium" />
+            <p>
+              <Link href={`/users/${author.id}`}>
+                <bdi>{author.username}</bdi>
+              </Link>
+              <span>
+                <When date={post.creationDate} />
+                <span aria-hidden="true"> · </span>
+                {readingTime(post.content)}
+              </span>
+            </p>
+          </div>
+          <Picture of={id} className="post-cover" />
         </header>
         <Markdown text={post.content} />
         <footer className="post-actions">

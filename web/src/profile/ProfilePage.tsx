@@ -4,6 +4,7 @@ import { useSession } from "../api/session.js";
 import { usePageTitle } from "../app/page-title.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { PostCard } from "../post/PostCard.js";
+import { Avatar } from "../ui/Avatar.js";
 import { Failure } from "../ui/Failure.js";
 import { More } from "../ui/More.js";
 import { Notice } from "../ui/Notice.js";
@@ -40,9 +41,12 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
   return (
     <>
       <header className="profile">
-        <h1 dir="auto">{user.username}</h1>
-        {user.viewerCanUpdate && <Rename userId={id} />}
-        {isMe && <ChangePassword username={user.username} />}
+        <Avatar id={id} name={user.username} size="large" />
+        <div>
+          <h1 dir="auto">{user.username}</h1>
+          {user.viewerCanUpdate && <Rename userId={id} />}
+          {isMe && <ChangePassword username={user.username} />}
+        </div>
       </header>
       {user.posts.nodes.length === 0 ? (
         <Notice

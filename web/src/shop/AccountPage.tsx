@@ -27,7 +27,7 @@ export default function AccountPage() {
       {customer === null ? (
         <Notice heading="h1" title="Sign in to see your account">
           <Link className="button" href="/shop/signin?next=%2Fshop%2Faccount">
-            Sign in as a customer
+            Sign in to the shop
           </Link>
         </Notice>
       ) : (

@@ -3,6 +3,7 @@ import { useQuery } from "urql";
 import { Link } from "wouter";
 import { Failure } from "../ui/Failure.js";
 import { TextField } from "../ui/Field.js";
+import { Picture } from "../ui/Picture.js";
 import {
   currentCart,
   parseQuantity,
@@ -17,6 +18,7 @@ import {
 } from "./cart.js";
 import { ProductInCartDocument } from "./cart.generated.js";
 import { formatMoney, timesQuantity } from "./money.js";
+import { seenIn } from "./use-fresh-prices.js";
 
 /** The lines of the cart. Each is shown as it was last seen, and looked at again by a point read. */
 export function CartLines({ cart }: { cart: Cart }) {
@@ -38,7 +40,13 @@ export function CartLines({ cart }: { cart: Cart }) {
   );
 }
 
-function Line({ line: { product, quantity, isGone }, onRemoved }: { line: CartLine; onRemoved: () => void }) {
+function Line({
+  line: { product, quantity, isGone, formerPrice },
+  onRemoved,
+}: {
+  line: CartLine;
+  onRemoved: () => void;
+}) {
   const { id, name, price } = product;
   const [{ data, error, stale, fetching }, readAgain] = useQuery({
     query: ProductInCartDocument,
@@ -49,12 +57,12 @@ function Line({ line: { product, quantity, isGone }, onRemoved }: { line: CartLi
   const seen = data?.product;
   useEffect(() => {
     if (isCurrent && seen !== undefined) {
-      const product = seen && { id: seen.id, name: seen.name, price: onlyMoney(seen.price) };
-      storeCart(withSeen(currentCart(), id, product));
+      storeCart(withSeen(currentCart(), id, seenIn(seen)));
     }
   }, [isCurrent, seen, id]);
   return (
     <article className="cart-line">
+      <Picture of={id} />
       <h2 dir="auto">
         <Link href={`/shop/product/${id}`}>{name}</Link>
       </h2>
@@ -65,6 +73,9 @@ function Line({ line: { product, quantity, isGone }, onRemoved }: { line: CartLi
           <p className="price">{formatMoney(timesQuantity(price, quantity))}</p>
           <Quantity of={name} productId={id} quantity={quantity} />
           <p className="cart-line-each">{formatMoney(price)} each</p>
+          {formerPrice !== undefined && (
+            <p className="price-change">The price was {formatMoney(formerPrice)} when you added it.</p>
+          )}
         </>
       )}
       <button
@@ -111,11 +122,6 @@ function Quantity({ of, productId, quantity }: { of: string; productId: string; 
         event.preventDefault();
         store();
       }}
-      onBlur={() => {
-        store();
-        // The order has the quantities beside the total.
-        setTyped(null);
-      }}
     >
       <TextField
         label={`Quantity of ${of}`}
@@ -125,13 +131,13 @@ function Quantity({ of, productId, quantity }: { of: string; productId: string; 
         max={QUANTITY_MAX}
         value={typed ?? String(quantity)}
         error={parsed === null ? QUANTITY_RULE : undefined}
+        onBlur={() => {
+          store();
+          // The order has the quantities beside the total.
+          setTyped(null);
+        }}
         onText={setTyped}
       />
     </form>
   );
-}
-
-/** Without the name of its type, which the cache adds. */
-function onlyMoney({ amount, currencyCode }: { amount: string; currencyCode: string }) {
-  return { amount, currencyCode };
 }

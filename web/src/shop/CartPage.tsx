@@ -1,26 +1,35 @@
-import { useState } from "react";
-import { Provider, useMutation } from "urql";
-import { Link, useLocation } from "wouter";
-import { codeOf, fieldOf, messageOf } from "../api/errors.js";
+import { useEffect, useRef } from "react";
+import { Provider } from "urql";
+import { Link, useSearchParams } from "wouter";
 import { usePageTitle } from "../app/page-title.js";
 import { Notice } from "../ui/Notice.js";
-import { removeOrdered, renewKey, useCart, type Cart } from "./cart.js";
+import { AddressStep } from "./AddressStep.js";
+import { useCart, type Cart } from "./cart.js";
 import { CartLines } from "./CartLines.js";
+import { pathOfStep, signInPathOf, stepOf, type Step } from "./checkout.js";
 import { useCustomer, useCustomerClient } from "./customer-session.js";
-import { formatMoney, sumOf, timesQuantity } from "./money.js";
-import { CreateSalesOrderDocument } from "./order.generated.js";
+import { formatMoney } from "./money.js";
+import { obstacleOf, totalOf } from "./obstacle.js";
+import { ReviewStep } from "./ReviewStep.js";
 import { ShopFrame } from "./ShopFrame.js";
+import { Steps } from "./Steps.js";
 
-/** The cart, and ordering its content. */
+const TITLES: Record<Step, string> = { cart: "Cart", address: "Delivery address", review: "Review your order" };
+
+/** The cart and the steps of the checkout. */
 export default function CartPage() {
-  usePageTitle("Cart");
+  const [search] = useSearchParams();
+  const step = stepOf(search);
+  usePageTitle(TITLES[step]);
   const cart = useCart();
   const client = useCustomerClient();
-  // Counts refusals: the products are looked at again after each.
-  const [refusals, setRefusals] = useState(0);
+  const title = useStepFocus(step);
   return (
     <ShopFrame>
-      <h1 className="shop-title">Cart</h1>
+      {cart.lines.length > 0 && <Steps current={step} />}
+      <h1 ref={title} tabIndex={-1} className="shop-title">
+        {TITLES[step]}
+      </h1>
       {cart.lines.length === 0 ? (
         <Notice title="Your cart is empty">
           <Link className="button" href="/shop">
@@ -28,91 +37,69 @@ export default function CartPage() {
           </Link>
         </Notice>
       ) : (
-        <>
-          <CartLines key={refusals} cart={cart} />
-          <Provider value={client}>
-            <PlaceOrder
-              cart={cart}
-              onRefused={() => {
-                setRefusals(refusals + 1);
-              }}
-            />
-          </Provider>
-        </>
+        <Provider value={client}>
+          <CheckoutStep step={step} cart={cart} />
+        </Provider>
       )}
     </ShopFrame>
   );
 }
 
-/** The total and the button that orders. The key of the cart makes a repeat of the same order harmless. */
-function PlaceOrder({ cart, onRefused }: { cart: Cart; onRefused: () => void }) {
-  const { lines, idempotencyKey } = cart;
+function CheckoutStep({ step, cart }: { step: Step; cart: Cart }) {
   const customer = useCustomer();
-  const [{ fetching, error }, createSalesOrder] = useMutation(CreateSalesOrderDocument);
-  const [, navigate] = useLocation();
-  const sold = lines.filter(({ isGone }) => !isGone);
-  const total = sumOf(sold.map(({ product, quantity }) => timesQuantity(product.price, quantity)));
-  const obstacle = obstacleOf(cart, total !== null);
+  if (step === "cart") {
+    return (
+      <div className="checkout-columns">
+        <CartLines cart={cart} />
+        <Summary cart={cart} isSignedIn={customer !== null} />
+      </div>
+    );
+  }
+  if (customer === null) {
+    return (
+      <Notice title="Sign in to check out">
+        <p>Your cart is saved.</p>
+        <Link className="button" href={signInPathOf(step)}>
+          Sign in to the shop
+        </Link>
+      </Notice>
+    );
+  }
+  return step === "address" ? <AddressStep customer={customer} /> : <ReviewStep cart={cart} />;
+}
 
-  const order = async (): Promise<void> => {
-    const ordered = lines.map(({ product, quantity }) => ({ productId: product.id, quantity }));
-    const answer = await createSalesOrder({ input: { lines: ordered, idempotencyKey } });
-    const placed = answer.data?.createSalesOrder?.salesOrder;
-    if (placed !== undefined) {
-      removeOrdered(idempotencyKey);
-      navigate("/shop/orders", { state: { placed: placed.id } });
-    } else if (fieldOf(answer.error) === "idempotencyKey") {
-      renewKey(idempotencyKey);
-    } else if (fieldOf(answer.error) === "lines") {
-      onRefused();
-    }
-  };
-
+function Summary({ cart, isSignedIn }: { cart: Cart; isSignedIn: boolean }) {
+  const total = totalOf(cart);
+  const obstacle = obstacleOf(cart);
   return (
-    <section className="place-order" aria-label="Order">
+    <section className="place-order" aria-label="Summary">
       {total !== null && (
         <p className="order-total">
           Total <span className="price">{formatMoney(total)}</span>
         </p>
       )}
-      {obstacle !== null && <p className="field-error">{obstacle}</p>}
-      {error !== undefined && codeOf(error) !== "UNAUTHENTICATED" && (
-        <p role="alert" className="field-error">
-          {error.networkError === undefined
-            ? messageOf(error)
-            : "We could not confirm your order. Try again; it will not be placed twice."}
-        </p>
-      )}
-      {customer === null ? (
-        <p>
-          <Link className="button" href="/shop/signin?next=%2Fshop%2Fcart">
-            Sign in to order
-          </Link>
-        </p>
+      {obstacle === null ? (
+        <Link className="button" href={isSignedIn ? pathOfStep("address") : signInPathOf("address")}>
+          {isSignedIn ? "Check out" : "Sign in to check out"}
+        </Link>
       ) : (
-        <button
-          type="button"
-          className="button"
-          disabled={obstacle !== null}
-          aria-disabled={fetching}
-          onClick={() => {
-            if (!fetching) {
-              void order();
-            }
-          }}
-        >
-          {fetching ? "Placing your order…" : "Place order"}
-        </button>
+        <p className="field-error">{obstacle}</p>
       )}
       <p className="place-order-note">Prices are confirmed when you place the order.</p>
     </section>
   );
 }
 
-/** Why these lines cannot be ordered; null where they can. */
-function obstacleOf({ lines }: Cart, hasTotal: boolean): string | null {
-  if (lines.some(({ isGone }) => isGone)) {
-    return "Remove the products that are no longer available.";
-  }
-  return hasTotal ? null : "All products of an order must have the same currency.";
+/** Each step begins at the top of the page, with the focus on its heading. */
+function useStepFocus(step: Step) {
+  const title = useRef<HTMLHeadingElement>(null);
+  const shown = useRef(step);
+  useEffect(() => {
+    if (shown.current !== step) {
+      shown.current = step;
+      scrollTo(0, 0);
+      title.current?.focus({ preventScroll: true });
+    }
+  }, [step]);
+  return title;
 }

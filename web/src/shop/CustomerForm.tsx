@@ -2,6 +2,7 @@ import { useRef, useState } from "react";
 import { useMutation } from "urql";
 import { fieldOf, messageAt, messageOf } from "../api/errors.js";
 import { TextField } from "../ui/Field.js";
+import { useTabDraft } from "../ui/tab-draft.js";
 import { randomKey } from "../ui/random-key.js";
 import { SignInCustomerDocument, SignUpCustomerDocument } from "./customer.generated.js";
 import { startCustomerSession } from "./customer-session.js";
@@ -15,11 +16,16 @@ const LABELS = {
   password: "Password",
 };
 
-const nothing = { firstName: "", lastName: "", emailAddress: "", password: "" };
+const emptyForm = { firstName: "", lastName: "", emailAddress: "" };
 
-/** An e-mail address and a password, for a customer that is there or for a new one. */
+/**
+ * An e-mail address and a password, for a customer that is there or for a new one. What is typed outlives a
+ * reload, except for the password.
+ */
 export function CustomerForm({ isNew, onDone }: { isNew: boolean; onDone: () => void }) {
-  const [typed, setTyped] = useState(nothing);
+  const { draft, change, forget } = useTabDraft("customer", emptyForm);
+  const [password, setPassword] = useState("");
+  const typed = { ...draft, password };
   const [signingIn, signIn] = useMutation(SignInCustomerDocument);
   const [signingUp, signUp] = useMutation(SignUpCustomerDocument);
   const { fetching, error } = isNew ? signingUp : signingIn;
@@ -39,20 +45,25 @@ export function CustomerForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
   const submit = async (): Promise<void> => {
     const session = await (isNew ? signedUp() : signedIn());
     if (session != null) {
+      forget();
       startCustomerSession(session);
       onDone();
     }
   };
 
   const field = fieldOf(error);
-  const of = (name: keyof typeof nothing) => ({
+  const of = (name: keyof typeof LABELS) => ({
     label: LABELS[name],
     value: typed[name],
     // The server's message begins with the name that the API has for the field.
     error: messageAt(error, name)?.replace(new RegExp(`^${name}\\b`, "i"), LABELS[name]),
     required: true,
     onText: (text: string) => {
-      setTyped({ ...typed, [name]: text });
+      if (name === "password") {
+        setPassword(text);
+      } else {
+        change({ [name]: text });
+      }
     },
   });
   return (

@@ -1,5 +1,5 @@
 import { Provider, useQuery } from "urql";
-import { Link } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import { usePageTitle } from "../app/page-title.js";
 import { counted } from "../ui/count.js";
 import { Failure } from "../ui/Failure.js";
@@ -7,7 +7,9 @@ import { More } from "../ui/More.js";
 import { Notice } from "../ui/Notice.js";
 import { useShownPages } from "../ui/remembered.js";
 import { SkeletonCards } from "../ui/Skeleton.js";
+import { orderNumber, pathOfOrder } from "./checkout.js";
 import { useCustomer, useCustomerClient } from "./customer-session.js";
+import { OneOrder } from "./OneOrder.js";
 import { OrderCard } from "./OrderCard.js";
 import { OrdersDocument } from "./orders.generated.js";
 import { ShopFrame } from "./ShopFrame.js";
@@ -17,25 +19,36 @@ const PAGE_ORDERS = 10;
 /** The heading, which has the focus after an order was deleted. */
 const TITLE_ID = "orders-title";
 
-/** The orders of the signed-in customer, newest first. */
+/** The orders of the signed-in customer, newest first, or the one that the address of the page names. */
 export default function OrdersPage() {
-  usePageTitle("Orders");
   const customer = useCustomer();
   const client = useCustomerClient();
+  const [search] = useSearchParams();
+  const orderId = search.get("order");
+  usePageTitle(orderId === null ? "Orders" : `Order ${orderNumber(orderId)}`);
   return (
     <ShopFrame>
       {customer === null ? (
         <Notice heading="h1" title="Sign in to see your orders">
-          <Link className="button" href="/shop/signin?next=%2Fshop%2Forders">
-            Sign in as a customer
+          <Link
+            className="button"
+            href={`/shop/signin?next=${encodeURIComponent(orderId === null ? "/shop/orders" : pathOfOrder(orderId))}`}
+          >
+            Sign in to the shop
           </Link>
         </Notice>
       ) : (
         <Provider value={client}>
-          <h1 id={TITLE_ID} tabIndex={-1} className="shop-title">
-            Your orders
-          </h1>
-          <OrderList customerId={customer.id} />
+          {orderId === null ? (
+            <>
+              <h1 id={TITLE_ID} tabIndex={-1} className="shop-title">
+                Your orders
+              </h1>
+              <OrderList customerId={customer.id} />
+            </>
+          ) : (
+            <OneOrder id={orderId} customer={customer} />
+          )}
         </Provider>
       )}
     </ShopFrame>
@@ -49,40 +62,26 @@ function OrderList({ customerId }: { customerId: string }) {
     requestPolicy: "cache-and-network",
   });
   const customer = data?.viewerCustomer;
-  return (
-    <>
-      <Placed orders={customer?.salesOrders.nodes ?? []} />
-      {customer == null ? (
-        error === undefined ? (
-          <SkeletonCards cards={3} />
-        ) : (
-          <Failure
-            error={error}
-            onRetry={() => {
-              readAgain({ requestPolicy: "network-only" });
-            }}
-          />
-        )
-      ) : customer.salesOrders.nodes.length === 0 ? (
-        <Notice title="You have no orders yet">
-          <Link className="button" href="/shop">
-            Browse the shop
-          </Link>
-        </Notice>
-      ) : (
-        <Orders customerId={customerId} count={customer.salesOrderCount} />
-      )}
-    </>
-  );
-}
-
-/** Says that an order was placed, where the customer comes from placing it, for as long as it is there. */
-function Placed({ orders }: { orders: readonly { id: string }[] }) {
-  const placed = (history.state as { placed?: string } | null)?.placed;
-  return (
-    <div role="status">
-      {orders.some(({ id }) => id === placed) && <p className="order-placed">Thank you. Your order has been placed.</p>}
-    </div>
+  if (customer == null) {
+    return error === undefined ? (
+      <SkeletonCards cards={3} />
+    ) : (
+      <Failure
+        error={error}
+        onRetry={() => {
+          readAgain({ requestPolicy: "network-only" });
+        }}
+      />
+    );
+  }
+  return customer.salesOrders.nodes.length === 0 ? (
+    <Notice title="You have no orders yet">
+      <Link className="button" href="/shop">
+        Browse the shop
+      </Link>
+    </Notice>
+  ) : (
+    <Orders customerId={customerId} count={customer.salesOrderCount} />
   );
 }
 

@@ -1,25 +1,33 @@
 import { Link } from "wouter";
 import { preloadRoute } from "../app/routes.js";
+import { Picture } from "../ui/Picture.js";
 import { formatMoney } from "./money.js";
 import type { ProductCardFragment } from "./ProductCard.generated.js";
-import { TagLinks } from "./TagLinks.js";
+import { QuickAdd } from "./QuickAdd.js";
 
 /** A product in short form, as every list shows it. */
-export function ProductCard({ product: { id, name, sku, price, tags } }: { product: ProductCardFragment }) {
+export function ProductCard({
+  product,
+  heading: Heading = "h2",
+}: {
+  product: ProductCardFragment;
+  heading?: "h2" | "h3";
+}) {
+  const { id, name, price } = product;
   const path = `/shop/product/${id}`;
   const preload = (): void => {
     preloadRoute(path);
   };
   return (
     <article className="product-card">
-      <h2 dir="auto">
+      <Picture of={id} />
+      <Heading dir="auto">
         <Link href={path} onPointerEnter={preload} onFocus={preload}>
           {name}
         </Link>
-      </h2>
+      </Heading>
       <p className="price">{formatMoney(price)}</p>
-      <p className="product-sku">{sku}</p>
-      <TagLinks tags={tags} />
+      <QuickAdd product={product} />
     </article>
   );
 }

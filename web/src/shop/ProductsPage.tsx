@@ -1,27 +1,22 @@
 import { useQuery } from "urql";
-import { Link } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import { codeOf } from "../api/errors.js";
 import { usePageTitle } from "../app/page-title.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
+import { counted } from "../ui/count.js";
 import { Failure } from "../ui/Failure.js";
 import { More } from "../ui/More.js";
 import { Notice } from "../ui/Notice.js";
 import { useShownPages } from "../ui/remembered.js";
-import { SkeletonCards } from "../ui/Skeleton.js";
-import { ProductCard } from "./ProductCard.js";
-import { ProductsDocument, type ProductsQuery } from "./products.generated.js";
+import { ListControls } from "./ListControls.js";
+import { filterChoices, searchOf, viewed, viewOf } from "./product-view.js";
+import { ProductGrid, ProductItems, SkeletonProducts } from "./ProductGrid.js";
+import { PAGE_PRODUCTS, listIn, type ListedNode, type ListKind } from "./product-list.js";
+import { ProductsDocument } from "./products.generated.js";
 import { ShopFrame } from "./ShopFrame.js";
 import { useViewerIsStaff } from "./viewer-is-staff.js";
 
-/** Products of one page of a list. */
-const PAGE_PRODUCTS = 20;
-
-type ListKind = "category" | "tag";
-type ListedNode = Extract<NonNullable<ProductsQuery["node"]>, { name: string }>;
-
-const TYPES: Record<ListKind, ListedNode["__typename"]> = { category: "ProductCategory", tag: "ProductTag" };
-
-/** The products of a category or of a tag, by name. */
+/** The products of a category or of a tag. */
 export function ProductsPage({ id, of }: { id: string; of: ListKind }) {
   return (
     <ShopFrame>
@@ -37,7 +32,6 @@ function List({ id, of }: { id: string; of: ListKind }) {
     requestPolicy: "cache-and-network",
   });
   const isStaff = useViewerIsStaff() === true;
-  const [pages, showMore] = useShownPages(`products of ${id}`);
   const list = listIn(data, of);
   usePageTitle(list?.name ?? null, list === null ? undefined : `Products ${relation(of)} ${list.name}.`);
   if (list === null) {
@@ -52,35 +46,93 @@ function List({ id, of }: { id: string; of: ListKind }) {
         />
       );
     }
-    return data === undefined && error === undefined ? <SkeletonCards cards={6} /> : <NotFoundPage what={of} />;
+    return data === undefined && error === undefined ? (
+      <ProductGrid label="Products">
+        <SkeletonProducts products={8} />
+      </ProductGrid>
+    ) : (
+      <NotFoundPage what={of} />
+    );
   }
+  const { nodes, pageInfo } = list.products;
   return (
     <>
       <header className="shop-intro">
-        <h1 dir="auto">{list.name}</h1>
-        <p>
-          {of === "category" ? "Category" : "Tag"}
-          {isStaff && (
-            <>
-              <span aria-hidden="true"> · </span>
-              <Link href={`/shop/staff?id=${encodeURIComponent(id)}`}>Rename</Link>
-            </>
-          )}
+        <p className="breadcrumb">
+          <Link href="/shop">All products</Link>
         </p>
+        <h1 dir="auto">{list.name}</h1>
+        {isStaff && (
+          <p>
+            <Link href={`/shop/staff?id=${encodeURIComponent(id)}`}>Rename</Link>
+          </p>
+        )}
       </header>
-      {list.products.nodes.length === 0 ? (
-        <Notice title={`No products ${relation(of)} this ${of} yet`} />
+      {nodes.length === 0 ? (
+        <Notice title={`No products ${relation(of)} this ${of} yet`}>
+          <Link className="button" href="/shop">
+            Browse the shop
+          </Link>
+        </Notice>
+      ) : pageInfo.hasNextPage ? (
+        <PagedProducts id={id} of={of} name={list.name} />
       ) : (
-        <div className="cards">
-          <Products id={id} of={of} pages={pages} onMore={showMore} />
-        </div>
+        <WholeList list={list} />
       )}
     </>
   );
 }
 
+/** A list that is whole on the page, with sort order and filters. */
+function WholeList({ list: { name, products } }: { list: ListedNode }) {
+  const [search, setSearch] = useSearchParams();
+  const view = viewOf(search);
+  const shown = viewed(products.nodes, view);
+  return (
+    <>
+      <ListControls
+        view={view}
+        choices={filterChoices(products.nodes)}
+        onView={(next) => {
+          setSearch(searchOf(next), { replace: true });
+        }}
+      />
+      <p className="shop-count" role="status">
+        {counted(shown.length, "product")}
+      </p>
+      {shown.length === 0 ? (
+        <Notice title="No products match this filter">
+          <button
+            type="button"
+            className="button"
+            onClick={() => {
+              setSearch(searchOf({ ...view, filter: null }), { replace: true });
+            }}
+          >
+            Show all
+          </button>
+        </Notice>
+      ) : (
+        <ProductGrid label={name}>
+          <ProductItems products={shown} />
+        </ProductGrid>
+      )}
+    </>
+  );
+}
+
+/** A list that comes in pages, by name. */
+function PagedProducts({ id, of, name }: { id: string; of: ListKind; name: string }) {
+  const [pages, showMore] = useShownPages(`products of ${id}`);
+  return (
+    <ProductGrid label={name}>
+      <ProductPages id={id} of={of} pages={pages} onMore={showMore} />
+    </ProductGrid>
+  );
+}
+
 /** One page of the list and the pages after it. */
-function Products({
+function ProductPages({
   id,
   of,
   after,
@@ -100,37 +152,33 @@ function Products({
   const list = listIn(data, of);
   if (list === null) {
     return error === undefined ? (
-      <SkeletonCards cards={3} />
+      <SkeletonProducts products={4} />
     ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
+      <li className="product-grid-whole">
+        <Failure
+          error={error}
+          onRetry={() => {
+            readAgain({ requestPolicy: "network-only" });
+          }}
+        />
+      </li>
     );
   }
   const { nodes, pageInfo } = list.products;
   return (
     <>
-      {nodes.map((product) => (
-        <ProductCard key={product.id} product={product} />
-      ))}
+      <ProductItems products={nodes} />
       {pageInfo.hasNextPage &&
         pageInfo.endCursor !== null &&
         (pages > 1 ? (
-          <Products id={id} of={of} after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
+          <ProductPages id={id} of={of} after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
         ) : (
-          <More label="Show more products" onMore={onMore} />
+          <li className="product-grid-whole">
+            <More label="Show more products" onMore={onMore} />
+          </li>
         ))}
     </>
   );
-}
-
-/** The list in an answer; null where the node is none of this kind. */
-function listIn(data: ProductsQuery | undefined, of: ListKind): ListedNode | null {
-  const node = data?.node;
-  return node != null && "name" in node && node.__typename === TYPES[of] ? node : null;
 }
 
 function relation(of: ListKind): string {

@@ -1,30 +1,26 @@
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { piecesIn, useCart } from "./cart.js";
-import { endCustomerSession, useCustomerSession } from "./customer-session.js";
 import { useViewerIsStaff } from "./viewer-is-staff.js";
 import "./shop.css";
 
-/** The frame of every page of the shop: its places, the cart, and the customer. */
+/** The frame of every page of the shop: its places and the cart. */
 export function ShopFrame({ children }: { children: ReactNode }) {
   const pieces = piecesIn(useCart());
   const isStaff = useViewerIsStaff() === true;
   return (
-    <>
-      <div className="shop-bar">
-        <nav aria-label="Shop">
-          <Place path="/shop">Catalogue</Place>
-          <Place path="/shop/cart">
-            Cart {pieces > 0 && <span className="cart-count">{pieces.toLocaleString("en")}</span>}
-          </Place>
-          <Place path="/shop/orders">Orders</Place>
-          {isStaff && <Place path="/shop/staff">Staff</Place>}
-          {isStaff && <Place path="/shop/ranking">Ranking</Place>}
-        </nav>
-        <CustomerAccount />
-      </div>
+    <div className="wide">
+      <nav className="shop-bar" aria-label="Shop">
+        <Place path="/shop">Catalogue</Place>
+        <Place path="/shop/orders">Orders</Place>
+        {isStaff && <Place path="/shop/staff">Staff</Place>}
+        {isStaff && <Place path="/shop/ranking">Ranking</Place>}
+        <Place path="/shop/cart">
+          <CartIcon /> Cart {pieces > 0 && <span className="cart-count">{pieces.toLocaleString("en")}</span>}
+        </Place>
+      </nav>
       {children}
-    </>
+    </div>
   );
 }
 
@@ -37,31 +33,12 @@ function Place({ path, children }: { path: string; children: ReactNode }) {
   );
 }
 
-function CustomerAccount() {
-  const session = useCustomerSession();
-  const [pathname] = useLocation();
-  if (session === null || session.hasEnded) {
-    const next = pathname === "/shop/signin" ? "" : `?next=${encodeURIComponent(pathname)}`;
-    return (
-      <p className="shop-customer">
-        {session !== null && "Your session as a customer has ended. "}
-        <Link className="button" href={`/shop/signin${next}`}>
-          {session === null ? "Sign in as a customer" : "Sign in again"}
-        </Link>
-      </p>
-    );
-  }
-  const { firstName, lastName } = session.customer;
+function CartIcon() {
   return (
-    <p className="shop-customer">
-      <Link href="/shop/account">
-        <bdi>
-          {firstName} {lastName}
-        </bdi>
-      </Link>{" "}
-      <button type="button" className="quiet" onClick={endCustomerSession}>
-        Sign out of the shop
-      </button>
-    </p>
+    <svg className="cart-icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path d="M3 4h2.2l2.3 11.2h10.4L20 7H6" />
+      <circle cx="9" cy="19.5" r="1.4" />
+      <circle cx="16.5" cy="19.5" r="1.4" />
+    </svg>
   );
 }

@@ -3,11 +3,16 @@ import { Link } from "wouter";
 import { usePageTitle } from "../app/page-title.js";
 import { Failure } from "../ui/Failure.js";
 import { Notice } from "../ui/Notice.js";
-import { SkeletonLines } from "../ui/Skeleton.js";
-import { CatalogueDocument } from "./catalogue.generated.js";
+import { Picture } from "../ui/Picture.js";
+import { CatalogueDocument, type CatalogueQuery } from "./catalogue.generated.js";
+import { Featured } from "./Featured.js";
+import { ProductGrid, SkeletonProducts } from "./ProductGrid.js";
 import { ShopFrame } from "./ShopFrame.js";
+import { TagLinks } from "./TagLinks.js";
 
-/** The shop's catalogue: its categories and its tags. */
+type Category = NonNullable<CatalogueQuery["productCategories"]>[number];
+
+/** The shop's catalogue: products of today, its categories and its tags. */
 export default function ShopPage() {
   usePageTitle("Shop", "Browse the shop by category and by tag.");
   return (
@@ -15,17 +20,19 @@ export default function ShopPage() {
       <header className="shop-intro">
         <h1>Shop</h1>
       </header>
-      <Lists />
+      <Catalogue />
     </ShopFrame>
   );
 }
 
-function Lists() {
+function Catalogue() {
   const [{ data, error }, readAgain] = useQuery({ query: CatalogueDocument, requestPolicy: "cache-and-network" });
   const { productCategories: categories, productTags: tags } = data ?? {};
   if (categories == null || tags == null) {
     return error === undefined ? (
-      <SkeletonLines lines={10} />
+      <ProductGrid label="Products">
+        <SkeletonProducts products={8} />
+      </ProductGrid>
     ) : (
       <Failure
         error={error}
@@ -44,39 +51,32 @@ function Lists() {
   }
   return (
     <div className="catalogue">
-      <NameList title="Browse by category" path="/shop/category" items={categories} className="category-links" />
-      <NameList title="Browse by tag" path="/shop/tag" items={tags} className="tag-links" />
+      {categories.length > 0 && <Featured categories={categories} />}
+      {categories.length > 0 && <Categories categories={categories} />}
+      {tags.length > 0 && (
+        <section>
+          <h2>Browse by tag</h2>
+          <TagLinks tags={tags} />
+        </section>
+      )}
     </div>
   );
 }
 
-function NameList({
-  title,
-  path,
-  items,
-  className,
-}: {
-  title: string;
-  path: string;
-  items: readonly { id: string; name: string }[];
-  className: string;
-}) {
+function Categories({ categories }: { categories: readonly Category[] }) {
   return (
     <section>
-      <h2>{title}</h2>
-      {items.length === 0 ? (
-        <p className="shop-none">None yet.</p>
-      ) : (
-        <ul className={className}>
-          {items.map(({ id, name }) => (
-            <li key={id}>
-              <Link href={`${path}/${id}`}>
-                <bdi>{name}</bdi>
-              </Link>
-            </li>
-          ))}
-        </ul>
-      )}
+      <h2>Browse by category</h2>
+      <ul className="category-links">
+        {categories.map(({ id, name }) => (
+          <li key={id}>
+            <Link href={`/shop/category/${id}`}>
+              <Picture of={id} />
+              <bdi>{name}</bdi>
+            </Link>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }

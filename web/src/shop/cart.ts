@@ -4,7 +4,7 @@
  */
 import { useSyncExternalStore } from "react";
 import { randomKey } from "../ui/random-key.js";
-import { isAmount, type Money } from "./money.js";
+import { compareMoney, isAmount, type Money } from "./money.js";
 
 /** The most lines of an order that the server accepts. */
 export const LINES_MAX = 100;
@@ -25,6 +25,8 @@ export interface CartLine {
   quantity: number;
   /** The shop does not sell the product any more. */
   isGone: boolean;
+  /** The price at which the product came into the cart, where it has another one now. */
+  formerPrice?: Money;
 }
 
 export interface Cart {
@@ -76,11 +78,21 @@ export function withSeen(cart: Cart, productId: string, seen: SeenProduct | null
   if (line === undefined) {
     return cart;
   }
-  const noted = { ...line, product: seen ?? line.product, isGone: seen === null };
+  const { formerPrice = line.product.price, quantity } = line;
+  const product = seen ?? line.product;
+  const noted: CartLine = { product, quantity, isGone: seen === null };
+  if (!isSamePrice(formerPrice, product.price)) {
+    noted.formerPrice = formerPrice;
+  }
   if (JSON.stringify(noted) === JSON.stringify(line)) {
     return cart;
   }
   return { ...cart, lines: cart.lines.map((each) => (each === line ? noted : each)) };
+}
+
+/** Whether two prices are the same amount, however it is written. */
+export function isSamePrice(a: Money, b: Money): boolean {
+  return compareMoney(a, b) === 0;
 }
 
 /** The number of pieces, as the cart's link counts them. */
@@ -113,10 +125,15 @@ function isQuantity(quantity: number): boolean {
   return Number.isInteger(quantity) && quantity >= 1 && quantity <= QUANTITY_MAX;
 }
 
-function isLine({ product, quantity, isGone }: CartLine): boolean {
+function isLine({ product, quantity, isGone, formerPrice }: CartLine): boolean {
   const { id, name, price } = product;
-  const isProduct = typeof id === "string" && typeof name === "string" && isAmount(price.amount);
-  return isProduct && /^[A-Z]{3}$/.test(price.currencyCode) && isQuantity(quantity) && typeof isGone === "boolean";
+  const isProduct = typeof id === "string" && typeof name === "string" && isPrice(price);
+  const isFormer = formerPrice === undefined || isPrice(formerPrice);
+  return isProduct && isFormer && isQuantity(quantity) && typeof isGone === "boolean";
+}
+
+function isPrice({ amount, currencyCode }: Money): boolean {
+  return isAmount(amount) && /^[A-Z]{3}$/.test(currencyCode);
 }
 
 const STORAGE_KEY = "onehop:cart";

@@ -63,16 +63,20 @@ export function startCustomerSession(signedIn: { customer: Customer; accessToken
   session.start({ id, firstName, lastName }, signedIn.accessToken, signedIn.expiresAt);
 }
 
-let current: { of: string | null; client: Client } | null = null;
-
 /**
  * The client that asks for the signed-in customer, or for an anonymous visitor. Each has a cache of their
  * own.
  */
 export function useCustomerClient(): Client {
-  const of = useCustomer()?.id ?? null;
-  if (current?.of !== of) {
-    current = { of, client: createClient(customerIdentity, shopUpdates) };
+  return clientOf(useCustomer()?.id ?? null);
+}
+
+let latest: { customerId: string | null; client: Client } | null = null;
+
+/** The client of a customer. All pages share it, and the next customer replaces it. */
+function clientOf(customerId: string | null): Client {
+  if (latest?.customerId !== customerId) {
+    latest = { customerId, client: createClient(customerIdentity, shopUpdates) };
   }
-  return (current as { client: Client }).client;
+  return (latest as { client: Client }).client;
 }

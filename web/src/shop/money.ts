@@ -47,6 +47,16 @@ export function sumOf(amounts: readonly Money[]): Money | null {
   return { amount: decimal({ units, decimals }), currencyCode: first.currencyCode };
 }
 
+/** The order of two amounts: by currency, then by amount. Negative where the first comes first. */
+export function compareMoney(a: Money, b: Money): number {
+  if (a.currencyCode !== b.currencyCode) {
+    return a.currencyCode < b.currencyCode ? -1 : 1;
+  }
+  const [first, second] = [exact(a.amount), exact(b.amount)];
+  const difference = first.units * 10n ** BigInt(second.decimals) - second.units * 10n ** BigInt(first.decimals);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
 /** Whether a text is an amount as the API writes it. */
 export function isAmount(text: string): boolean {
   return /^\d{1,40}(\.\d{1,10})?$/.test(text);

@@ -32,6 +32,11 @@ export function Confirm({
       ask.current?.focus();
     }
   }, [isAsking]);
+  const keepOnEscape = ({ key }: { key: string }): void => {
+    if (key === "Escape") {
+      setIsAsking(false);
+    }
+  };
   if (!isAsking) {
     return (
       <button
@@ -48,20 +53,12 @@ export function Confirm({
     );
   }
   return (
-    <span
-      className="confirm"
-      role="group"
-      aria-label={question}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") {
-          setIsAsking(false);
-        }
-      }}
-    >
+    <span className="confirm" role="group" aria-label={question}>
       <span>{question}</span>
       <button
         type="button"
         className="button button-danger"
+        onKeyDown={keepOnEscape}
         onClick={() => {
           setIsAsking(false);
           onConfirm();
@@ -73,6 +70,7 @@ export function Confirm({
         ref={keep}
         type="button"
         className="button button-plain"
+        onKeyDown={keepOnEscape}
         onClick={() => {
           setIsAsking(false);
         }}

@@ -1,4 +1,4 @@
-import { useId, type InputHTMLAttributes, type TextareaHTMLAttributes } from "react";
+import { useId, type ComponentProps, type InputHTMLAttributes } from "react";
 import { limitInWords, lengthOf } from "./limits.js";
 import "./field.css";
 
@@ -42,7 +42,7 @@ export function TextField({
   );
 }
 
-/** Several lines to type into. */
+/** Several lines to type into. Ctrl+Enter, or Cmd+Enter, submits the form. */
 export function TextArea({
   label,
   error,
@@ -51,7 +51,7 @@ export function TextArea({
   value,
   onText,
   ...area
-}: FieldProps & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, "value">) {
+}: FieldProps & Omit<ComponentProps<"textarea">, "value">) {
   const id = useId();
   return (
     <div className="field">
@@ -62,6 +62,12 @@ export function TextArea({
         value={value}
         aria-describedby={`${id}-note`}
         aria-invalid={error !== undefined || isTooLong(value, charsMax)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+            event.preventDefault();
+            event.currentTarget.form?.requestSubmit();
+          }
+        }}
         onChange={(event) => {
           onText(event.target.value);
         }}

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { NoticeArt } from "./NoticeArt.js";
 import "./notice.css";
 
 /** A notice in place of the requested content: nothing yet, nothing any more, or a failure. */
@@ -11,11 +12,12 @@ export function Notice({
   title: ReactNode;
   /** `h1` where the notice is the whole page. */
   heading?: "h1" | "h2";
-  kind?: "plain" | "failure";
+  kind?: "plain" | "missing" | "failure";
   children?: ReactNode;
 }) {
   return (
     <section className={`notice notice-${kind}`} {...(kind === "failure" ? { role: "alert" } : {})}>
+      <NoticeArt kind={kind} />
       <Heading>{title}</Heading>
       {children}
     </section>

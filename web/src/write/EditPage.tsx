@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from "urql";
 import { Link, useLocation } from "wouter";
+import { useContinuation } from "../account/use-continuation.js";
 import { codeOf } from "../api/errors.js";
 import { useSession } from "../api/session.js";
 import { usePageTitle } from "../app/page-title.js";
@@ -76,6 +77,9 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
       readAgain();
     }
   };
+  useContinuation(error, () => {
+    void save();
+  });
   return (
     <>
       <h1>Edit post</h1>

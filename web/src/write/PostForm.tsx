@@ -1,8 +1,9 @@
 import type { CombinedError } from "@urql/core";
 import type { ReactNode } from "react";
 import { codeOf, fieldOf, messageAt, messageOf } from "../api/errors.js";
-import { TextArea, TextField } from "../ui/Field.js";
+import { TextField } from "../ui/Field.js";
 import { lengthOf } from "../ui/limits.js";
+import { MarkdownEditor } from "./MarkdownEditor.js";
 import "./write.css";
 
 const TITLE_CHARS_MAX = 200;
@@ -55,13 +56,11 @@ export function PostForm({
           onChange({ title: text });
         }}
       />
-      <TextArea
+      <MarkdownEditor
         label="Text"
-        rows={16}
         value={content}
         charsMax={CONTENT_CHARS_MAX}
         error={errorAt("content")}
-        hint="You can use Markdown."
         onText={(text) => {
           onChange({ content: text });
         }}

@@ -1,5 +1,6 @@
 import { useMutation } from "urql";
 import { Link, useLocation } from "wouter";
+import { useContinuation } from "../account/use-continuation.js";
 import { useSession } from "../api/session.js";
 import { usePageTitle } from "../app/page-title.js";
 import { useDraft } from "../ui/draft.js";
@@ -14,6 +15,16 @@ export default function WritePage() {
   const { draft, change, forget, isKept } = useDraft(session?.user.id ?? null, "post", { title: "", content: "" });
   const [{ fetching, error }, createPost] = useMutation(CreatePostDocument);
   const [, navigate] = useLocation();
+  const publish = async (): Promise<void> => {
+    const { data } = await createPost({ input: { ...draft.fields, idempotencyKey: draft.idempotencyKey } });
+    if (data?.createPost != null) {
+      forget();
+      navigate(`/posts/${data.createPost.post.id}`);
+    }
+  };
+  useContinuation(error, () => {
+    void publish();
+  });
   if (session === null) {
     return (
       <Notice heading="h1" title="Sign in to write">
@@ -33,12 +44,7 @@ export default function WritePage() {
         label="Publish"
         onChange={change}
         onSend={() => {
-          void createPost({ input: { ...draft.fields, idempotencyKey: draft.idempotencyKey } }).then(({ data }) => {
-            if (data?.createPost != null) {
-              forget();
-              navigate(`/posts/${data.createPost.post.id}`);
-            }
-          });
+          void publish();
         }}
       >
         {isKept && (

@@ -8,7 +8,15 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { launchBrowser, openPage } from "./browser.js";
 import { author, signUp } from "./people.js";
-import { addToCart, categories, signInAsStaff, signUpCustomer, type Category } from "./shop.js";
+import {
+  addToCart,
+  categories,
+  fillAddress,
+  placeOrder,
+  signInAsStaff,
+  signUpCustomer,
+  type Category,
+} from "./shop.js";
 
 interface Violation {
   id: string;
@@ -44,13 +52,28 @@ const pages: [name: string, path: () => string, ready: string][] = [
   ["a post", () => `/posts/${postId}`, ".comment"],
   ["signing in", () => "/signin", ".credentials"],
   ["the comparison", () => "/compare", ".compare-operations"],
-  ["operations", () => "/operations", ".operations-projections"],
+  ["operations", () => "/operations", ".operations-summary"],
   ["the shop", () => "/shop", ".catalogue"],
   ["a category", () => `/shop/category/${category?.id ?? ""}`, ".product-card"],
   ["a tag", () => `/shop/tag/${category?.products[0]?.tags[0]?.id ?? ""}`, ".product-card"],
   ["a product", () => `/shop/product/${category?.products[0]?.id ?? ""}`, ".add-to-cart"],
-  ["an empty cart", () => "/shop/cart", ".notice"],
   ["signing in as a customer", () => "/shop/signin", ".customer-form"],
+];
+
+/** Addresses at which there is nothing, and pages for signed-in people that strangers open. */
+const missing: [name: string, path: string, status: number][] = [
+  ["an unknown path", "/nowhere", 404],
+  ["a post that is not there", "/posts/gone", 404],
+  ["a user who is not there", "/users/gone", 404],
+  ["a product that is not there", "/shop/product/gone", 404],
+  ["a category that is not there", "/shop/category/gone", 404],
+  ["a tag that is not there", "/shop/tag/gone", 404],
+  ["orders of a stranger", "/shop/orders", 200],
+  ["the account of a stranger", "/shop/account", 200],
+  ["the staff page of a stranger", "/shop/staff", 200],
+  ["the ranking of a stranger", "/shop/ranking", 200],
+  ["writing as a stranger", "/write", 200],
+  ["an empty cart", "/shop/cart", 200],
 ];
 
 const own: [name: string, link: string, ready: string][] = [
@@ -116,13 +139,23 @@ test("a customer's sign-up, cart, orders and account have no fault that axe find
   const { page } = await openPage(browser, `/shop/product/${category?.products[0]?.id ?? ""}`);
   await page.locator(".add-to-cart").waitFor();
   await addToCart(page, 2);
-  await page.getByRole("link", { name: "Sign in to order" }).click();
+  await page.getByRole("link", { name: "Sign in to check out" }).click();
   await page.getByRole("button", { name: "Sign up" }).click();
   await lookAllWays(page, ".customer-form");
   await page.getByRole("button", { name: "Sign in", exact: true }).first().click();
   await signUpCustomer(page);
+  await lookAllWays(page, ".address-form");
+  await fillAddress(page);
+  await page.getByRole("button", { name: "Deliver to this address" }).click();
+  await lookAllWays(page, ".review-lines");
+  await page.getByRole("link", { name: "Delivery", exact: true }).click();
+  await lookAllWays(page, ".address-choice");
+  await page.getByRole("link", { name: "Cart", exact: true }).first().click();
   await lookAllWays(page, ".cart-line");
-  await page.getByRole("button", { name: "Place order" }).click();
+  await page.goto(new URL("/shop/cart?step=review", page.url()).href);
+  await placeOrder(page);
+  await lookAllWays(page, ".order-page");
+  await page.getByRole("link", { name: "All orders" }).click();
   await lookAllWays(page, ".order");
   await page.getByRole("link", { name: "Eva Stone" }).click();
   await lookAllWays(page, ".customer-email");
@@ -143,9 +176,34 @@ test("staff's pages of the shop have no fault that axe finds", async () => {
   await page.context().close();
 });
 
-test("what is not there has no fault that axe finds", async () => {
-  const { page } = await openPage(browser, "/nowhere", { expectedStatuses: [404] });
-  await page.locator(".notice").waitFor();
-  await look(page);
+test.each(missing)("%s has no fault that axe finds", async (_name, path, status) => {
+  const { page } = await openPage(browser, path, { expectedStatuses: [404] });
+  expect((await fetch(page.url())).status).toBe(status);
+  await lookAllWays(page, ".notice");
+  await page.context().close();
+});
+
+test("the editor, its preview and an edit have no fault that axe finds", async () => {
+  const { page } = await openPage(browser, "/");
+  await signUp(page);
+  await page.getByRole("link", { name: "Write" }).click();
+  await page.getByLabel("Title").fill("Edited under axe");
+  await page.getByLabel("Text").fill("Some **bold** words.\n\n> A quote.");
+  await page.getByRole("button", { name: "Preview" }).click();
+  await lookAllWays(page, ".editor-preview strong");
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByRole("link", { name: "Edit" }).click();
+  await lookAllWays(page, ".post-form");
+  await page.context().close();
+});
+
+test("the menu for engineers and open details have no fault that axe finds", async () => {
+  const { page } = await openPage(browser, "/operations");
+  await page.getByText(/^Details of \d+ projections$/).click();
+  await lookAllWays(page, ".operations-projections");
+  await page.getByText("For engineers").click();
+  await lookAllWays(page, ".engineers li");
+  await page.keyboard.press("Escape");
+  expect(await page.getByRole("link", { name: "Operations" }).isVisible()).toBe(false);
   await page.context().close();
 });

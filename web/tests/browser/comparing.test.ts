@@ -93,6 +93,7 @@ test("operations show every projection up to date", async () => {
 
 test("operations show who follows each feed range", async () => {
   ({ page, conduct } = await openPage(browser, "/operations"));
+  await page.getByText(/^Details of \d+ projections$/).click();
   await page.getByText("Every lease is held, by this process.").waitFor();
   const leases = page.getByRole("region", { name: "Leases by feed range" });
   expect(await leases.getByRole("row", { name: /this process/ }).count()).toBe(SOURCES * 4);

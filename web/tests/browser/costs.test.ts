@@ -73,7 +73,7 @@ describe("costs", () => {
       await costs().waitFor();
       expect(await toggle().isChecked(), path).toBe(true);
     }
-    await page.getByRole("link", { name: "Feed", exact: true }).click();
+    await page.getByRole("link", { name: "Blog", exact: true }).click();
     await page.locator(".post-card").first().waitFor();
     expect(await costs().count()).toBe(0);
   });
@@ -94,7 +94,7 @@ describe("costs", () => {
     await page.keyboard.press("Space");
     await costs().waitFor();
     await costs(other).waitFor();
-    await page.getByRole("link", { name: "Feed", exact: true }).click();
+    await page.getByRole("link", { name: "Blog", exact: true }).click();
     await page.locator(".post-card").first().waitFor();
     await costs().waitFor();
     await page.reload();

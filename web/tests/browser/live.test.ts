@@ -156,7 +156,7 @@ describe.skipIf(binary === "")("a server that is started again", () => {
     await page.getByText("No connection.").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Publish" }).click();
     await page.getByRole("heading", { level: 1, name: "Sent twice, written once" }).waitFor();
-    await page.getByRole("link", { name: "Feed" }).click();
+    await page.getByRole("link", { name: "Blog" }).click();
     const titles = page.locator(".post-card h2");
     await titles.filter({ hasText: "Written while one was away" }).waitFor();
     expect(await titles.filter({ hasText: "Sent twice, written once" }).count()).toBe(1);

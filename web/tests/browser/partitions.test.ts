@@ -43,6 +43,7 @@ describe.skipIf(binary === "")("logical partitions", () => {
 
     await page.goto(`${server.url}/posts/${postId}`);
     await page.getByRole("heading", { name: "Read by many" }).waitFor();
+    await page.getByText("For engineers").click();
     await page.getByRole("link", { name: "Operations" }).click();
     const link = posts.getByRole("link", { name: /^post / });
     await link.waitFor();

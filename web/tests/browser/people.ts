@@ -92,3 +92,13 @@ export async function author(url = baseUrl): Promise<{
     },
   };
 }
+
+/** Signs out behind the page's back, as another tab without notification would. */
+export async function endSessionElsewhere(page: Page): Promise<void> {
+  const [cookie] = await page.context().cookies(`${baseUrl}/session`);
+  const headers = { origin: baseUrl, cookie: `${cookie?.name ?? ""}=${cookie?.value ?? ""}` };
+  const { status } = await fetch(`${baseUrl}/session`, { method: "DELETE", headers });
+  if (status !== 204) {
+    throw new Error(`The sign-out was answered with ${status}.`);
+  }
+}

@@ -42,8 +42,30 @@ export async function signUpCustomer(page: Page): Promise<string> {
   await page.getByLabel("E-mail address").fill(emailAddress);
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Sign up", exact: true }).click();
-  await page.getByRole("button", { name: "Sign out of the shop" }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
   return emailAddress;
+}
+
+/** Types a delivery address into the form of the checkout. */
+export async function fillAddress(page: Page, street = "Meadow Lane 7"): Promise<void> {
+  await page.getByLabel("Street and number").fill(street);
+  await page.getByLabel("Postal code").fill("8001");
+  await page.getByLabel("City").fill("Zurich");
+  await page.getByLabel("Country").fill("Switzerland");
+}
+
+/** Goes from the cart to the review of the order, as a customer without an address. */
+export async function goToReview(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Check out" }).click();
+  await fillAddress(page);
+  await page.getByRole("button", { name: "Deliver to this address" }).click();
+  await page.getByRole("heading", { level: 1, name: "Review your order" }).waitFor();
+}
+
+/** Places the order under review, and ends on its confirmation. */
+export async function placeOrder(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Place order" }).click();
+  await page.getByText("Your order has been placed.").waitFor();
 }
 
 /** Signs in as staff by the page, and ends on this page of the shop. */
@@ -58,7 +80,7 @@ export async function signInAsStaff(page: Page, place: "staff" | "ranking"): Pro
 /** Puts some of the product that is shown into the cart, and goes there. */
 export async function addToCart(page: Page, quantity: number): Promise<void> {
   await page.getByLabel("Quantity").fill(String(quantity));
-  await page.getByRole("button", { name: "Add to cart" }).click();
+  await page.getByRole("button", { name: "Add to cart", exact: true }).click();
   await page.getByRole("link", { name: "View cart" }).click();
   await page.getByRole("heading", { level: 1, name: "Cart" }).waitFor();
 }

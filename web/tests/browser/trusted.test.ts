@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer, type Server } from "../server.js";
 import { launchBrowser, openPage, type Conduct } from "./browser.js";
 import { freshName, PASSWORD, request, signUp } from "./people.js";
-import { addToCart, signUpCustomer } from "./shop.js";
+import { addToCart, fillAddress, placeOrder, signUpCustomer } from "./shop.js";
 
 /** The playground sends these where the data has products when it opens. */
 const OF_PRODUCTS = ["PlaygroundProducts"];
@@ -147,7 +147,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
   });
 
   test("the feed hears of what others write", async () => {
-    await page.getByRole("link", { name: "Feed", exact: true }).click();
+    await page.getByRole("link", { name: "Blog", exact: true }).click();
     await page.locator(".post-card").first().waitFor();
     await page.reload();
     await page.locator(".post-card").first().waitFor();
@@ -177,21 +177,23 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     await page.goto(`${server.url}/shop`);
     await page.getByRole("link", { name: "Bells", exact: true }).click();
     await page.getByRole("link", { name: "A product from the playground" }).click();
-    await page.getByRole("button", { name: "Add to cart" }).waitFor();
+    await page.getByRole("button", { name: "Add to cart", exact: true }).waitFor();
     await addToCart(page, 2);
-    await page.getByRole("link", { name: "Sign in to order" }).click();
+    await page.getByRole("link", { name: "Sign in to check out" }).click();
     const emailAddress = await signUpCustomer(page);
-    await page.getByRole("button", { name: "Place order" }).click();
+    await fillAddress(page);
+    await page.getByRole("button", { name: "Deliver to this address" }).click();
+    await placeOrder(page);
     await page.getByText("€25.00").first().waitFor();
     await page.getByRole("button", { name: "Cancel order" }).click();
     await page.getByRole("group", { name: "Cancel this order?" }).getByRole("button", { name: "Cancel order" }).click();
     await page.getByRole("heading", { name: "You have no orders yet" }).waitFor();
-    await page.getByRole("button", { name: "Sign out of the shop" }).click();
-    await page.getByRole("main").getByRole("link", { name: "Sign in as a customer" }).first().click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("link", { name: "Sign in to the shop" }).click();
     await page.getByLabel("E-mail address").fill(emailAddress);
     await page.getByLabel("Password").fill(PASSWORD);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByRole("button", { name: "Sign out of the shop" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
     await changeCustomerAccount(page, emailAddress);
 
     for (const [item, name] of [
@@ -209,7 +211,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     await page.getByRole("link", { name: "Ranking", exact: true }).click();
     await page.getByRole("switch", { name: "Show costs" }).check();
     await page.locator(".ranking ol").nth(1).waitFor();
-    await page.getByRole("link", { name: "Feed", exact: true }).click();
+    await page.getByRole("link", { name: "Blog", exact: true }).click();
   });
 
   test("renames herself, changes her password, signs out and in again", async () => {

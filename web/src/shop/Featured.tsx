@@ -1,0 +1,38 @@
+import { useQuery } from "urql";
+import { chosenOfDay } from "./picks-of-day.js";
+import { listIn, PAGE_PRODUCTS } from "./product-list.js";
+import { ProductGrid, ProductItems, SkeletonProducts } from "./ProductGrid.js";
+import { ProductsDocument } from "./products.generated.js";
+
+/** The number of categories of which products are shown. */
+const CATEGORIES = 4;
+/** The number of products of each of them. */
+const PRODUCTS = 1;
+
+/** Products of some categories, which change from day to day. */
+export function Featured({ categories }: { categories: readonly { id: string }[] }) {
+  return (
+    <section>
+      <h2>Picks of the day</h2>
+      <ProductGrid label="Picks of the day">
+        {chosenOfDay(categories, CATEGORIES, new Date()).map(({ id }) => (
+          <Picks key={id} categoryId={id} />
+        ))}
+      </ProductGrid>
+    </section>
+  );
+}
+
+/** Asks for the list that the page of the category shows, which is then there at once. */
+function Picks({ categoryId }: { categoryId: string }) {
+  const [{ data, fetching }] = useQuery({
+    query: ProductsDocument,
+    variables: { id: categoryId, first: PAGE_PRODUCTS },
+  });
+  const list = listIn(data, "category");
+  return list === null ? (
+    fetching && <SkeletonProducts products={PRODUCTS} />
+  ) : (
+    <ProductItems products={list.products.nodes.slice(0, PRODUCTS)} heading="h3" />
+  );
+}

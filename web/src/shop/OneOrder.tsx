@@ -1,0 +1,85 @@
+import { useQuery } from "urql";
+import { Link, useLocation } from "wouter";
+import { codeOf } from "../api/errors.js";
+import { Failure } from "../ui/Failure.js";
+import { Notice } from "../ui/Notice.js";
+import { SkeletonLines } from "../ui/Skeleton.js";
+import { When } from "../ui/When.js";
+import { orderNumber } from "./checkout.js";
+import type { Customer } from "./customer-session.js";
+import { CancelOrder, OrderLines, OrderProgress } from "./OrderCard.js";
+import type { OrderCardFragment } from "./OrderCard.generated.js";
+import { OrderDocument } from "./orders.generated.js";
+
+/** One order, which is also the confirmation of an order that was just placed. */
+export function OneOrder({ id, customer }: { id: string; customer: Customer }) {
+  const [{ data, error }, readAgain] = useQuery({
+    query: OrderDocument,
+    variables: { id },
+    requestPolicy: "cache-and-network",
+  });
+  const order = data?.node;
+  if (order != null && "lines" in order) {
+    return <Order order={order as OrderCardFragment} customer={customer} />;
+  }
+  // An invalid id is refused.
+  if (error !== undefined && codeOf(error) !== "BAD_USER_INPUT") {
+    return (
+      <Failure
+        error={error}
+        onRetry={() => {
+          readAgain({ requestPolicy: "network-only" });
+        }}
+      />
+    );
+  }
+  return data === undefined && error === undefined ? (
+    <SkeletonLines lines={6} />
+  ) : (
+    <Notice heading="h1" title="Order not found">
+      <p>It may have been cancelled.</p>
+      <Link className="button" href="/shop/orders">
+        See your orders
+      </Link>
+    </Notice>
+  );
+}
+
+function Order({ order, customer }: { order: OrderCardFragment; customer: Customer }) {
+  const { id, orderDate, viewerCanDelete } = order;
+  const [, navigate] = useLocation();
+  const isPlaced = (history.state as { placed?: string } | null)?.placed === id;
+  return (
+    <article className="order-page">
+      {isPlaced && (
+        <p className="order-placed" role="status">
+          Thank you, <bdi>{customer.firstName}</bdi>. Your order has been placed.
+        </p>
+      )}
+      <header>
+        <h1 className="shop-title">Order {orderNumber(id)}</h1>
+        <p className="order-state">
+          Placed <When date={orderDate} />
+        </p>
+      </header>
+      <OrderProgress order={order} />
+      <OrderLines order={order} />
+      <div className="checkout-actions">
+        <Link className="button" href="/shop">
+          Continue shopping
+        </Link>
+        <Link className="button button-plain" href="/shop/orders">
+          All orders
+        </Link>
+        {viewerCanDelete && (
+          <CancelOrder
+            id={id}
+            onDeleted={() => {
+              navigate("/shop/orders", { replace: true });
+            }}
+          />
+        )}
+      </div>
+    </article>
+  );
+}

@@ -1,0 +1,17 @@
+/** Whether the lines of a cart can be ordered together, and for how much. */
+import type { Cart } from "./cart.js";
+import { sumOf, timesQuantity, type Money } from "./money.js";
+
+/** The total of the products that are still sold; null where they have more than one currency. */
+export function totalOf({ lines }: Cart): Money | null {
+  const sold = lines.filter(({ isGone }) => !isGone);
+  return sumOf(sold.map(({ product, quantity }) => timesQuantity(product.price, quantity)));
+}
+
+/** Why these lines cannot be ordered; null where they can. */
+export function obstacleOf(cart: Cart): string | null {
+  if (cart.lines.some(({ isGone }) => isGone)) {
+    return "Remove the products that are no longer available.";
+  }
+  return totalOf(cart) === null ? "All products of an order must have the same currency." : null;
+}
