@@ -31,10 +31,10 @@ const ENTRY_PAGE_ITEMS: usize = 100;
 /// Writes a source's field into its copies.
 #[derive(Debug)]
 pub(crate) struct Propagation {
-    pub(crate) rule: CopyRule,
+    pub(crate) rule: Arc<CopyRule>,
     /// For copies in elements of an array: the list that has an entry of each target, and the property that
     /// orders it.
-    pub(crate) through: Option<(ListRule, Option<&'static str>)>,
+    pub(crate) through: Option<(Arc<ListRule>, Option<&'static str>)>,
     pub(crate) types: [&'static str; 1],
     pub(crate) feeds: Vec<ContainerName>,
     /// The property that orders the items of each target's container.
@@ -131,7 +131,7 @@ impl Propagation {
                 let (container, item_type) = (list.container, list.source.name);
                 partition_page(container, item_type, &change.id, &position, size(ENTRY_PAGE_ITEMS, 2))
             }
-            None => self.targets_page(target.item_type, &change.id, &position),
+            None => self.targets_page(&target.item_type, &change.id, &position),
         };
         Step::ask(vec![self.read_source(change), page]).with_state(&position)
     }
@@ -167,7 +167,7 @@ impl Propagation {
         let mut reads = vec![self.read_source(change)];
         for entry in &*page.items {
             let entry = Body::of(entry)?;
-            let key = entry.partition_key(target.item_type)?;
+            let key = entry.partition_key(&target.item_type)?;
             reads.push(ReadRequest::item(target.item_type.container, key, entry.id()?));
         }
         let entries = Some(page_end(page, order_by)?);
@@ -193,7 +193,7 @@ impl Propagation {
             if !is_target || !body.set_copies(path, by, &change.id, value) {
                 continue;
             }
-            let key = body.partition_key(target.item_type)?;
+            let key = body.partition_key(&target.item_type)?;
             let if_match = Some(item.etag.clone());
             let operation = WriteOp::Replace { item: body.into_next_version(&cause)?, if_match };
             by_partition.entry(key).or_default().push(operation);

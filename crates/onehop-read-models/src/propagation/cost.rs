@@ -22,14 +22,14 @@ impl RuleProjection for Propagation {
                 Some((list, _)) => self.found_by_list(list, target, *number, data),
             })
         });
-        let source = self.rule.source;
+        let source = &self.rule.source;
         let edit = SampleEdit::Change(vec![FieldEdit::Alter(self.rule.field)]);
         vec![PredictedChange {
             charged: Charged::Projection(self.rule.name),
             change: format!("`{}` of {} changes", self.rule.field, a(source.name)),
             fan_out: targets.iter().sum(),
             operations,
-            sample: SampleChange { item_type: source, item, edit },
+            sample: SampleChange { item_type: source.clone(), item, edit },
         }]
     }
 }
@@ -37,7 +37,7 @@ impl RuleProjection for Propagation {
 impl Propagation {
     /// For each page the source is read and the targets are listed; then each is replaced.
     fn found_by_query(&self, target: &CopyTarget, number: usize, data: &DataProfile) -> Operations {
-        let stored = StoredType::from(target.item_type);
+        let stored = StoredType::from(&target.item_type);
         let is_partition = target.item_type.partition == ItemPartition::Field(self.rule.by);
         let mut operations = Operations::default();
         for (page, rest) in pages(number, PAGE_ITEMS) {
@@ -59,7 +59,7 @@ impl Propagation {
         number: usize,
         data: &DataProfile,
     ) -> Operations {
-        let (stored, entry) = (StoredType::from(target.item_type), StoredType::entry_of(list));
+        let (stored, entry) = (StoredType::from(&target.item_type), StoredType::entry_of(list));
         let mut operations = Operations::default();
         for (page, _) in pages(number, ENTRY_PAGE_ITEMS) {
             operations = operations
@@ -72,11 +72,11 @@ impl Propagation {
     }
 
     fn source_charge(&self, data: &DataProfile) -> onehop_store::RequestCharge {
-        data.read_charge(&StoredType::from(self.rule.source))
+        data.read_charge(&StoredType::from(&self.rule.source))
     }
 
     fn target_charge(&self, target: &CopyTarget, data: &DataProfile) -> onehop_store::RequestCharge {
-        data.replace_charge(&StoredType::from(target.item_type), &[target.field, Cause::FIELD])
+        data.replace_charge(&StoredType::from(&target.item_type), &[target.field, Cause::FIELD])
     }
 }
 
