@@ -78,13 +78,13 @@ pub const RANKED_CUSTOMERS: &str = "ranking";
 
 #[rustfmt::skip]
 fn rules() -> Vec<Rule> { vec![
-    copy(CATEGORY_NAMES).of(&CATEGORY, "name").to([CopyTarget::new(&PRODUCT, "categoryName")], "categoryId").follows(PRODUCT_CATCH_UP),
-    copy(TAG_NAMES).of(&TAG, "name").to([CopyTarget::new(&PRODUCT, "tags[].name")], "tags[].id").through(PRODUCTS_BY_TAG).follows(PRODUCT_CATCH_UP),
+    copy(CATEGORY_NAMES).of(&CATEGORY, "name").to([CopyTarget::new(&PRODUCT, "categoryName", "categoryId")]).follows(PRODUCT_CATCH_UP),
+    copy(TAG_NAMES).of(&TAG, "name").to([CopyTarget::new(&PRODUCT, "tags[].name", "tags[].id").through(PRODUCTS_BY_TAG)]).follows(PRODUCT_CATCH_UP),
     list(PRODUCTS_BY_TAG).of(&PRODUCT).into(PRODUCT_BY_TAG, Element("tags[].id")).fields(SHORT_PRODUCT).element_fields("tagId", "productId").all(),
     list(RANKED_CUSTOMERS).of(&CUSTOMER).into(RANKING, Constant("customer")).fields(RANKED).optional(&["title", "phoneNumber"]).highest(RANKED_CUSTOMERS_MAX),
     count(&SALES_ORDER).as_text("sortKey", RANK_KEY).into(&CUSTOMER, "salesOrderCount", "customerId"),
-    copy("order-line-names").of(&PRODUCT, "name").to([CopyTarget::new(&SALES_ORDER, "details[].name")], "details[].sku").frozen(),
-    copy("order-line-prices").of(&PRODUCT, "price").to([CopyTarget::new(&SALES_ORDER, "details[].price")], "details[].sku").frozen(),
+    copy("order-line-names").of(&PRODUCT, "name").to([CopyTarget::new(&SALES_ORDER, "details[].name", "details[].sku")]).frozen(),
+    copy("order-line-prices").of(&PRODUCT, "price").to([CopyTarget::new(&SALES_ORDER, "details[].price", "details[].sku")]).frozen(),
 ] }
 
 /// The declaration.

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
 use crate::item_type::{ID, ItemPartition, ItemType};
-use crate::rule::{CopyMode, CopyRule, CountRule, Keep, ListPartition, ListRule, OwnsRule, Rule};
+use crate::rule::{CopyMode, CopyRule, CopyTarget, CountRule, Keep, ListPartition, ListRule, OwnsRule, Rule};
 
 /// An error in a declaration. Each names the rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -172,40 +172,40 @@ impl<'a> Check<'a> {
         for target in &rule.targets {
             self.item_type(name, &target.item_type);
             self.field(name, &target.item_type, target.field);
-            self.field(name, &target.item_type, rule.by);
+            if follows || !target.by.is_empty() {
+                self.field(name, &target.item_type, target.by);
+            }
             self.writes(name, target.item_type.container, &target.item_type, target.field);
-            let (path, by) = (FieldPath::parse(target.field), FieldPath::parse(rule.by));
-            if path.array() != by.array() {
+            let (path, by) = (FieldPath::parse(target.field), FieldPath::parse(target.by));
+            if path.array() != by.array() && !target.by.is_empty() {
                 self.unsupported(name, "the copy and the foreign key are in the same element");
             }
             if follows {
-                self.catch_up(rule, &target.item_type);
-                self.targets_are_found(rule, &target.item_type, by);
+                self.catch_up(rule, target);
+                self.targets_are_found(rule, target, by);
             }
         }
     }
 
-    /// The rules with targets in one container share one catch-up, whose name is no other projection's.
-    fn catch_up(&mut self, rule: &CopyRule, target: &ItemType) {
+    /// Each container of targets has one catch-up, whose name is no other projection's.
+    fn catch_up(&mut self, rule: &CopyRule, target: &CopyTarget) {
         let mut others = self.declared.target_copies();
         let is_same = others.all(|other| {
-            other.item_type.container != target.container || other.rule.catch_up == rule.catch_up
+            (other.item_type.container == target.item_type.container) == (other.catch_up == target.catch_up)
         });
-        let is_taken = self.declared.rules().iter().any(|other| other.name() == Some(rule.catch_up));
-        if !is_same || is_taken || rule.catch_up.is_empty() {
-            self.unsupported(
-                rule.name,
-                "rules with targets in one container share one catch-up of its own name",
-            );
+        let is_taken = self.declared.rules().iter().any(|other| other.name() == Some(target.catch_up));
+        if !is_same || is_taken || target.catch_up.is_empty() {
+            self.unsupported(rule.name, "each container of targets has one catch-up of its own name");
         }
     }
 
     /// A query finds the targets of a source, or a list has them.
-    fn targets_are_found(&mut self, rule: &CopyRule, target: &ItemType, by: FieldPath) {
-        let list = rule.through.and_then(|name| self.declared.lists().find(|list| list.name == name));
+    fn targets_are_found(&mut self, rule: &CopyRule, target: &CopyTarget, by: FieldPath) {
+        let list = self.declared.lists().find(|list| Some(list.name) == target.through);
+        let CopyTarget { item_type: target, by: key, .. } = target;
         let is_found = match (by, list) {
             (FieldPath::Element { .. }, Some(list)) => {
-                list.partition == ListPartition::Element(rule.by) && list.source == *target
+                list.partition == ListPartition::Element(key) && list.source == *target
             }
             (FieldPath::Element { .. }, None) => false,
             (FieldPath::Field(field), _) => {
@@ -215,7 +215,7 @@ impl<'a> Check<'a> {
             }
         };
         if !is_found {
-            let (rule, container, field) = (rule.name.to_owned(), target.container, rule.by);
+            let (rule, container, field) = (rule.name.to_owned(), target.container, *key);
             self.errors.push(DeclarationError::NotIndexed { rule, container, field });
         }
     }

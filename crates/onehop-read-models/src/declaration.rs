@@ -94,7 +94,9 @@ fn target_copies(rules: &[Rule]) -> Arc<[TargetCopy]> {
                 rule: Arc::clone(rule),
                 item_type: target.item_type.clone(),
                 path: FieldPath::parse(target.field),
-                by: FieldPath::parse(rule.by),
+                by: FieldPath::parse(target.by),
+                through: target.through,
+                catch_up: target.catch_up,
             })
         })
         .collect()

@@ -64,7 +64,8 @@ impl Flowchart {
         let frozen = if rule.mode == CopyMode::Frozen { ", frozen" } else { "" };
         for target in &rule.targets {
             let node = self.item(&target.item_type);
-            let label = format!("copy {} into {} by {}{frozen}", rule.field, target.field, rule.by);
+            let by = if target.by.is_empty() { String::new() } else { format!(" by {}", target.by) };
+            let label = format!("copy {} into {}{by}{frozen}", rule.field, target.field);
             self.edges.push(format!("{source} {arrow}|\"{label}\"| {node}"));
         }
     }

@@ -15,7 +15,7 @@ use crate::list_elements::ElementList;
 use crate::list_newest::BoundedList;
 use crate::owned::OwnedItems;
 use crate::propagation::Propagation;
-use crate::rule::{CopyRule, ListPartition, ListRule};
+use crate::rule::{CopyRule, CopyTarget, ListPartition, ListRule};
 use crate::target_copy::TargetCopy;
 
 impl ReadModels {
@@ -60,8 +60,11 @@ impl ReadModels {
     }
 
     fn propagation(&self, rule: &Arc<CopyRule>) -> Propagation {
-        let list = rule.through.and_then(|name| self.lists().find(|list| list.name == name));
-        let through = list.map(|list| (Arc::clone(list), self.order_by(list.container)));
+        let through = |target: &CopyTarget| {
+            let list = self.lists().find(|list| Some(list.name) == target.through)?;
+            Some((Arc::clone(list), self.order_by(list.container)))
+        };
+        let through = rule.targets.iter().map(through).collect();
         let mut feeds: Vec<_> = rule.targets.iter().map(|target| target.item_type.container).collect();
         feeds.sort_unstable();
         feeds.dedup();
@@ -72,7 +75,7 @@ impl ReadModels {
     /// One catch-up for each container that has copies.
     fn catch_ups(&self) -> Vec<CatchUp> {
         let mut by_container: BTreeMap<ContainerName, Vec<TargetCopy>> = BTreeMap::new();
-        for copy in self.target_copies().filter(|copy| copy.rule.through.is_none()) {
+        for copy in self.target_copies().filter(|copy| copy.through.is_none()) {
             by_container.entry(copy.item_type.container).or_default().push(copy.clone());
         }
         by_container.into_iter().map(|(container, copies)| catch_up(container, copies)).collect()
@@ -82,7 +85,7 @@ impl ReadModels {
         let types = [rule.source.name];
         match (rule.partition, rule.keep.items_max()) {
             (ListPartition::Element(_), _) => {
-                let through = self.target_copies().filter(|copy| copy.rule.through == Some(rule.name));
+                let through = self.target_copies().filter(|copy| copy.through == Some(rule.name));
                 let element =
                     rule.element.expect("the check refuses a list by elements without their fields");
                 Arc::new(ElementList {
@@ -105,7 +108,7 @@ impl ReadModels {
 }
 
 fn catch_up(container: ContainerName, copies: Vec<TargetCopy>) -> CatchUp {
-    let name = copies.first().map_or("", |copy| copy.rule.catch_up);
+    let name = copies.first().map_or("", |copy| copy.catch_up);
     let mut types: Vec<_> = copies.iter().map(|copy| copy.item_type.name).collect();
     types.sort_unstable();
     types.dedup();

@@ -34,17 +34,8 @@ pub struct CopyRule {
     pub field: &'static str,
     /// Where the copies are.
     pub targets: Vec<CopyTarget>,
-    /// The foreign key: the field of each target that holds the id of the source; `array[].field` for a copy
-    /// in elements.
-    pub by: &'static str,
     /// Whether the copies follow changes of the source.
     pub mode: CopyMode,
-    /// For copies in elements of an array: the list that has an entry of the target in the logical partition
-    /// of each element.
-    pub through: Option<&'static str>,
-    /// The name of the projection that compares the copies in new and changed targets. It is stored and never
-    /// changes; the rules with targets in one container share one. Empty for frozen copies.
-    pub catch_up: &'static str,
 }
 
 /// The place of a copy.
@@ -54,6 +45,15 @@ pub struct CopyTarget {
     pub item_type: ItemType,
     /// The field of the copy; `array[].field` for one in each element of an array.
     pub field: &'static str,
+    /// The foreign key: the field of the target that holds the id of the source; `array[].field` for a copy
+    /// in elements. Empty for a frozen copy whose source the command finds without one.
+    pub by: &'static str,
+    /// For a copy in elements of an array: the list that has an entry of the target in the logical partition
+    /// of each element.
+    pub through: Option<&'static str>,
+    /// The name of the projection that compares the copies in new and changed targets. It is stored and never
+    /// changes; each container of targets has one. Empty for frozen copies.
+    pub catch_up: &'static str,
 }
 
 /// The fate of copies when their source changes.
@@ -209,10 +209,18 @@ impl Rule {
 }
 
 impl CopyTarget {
-    /// A field of a type of item.
+    /// A field of a type of item, whose items name the source in their field `by`.
     #[must_use]
-    pub fn new(item_type: &ItemType, field: &'static str) -> Self {
-        Self { item_type: item_type.clone(), field }
+    pub fn new(item_type: &ItemType, field: &'static str, by: &'static str) -> Self {
+        Self { item_type: item_type.clone(), field, by, through: None, catch_up: "" }
+    }
+
+    /// For a copy in elements of an array: the list with an entry of each target in the logical partition of
+    /// each element.
+    #[must_use]
+    pub fn through(mut self, list: &'static str) -> Self {
+        self.through = Some(list);
+        self
     }
 }
 
@@ -226,7 +234,7 @@ impl CopyTarget {
 /// let user = ItemType::new(ContainerName("users"), "user", &["userId", "username"]);
 /// let post = ItemType::new(ContainerName("posts"), "post", &["userId", "username", "title"]);
 ///
-/// let names = copy("names").of(&user, "username").to([CopyTarget::new(&post, "username")], "userId")
+/// let names = copy("names").of(&user, "username").to([CopyTarget::new(&post, "username", "userId")])
 ///     .follows("names-catch-up");
 /// assert!(matches!(names, Rule::Copy(_)));
 /// ```
@@ -258,12 +266,11 @@ pub struct CopyOf {
 }
 
 impl CopyOf {
-    /// The targets, which name the source in their field `by`.
+    /// The targets.
     #[must_use]
-    pub fn to(self, targets: impl IntoIterator<Item = CopyTarget>, by: &'static str) -> CopyRule {
+    pub fn to(self, targets: impl IntoIterator<Item = CopyTarget>) -> CopyRule {
         let Self { name, source, field } = self;
-        let targets = targets.into_iter().collect();
-        CopyRule { name, source, field, targets, by, mode: CopyMode::Follows, through: None, catch_up: "" }
+        CopyRule { name, source, field, targets: targets.into_iter().collect(), mode: CopyMode::Follows }
     }
 }
 
@@ -275,18 +282,11 @@ impl CopyRule {
         Rule::Copy(Arc::new(self))
     }
 
-    /// For copies in elements of an array: the list with an entry of each target in the logical partition of
-    /// each element.
-    #[must_use]
-    pub fn through(mut self, list: &'static str) -> Self {
-        self.through = Some(list);
-        self
-    }
-
-    /// The copies follow their source. Names the projection that compares new and changed targets.
+    /// The copies follow their source. Names the projection that compares new and changed targets, which are
+    /// in one container.
     #[must_use]
     pub fn follows(mut self, catch_up: &'static str) -> Rule {
-        self.catch_up = catch_up;
+        self.targets.iter_mut().for_each(|target| target.catch_up = catch_up);
         Rule::Copy(Arc::new(self))
     }
 }

@@ -17,6 +17,10 @@ pub(crate) struct TargetCopy {
     pub(crate) item_type: ItemType,
     pub(crate) path: FieldPath,
     pub(crate) by: FieldPath,
+    /// The list by which the targets are found, for a copy in elements.
+    pub(crate) through: Option<&'static str>,
+    /// The name of the projection that compares the copies.
+    pub(crate) catch_up: &'static str,
 }
 
 impl TargetCopy {

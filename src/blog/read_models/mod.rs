@@ -68,9 +68,9 @@ pub const DELETIONS: &str = "deletions";
 
 #[rustfmt::skip]
 fn rules() -> Vec<Rule> {
-    let author = [&POST, &COMMENT, &LIKE].map(|target| CopyTarget::new(target, "userUsername"));
+    let author = [&POST, &COMMENT, &LIKE].map(|target| CopyTarget::new(target, "userUsername", "userId"));
     vec![
-    copy(USERNAMES).of(&USER, "username").to(author, "userId").follows(USERNAMES_CATCH_UP),
+    copy(USERNAMES).of(&USER, "username").to(author).follows(USERNAMES_CATCH_UP),
     list(USER_POSTS).of(&POST).into(USERS, Field("userId")).immutable_partition().fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).all(),
     list(FEED_POSTS).of(&POST).into(FEED, Constant("post")).fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).newest(FEED_POSTS_MAX),
     count(&COMMENT).into(&POST, "commentCount", "postId"),

@@ -30,7 +30,7 @@ static BOOK: LazyLock<ItemType> =
 static PAGE: LazyLock<ItemType> =
     LazyLock::new(|| ItemType::new(BOOKS, "page", &["bookId"]).partitioned_by("bookId"));
 fn author_name() -> [CopyTarget; 1] {
-    [CopyTarget::new(&BOOK, "authorName")]
+    [CopyTarget::new(&BOOK, "authorName", "authorId")]
 }
 
 fn errors(rules: Vec<Rule>) -> Vec<DeclarationError> {
@@ -40,7 +40,7 @@ fn errors(rules: Vec<Rule>) -> Vec<DeclarationError> {
 #[test]
 fn a_declaration_without_mistakes_has_a_projection_for_each_rule_and_a_catch_up() {
     let rules = vec![
-        copy("names").of(&AUTHOR, "name").to(author_name(), "authorId").follows("catch-up"),
+        copy("names").of(&AUTHOR, "name").to(author_name()).follows("catch-up"),
         list("of-author")
             .of(&BOOK)
             .into(AUTHORS, ListPartition::Field("authorId"))
@@ -59,15 +59,15 @@ fn a_declaration_without_mistakes_has_a_projection_for_each_rule_and_a_catch_up(
 
 #[test]
 fn fields_that_no_item_has_are_named() {
-    let rules = vec![copy("names").of(&AUTHOR, "nmae").to(author_name(), "authorId").follows("catch-up")];
+    let rules = vec![copy("names").of(&AUTHOR, "nmae").to(author_name()).follows("catch-up")];
     assert_eq!(errors(rules)[0].to_string(), "names: items of type `author` have no field `nmae`");
 }
 
 #[test]
 fn two_rules_that_write_a_field_are_refused() {
     let rules = vec![
-        copy("names").of(&AUTHOR, "name").to(author_name(), "authorId").follows("catch-up"),
-        copy("other-names").of(&AUTHOR, "authorId").to(author_name(), "authorId").follows("catch-up"),
+        copy("names").of(&AUTHOR, "name").to(author_name()).follows("catch-up"),
+        copy("other-names").of(&AUTHOR, "authorId").to(author_name()).follows("catch-up"),
     ];
     assert!(matches!(errors(rules)[..], [DeclarationError::FieldTwice { field: "authorName", .. }]));
 }
@@ -124,10 +124,10 @@ fn a_list_needs_a_container_with_soft_deleted_entries() {
 #[test]
 fn changes_that_lead_back_to_their_source_are_refused() {
     let rules = vec![
-        copy("names").of(&AUTHOR, "name").to(author_name(), "authorId").follows("catch-up"),
+        copy("names").of(&AUTHOR, "name").to(author_name()).follows("catch-up"),
         copy("back")
             .of(&BOOK, "title")
-            .to([CopyTarget::new(&AUTHOR, "name")], "authorId")
+            .to([CopyTarget::new(&AUTHOR, "name", "authorId")])
             .follows("catch-up-of-authors"),
     ];
     assert!(errors(rules).iter().any(|error| matches!(error, DeclarationError::Cycle { .. })));
@@ -135,7 +135,12 @@ fn changes_that_lead_back_to_their_source_are_refused() {
 
 #[test]
 fn targets_that_no_query_finds_are_refused() {
-    let rules = vec![copy("names").of(&AUTHOR, "name").to(author_name(), "title").follows("catch-up")];
+    let rules = vec![
+        copy("names")
+            .of(&AUTHOR, "name")
+            .to([CopyTarget::new(&BOOK, "authorName", "title")])
+            .follows("catch-up"),
+    ];
     assert!(matches!(errors(rules)[..], [DeclarationError::NotIndexed { field: "title", .. }]));
 }
 
@@ -154,7 +159,7 @@ fn a_declaration_is_built_from_names_read_at_run_time() {
     let author = ItemType::new(ContainerName::named(source[0]).unwrap(), source[1], &source[2..]);
     let book = ItemType::new(ContainerName::named(target[0]).unwrap(), target[1], &target[2..]);
     drop(line);
-    let rule = copy("names").of(&author, source[2]).to([CopyTarget::new(&book, target[2])], target[3]);
+    let rule = copy("names").of(&author, source[2]).to([CopyTarget::new(&book, target[2], target[3])]);
     let declared = ReadModels::new(SPECS, vec![rule.follows("catch-up")]).unwrap();
     assert_eq!(declared.projections()[0].source(), AUTHORS);
 }

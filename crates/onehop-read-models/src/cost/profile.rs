@@ -146,7 +146,7 @@ impl DataProfile {
                 if target.item_type.container != container || target.item_type.name != name {
                     continue;
                 }
-                let sources: BTreeSet<&str> = body.texts(FieldPath::parse(rule.by)).into_iter().collect();
+                let sources: BTreeSet<&str> = body.texts(FieldPath::parse(target.by)).into_iter().collect();
                 for id in sources {
                     let key = ItemKey { partition_key: source_key(&rule.source, id), id: id.to_owned() };
                     self.count(rule.name, key, place, rule.targets.len());

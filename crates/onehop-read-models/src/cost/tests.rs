@@ -48,7 +48,7 @@ fn rules() -> Vec<Rule> {
     vec![
         copy("author-names")
             .of(&AUTHOR, "name")
-            .to([CopyTarget::new(&BOOK, "authorName")], "authorId")
+            .to([CopyTarget::new(&BOOK, "authorName", "authorId")])
             .follows("author-names-catch-up"),
         list("books-of-author")
             .of(&BOOK)

@@ -15,9 +15,9 @@ use crate::rule::{CopyTarget, ListRule};
 impl RuleProjection for Propagation {
     fn predict(&self, data: &DataProfile) -> Vec<PredictedChange> {
         let Some((item, targets)) = data.typical_source(self.rule.name) else { return Vec::new() };
-        let operations = self.rule.targets.iter().zip(&targets);
-        let operations = operations.fold(Operations::default(), |operations, (target, number)| {
-            operations.then(match &self.through {
+        let operations = self.rule.targets.iter().zip(&targets).enumerate();
+        let operations = operations.fold(Operations::default(), |operations, (place, (target, number))| {
+            operations.then(match self.list_of(place) {
                 None => self.found_by_query(target, *number, data),
                 Some((list, _)) => self.found_by_list(list, target, *number, data),
             })
@@ -38,7 +38,7 @@ impl Propagation {
     /// For each page the source is read and the targets are listed; then each is replaced.
     fn found_by_query(&self, target: &CopyTarget, number: usize, data: &DataProfile) -> Operations {
         let stored = StoredType::from(&target.item_type);
-        let is_partition = target.item_type.partition == ItemPartition::Field(self.rule.by);
+        let is_partition = target.item_type.partition == ItemPartition::Field(target.by);
         let mut operations = Operations::default();
         for (page, rest) in pages(number, PAGE_ITEMS) {
             let query = match is_partition {

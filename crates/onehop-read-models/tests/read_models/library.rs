@@ -90,9 +90,9 @@ pub const MOST_LOANS: &str = "most-loans";
 
 #[rustfmt::skip]
 fn rules() -> Vec<Rule> { vec![
-    copy("author-names").of(&AUTHOR, "name").to([CopyTarget::new(&BOOK, "authorName")], "authorId").follows("book-catch-up"),
-    copy("genre-names").of(&GENRE, "name").to([CopyTarget::new(&BOOK, "genres[].name")], "genres[].id").through(OF_GENRE).follows("book-catch-up"),
-    copy("loan-titles").of(&BOOK, "title").to([CopyTarget::new(&LOAN, "title")], "readerId").frozen(),
+    copy("author-names").of(&AUTHOR, "name").to([CopyTarget::new(&BOOK, "authorName", "authorId")]).follows("book-catch-up"),
+    copy("genre-names").of(&GENRE, "name").to([CopyTarget::new(&BOOK, "genres[].name", "genres[].id").through(OF_GENRE)]).follows("book-catch-up"),
+    copy("loan-titles").of(&BOOK, "title").to([CopyTarget::new(&LOAN, "title", "readerId")]).frozen(),
     list(OF_AUTHOR).of(&BOOK).into(AUTHORS, ListPartition::Field("authorId")).fields(SHORT_BOOK).all(),
     list(OF_GENRE).of(&BOOK).into(BY_GENRE, ListPartition::Element("genres[].id")).fields(SHORT_BOOK).element_fields("genreId", "bookId").all(),
     list(NEWEST_BOOKS).of(&BOOK).into(NEWEST, ListPartition::Constant("book")).fields(SHORT_BOOK).newest(LISTED_MAX),
