@@ -8,60 +8,56 @@ pub(in crate::blog) mod testing;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use onehop_change_feed::Projection;
 use onehop_read_models::{
-    ComputedField, CopyTarget, FormerField, ItemType, ListPartition::*, ReadModels, Rule, copy, count, list,
+    Computation, ComputedField, CopyTarget, ItemType, ListPartition::*, ReadModels, Rule, copy, count, list,
     owns,
 };
 
 use super::containers::{FEED, FEED_POSTS_MAX, POSTS, SPECS, USERS};
 use super::items::types;
 use super::renames::Renames;
-use super::summary::{is_former_copy_of, summarise};
+use super::summary::SUMMARY_CHARACTERS_MAX;
 
-pub const USER: ItemType = ItemType::new(USERS, types::USER, &["userId", "username", "pendingUsername"]);
-pub const POST: ItemType = ItemType::new(
-    POSTS,
-    types::POST,
-    &[
-        "postId",
-        "userId",
-        "userUsername",
-        "title",
-        "content",
-        "commentCount",
-        "likeCount",
-        "creationDate",
-        "textVersion",
-        "updateDate",
-    ],
-);
-pub const COMMENT: ItemType =
+pub static USER: LazyLock<ItemType> =
+    LazyLock::new(|| ItemType::new(USERS, types::USER, &["userId", "username", "pendingUsername"]));
+pub static POST: LazyLock<ItemType> = LazyLock::new(|| {
+    ItemType::new(
+        POSTS,
+        types::POST,
+        &[
+            "postId",
+            "userId",
+            "userUsername",
+            "title",
+            "content",
+            "commentCount",
+            "likeCount",
+            "creationDate",
+            "textVersion",
+            "updateDate",
+        ],
+    )
+});
+pub static COMMENT: LazyLock<ItemType> = LazyLock::new(|| {
     ItemType::new(POSTS, types::COMMENT, &["postId", "userId", "userUsername", "content", "creationDate"])
-        .partitioned_by("postId");
-pub const LIKE: ItemType =
+        .partitioned_by("postId")
+});
+pub static LIKE: LazyLock<ItemType> = LazyLock::new(|| {
     ItemType::new(POSTS, types::LIKE, &["postId", "userId", "userUsername", "creationDate"])
-        .partitioned_by("postId");
+        .partitioned_by("postId")
+});
 
-/// The name of the author, in everything that a user writes.
-const AUTHOR: &[CopyTarget] = &[
-    CopyTarget::new(&POST, "userUsername"),
-    CopyTarget::new(&COMMENT, "userUsername"),
-    CopyTarget::new(&LIKE, "userUsername"),
-];
 /// The fields of a short copy of a post, with an excerpt in place of the content.
 const SHORT: &[&str] = &["userId", "userUsername", "title", "commentCount", "likeCount", "creationDate"];
-/// The fields of short copies of earlier versions: `postId` is their `id`, the summary was Markdown.
-const FORMER: &[&str] = &["postId", "summary"];
 const COUNTS: &[&str] = &["commentCount", "likeCount"];
 const EDITED: &[&str] = &["textVersion", "updateDate"];
 const EXCERPT: &[ComputedField] = &[ComputedField {
     field: "excerpt",
     from: "content",
-    compute: summarise,
-    former: Some(FormerField { field: "summary", accepts: is_former_copy_of }),
+    computation: Computation::Excerpt { characters_max: SUMMARY_CHARACTERS_MAX },
 }];
 
 pub const USERNAMES: &str = "usernames";
@@ -71,14 +67,17 @@ pub const FEED_POSTS: &str = "feed";
 pub const DELETIONS: &str = "deletions";
 
 #[rustfmt::skip]
-const RULES: &[Rule] = &[
-    copy(USERNAMES).of(&USER, "username").to(AUTHOR, "userId").follows(USERNAMES_CATCH_UP),
-    list(USER_POSTS).of(&POST).into(USERS, Field("userId")).immutable_partition().fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).former(FORMER).all(),
-    list(FEED_POSTS).of(&POST).into(FEED, Constant("post")).fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).former(FORMER).newest(FEED_POSTS_MAX),
+fn rules() -> Vec<Rule> {
+    let author = [&POST, &COMMENT, &LIKE].map(|target| CopyTarget::new(target, "userUsername", "userId"));
+    vec![
+    copy(USERNAMES).of(&USER, "username").to(author).follows(USERNAMES_CATCH_UP),
+    list(USER_POSTS).of(&POST).into(USERS, Field("userId")).immutable_partition().fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).all(),
+    list(FEED_POSTS).of(&POST).into(FEED, Constant("post")).fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).newest(FEED_POSTS_MAX),
     count(&COMMENT).into(&POST, "commentCount", "postId"),
     count(&LIKE).into(&POST, "likeCount", "postId"),
-    owns(DELETIONS, &POST, &[&COMMENT, &LIKE]),
-];
+    owns(DELETIONS, &POST, [&*COMMENT, &*LIKE]),
+    ]
+}
 
 /// The declaration.
 ///
@@ -86,7 +85,7 @@ const RULES: &[Rule] = &[
 /// A mistake in the declaration, which a test finds.
 #[must_use]
 pub fn read_models() -> ReadModels {
-    ReadModels::new(SPECS, RULES).unwrap_or_else(|errors| panic!("the blog's read models: {errors:?}"))
+    ReadModels::new(SPECS, rules()).unwrap_or_else(|errors| panic!("the blog's read models: {errors:?}"))
 }
 
 /// The projections of the rules, and the projection that finishes renames.
@@ -95,4 +94,68 @@ pub fn projections() -> Vec<Arc<dyn Projection>> {
     let mut projections = read_models().projections();
     projections.push(Arc::new(Renames));
     projections
+}
+
+#[cfg(test)]
+mod model_tests {
+    use super::*;
+
+    /// Rules without the lists of fields that their item types may have.
+    fn comparable(rules: &[Rule]) -> Vec<Rule> {
+        let bare = |item_type: &ItemType| ItemType { fields: [].into(), ..item_type.clone() };
+        let rule = |rule: &Rule| match rule {
+            Rule::Copy(copy) => {
+                let target = |target: &onehop_read_models::CopyTarget| onehop_read_models::CopyTarget {
+                    item_type: bare(&target.item_type),
+                    ..target.clone()
+                };
+                let targets = copy.targets.iter().map(target).collect();
+                Rule::Copy(
+                    onehop_read_models::CopyRule { source: bare(&copy.source), targets, ..(**copy).clone() }
+                        .into(),
+                )
+            }
+            Rule::List(list) => Rule::List(
+                onehop_read_models::ListRule { source: bare(&list.source), ..(**list).clone() }.into(),
+            ),
+            Rule::Count(count) => Rule::Count(
+                onehop_read_models::CountRule {
+                    counted: bare(&count.counted),
+                    parent: bare(&count.parent),
+                    ..(**count).clone()
+                }
+                .into(),
+            ),
+            Rule::Owns(owns) => Rule::Owns(
+                onehop_read_models::OwnsRule {
+                    owner: bare(&owns.owner),
+                    owned: owns.owned.iter().map(bare).collect(),
+                    ..(**owns).clone()
+                }
+                .into(),
+            ),
+        };
+        rules.iter().map(rule).collect()
+    }
+
+    fn rendered(specs: &[onehop_store::ContainerSpec]) -> Vec<String> {
+        specs.iter().filter(|spec| spec.name.as_str() != "accounts").map(|spec| format!("{spec:?}")).collect()
+    }
+
+    #[test]
+    fn the_model_gives_the_rules_and_containers() {
+        let model = onehop_model::Model::read("model.graphql", include_str!("../model.graphql")).unwrap();
+        let specs = onehop_read_models::container_specs(&model).unwrap();
+        assert_eq!(rendered(&specs), rendered(SPECS));
+        let names = onehop_read_models::ProjectionNames::default()
+            .copy("User.username", USERNAMES)
+            .catch_up("posts", USERNAMES_CATCH_UP)
+            .owned("Post", DELETIONS);
+        let derived = ReadModels::from_model_with(&model, &names).unwrap();
+        let (derived, constant) = (comparable(derived.rules()), comparable(&rules()));
+        for (derived, constant) in derived.iter().zip(&constant) {
+            assert_eq!(derived, constant);
+        }
+        assert_eq!(derived.len(), constant.len());
+    }
 }
