@@ -5,7 +5,6 @@ pub mod containers;
 pub mod ids;
 pub mod items;
 pub mod live;
-pub mod plain_text;
 pub mod read_models;
 pub mod reads;
 pub mod renames;

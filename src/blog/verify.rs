@@ -32,8 +32,8 @@ impl Invariant for Reservations {
         "reservation"
     }
 
-    fn item_type(&self) -> &'static ItemType {
-        const { &USER }
+    fn item_type(&self) -> &ItemType {
+        &USER
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {

@@ -3,61 +3,66 @@
 //!
 //! Source: "Data modeling and partitioning for relational workloads", its final design.
 
+use std::sync::LazyLock;
+
 use onehop_read_models::{CopyTarget, ItemType, ListPartition::*, ReadModels, Rule, copy, count, list};
 
 use super::containers::{
     CUSTOMER as CUSTOMERS, PRODUCT as PRODUCTS, PRODUCT_BY_TAG, PRODUCT_META, RANKED_CUSTOMERS_MAX, RANKING,
     SPECS,
 };
-use super::items::{rank_key, types};
+use super::items::{RANK_KEY, types};
 
-pub const CATEGORY: ItemType =
-    ItemType::new(PRODUCT_META, types::CATEGORY, &["name"]).in_partition(types::CATEGORY);
-pub const TAG: ItemType = ItemType::new(PRODUCT_META, types::TAG, &["name"]).in_partition(types::TAG);
-pub const PRODUCT: ItemType = ItemType::new(
-    PRODUCTS,
-    types::PRODUCT,
-    &[
-        "categoryId",
-        "categoryName",
-        "sku",
-        "name",
-        "description",
-        "price",
-        "currencyCode",
-        "tags",
-        "tags[].id",
-        "tags[].name",
-    ],
-)
-.partitioned_by("categoryId");
-pub const CUSTOMER: ItemType = ItemType::new(
-    CUSTOMERS,
-    types::CUSTOMER,
-    &[
-        "customerId",
-        "title",
-        "firstName",
-        "lastName",
-        "emailAddress",
-        "phoneNumber",
-        "creationDate",
-        "addresses",
-        "salesOrderCount",
-        "sortKey",
-    ],
-);
-pub const SALES_ORDER: ItemType = ItemType::new(
-    CUSTOMERS,
-    types::SALES_ORDER,
-    &["customerId", "details[].sku", "details[].name", "details[].price", "sortKey"],
-)
-.partitioned_by("customerId");
+pub static CATEGORY: LazyLock<ItemType> =
+    LazyLock::new(|| ItemType::new(PRODUCT_META, types::CATEGORY, &["name"]).in_partition(types::CATEGORY));
+pub static TAG: LazyLock<ItemType> =
+    LazyLock::new(|| ItemType::new(PRODUCT_META, types::TAG, &["name"]).in_partition(types::TAG));
+pub static PRODUCT: LazyLock<ItemType> = LazyLock::new(|| {
+    ItemType::new(
+        PRODUCTS,
+        types::PRODUCT,
+        &[
+            "categoryId",
+            "categoryName",
+            "sku",
+            "name",
+            "description",
+            "price",
+            "currencyCode",
+            "tags",
+            "tags[].id",
+            "tags[].name",
+        ],
+    )
+    .partitioned_by("categoryId")
+});
+pub static CUSTOMER: LazyLock<ItemType> = LazyLock::new(|| {
+    ItemType::new(
+        CUSTOMERS,
+        types::CUSTOMER,
+        &[
+            "customerId",
+            "title",
+            "firstName",
+            "lastName",
+            "emailAddress",
+            "phoneNumber",
+            "creationDate",
+            "addresses",
+            "salesOrderCount",
+            "sortKey",
+        ],
+    )
+});
+pub static SALES_ORDER: LazyLock<ItemType> = LazyLock::new(|| {
+    ItemType::new(
+        CUSTOMERS,
+        types::SALES_ORDER,
+        &["customerId", "details[].sku", "details[].name", "details[].price", "sortKey"],
+    )
+    .partitioned_by("customerId")
+});
 
-const CATEGORY_NAME: &[CopyTarget] = &[CopyTarget::new(&PRODUCT, "categoryName")];
-const TAG_NAME: &[CopyTarget] = &[CopyTarget::new(&PRODUCT, "tags[].name")];
-const LINE_NAME: &[CopyTarget] = &[CopyTarget::new(&SALES_ORDER, "details[].name")];
-const LINE_PRICE: &[CopyTarget] = &[CopyTarget::new(&SALES_ORDER, "details[].price")];
 /// The fields of a short copy of a product.
 const SHORT_PRODUCT: &[&str] =
     &["categoryId", "categoryName", "sku", "name", "price", "currencyCode", "tags"];
@@ -72,15 +77,15 @@ pub const PRODUCTS_BY_TAG: &str = "products-by-tag";
 pub const RANKED_CUSTOMERS: &str = "ranking";
 
 #[rustfmt::skip]
-const RULES: &[Rule] = &[
-    copy(CATEGORY_NAMES).of(&CATEGORY, "name").to(CATEGORY_NAME, "categoryId").follows(PRODUCT_CATCH_UP),
-    copy(TAG_NAMES).of(&TAG, "name").to(TAG_NAME, "tags[].id").through(PRODUCTS_BY_TAG).follows(PRODUCT_CATCH_UP),
+fn rules() -> Vec<Rule> { vec![
+    copy(CATEGORY_NAMES).of(&CATEGORY, "name").to([CopyTarget::new(&PRODUCT, "categoryName", "categoryId")]).follows(PRODUCT_CATCH_UP),
+    copy(TAG_NAMES).of(&TAG, "name").to([CopyTarget::new(&PRODUCT, "tags[].name", "tags[].id").through(PRODUCTS_BY_TAG)]).follows(PRODUCT_CATCH_UP),
     list(PRODUCTS_BY_TAG).of(&PRODUCT).into(PRODUCT_BY_TAG, Element("tags[].id")).fields(SHORT_PRODUCT).element_fields("tagId", "productId").all(),
     list(RANKED_CUSTOMERS).of(&CUSTOMER).into(RANKING, Constant("customer")).fields(RANKED).optional(&["title", "phoneNumber"]).highest(RANKED_CUSTOMERS_MAX),
-    count(&SALES_ORDER).as_text("sortKey", rank_key).into(&CUSTOMER, "salesOrderCount", "customerId"),
-    copy("order-line-names").of(&PRODUCT, "name").to(LINE_NAME, "details[].sku").frozen(),
-    copy("order-line-prices").of(&PRODUCT, "price").to(LINE_PRICE, "details[].sku").frozen(),
-];
+    count(&SALES_ORDER).as_text("sortKey", RANK_KEY).into(&CUSTOMER, "salesOrderCount", "customerId"),
+    copy("order-line-names").of(&PRODUCT, "name").to([CopyTarget::new(&SALES_ORDER, "details[].name", "details[].sku")]).frozen(),
+    copy("order-line-prices").of(&PRODUCT, "price").to([CopyTarget::new(&SALES_ORDER, "details[].price", "details[].sku")]).frozen(),
+] }
 
 /// The declaration.
 ///
@@ -88,7 +93,7 @@ const RULES: &[Rule] = &[
 /// A mistake in the declaration, which a test finds.
 #[must_use]
 pub fn read_models() -> ReadModels {
-    ReadModels::new(SPECS, RULES).unwrap_or_else(|errors| panic!("the web store's read models: {errors:?}"))
+    ReadModels::new(SPECS, rules()).unwrap_or_else(|errors| panic!("the web store's read models: {errors:?}"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 mod skus;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use onehop_read_models::ItemType;
@@ -20,7 +20,8 @@ use crate::domain::containers::ACCOUNTS;
 use crate::domain::reservations::HolderLookup;
 
 /// Reservations of e-mail addresses, by a hash of the address.
-const EMAIL_RESERVATION: ItemType = ItemType::new(ACCOUNTS, types::EMAIL_ADDRESS, &["customerId"]);
+static EMAIL_RESERVATION: LazyLock<ItemType> =
+    LazyLock::new(|| ItemType::new(ACCOUNTS, types::EMAIL_ADDRESS, &["customerId"]));
 
 /// A verifier of the web store in this store.
 #[must_use]
@@ -46,8 +47,8 @@ impl Invariant for MovedPasswords {
         "customerPassword"
     }
 
-    fn item_type(&self) -> &'static ItemType {
-        const { &CUSTOMER }
+    fn item_type(&self) -> &ItemType {
+        &CUSTOMER
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
@@ -78,8 +79,8 @@ impl Invariant for ReservedAddresses {
         "emailAddress"
     }
 
-    fn item_type(&self) -> &'static ItemType {
-        const { &CUSTOMER }
+    fn item_type(&self) -> &ItemType {
+        &CUSTOMER
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
@@ -124,8 +125,8 @@ impl Invariant for HeldReservations {
         "emailReservation"
     }
 
-    fn item_type(&self) -> &'static ItemType {
-        const { &EMAIL_RESERVATION }
+    fn item_type(&self) -> &ItemType {
+        &EMAIL_RESERVATION
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
 use crate::item_type::{ID, ItemPartition, ItemType};
-use crate::rule::{CopyMode, CopyRule, CountRule, Keep, ListPartition, ListRule, OwnsRule, Rule};
+use crate::rule::{CopyMode, CopyRule, CopyTarget, CountRule, Keep, ListPartition, ListRule, OwnsRule, Rule};
 
 /// An error in a declaration. Each names the rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -85,11 +85,8 @@ impl ReadModels {
     ///
     /// # Errors
     /// Every mistake: unknown fields, cycles, a list without an order, two rules that write the same field.
-    pub fn new(
-        containers: &'static [ContainerSpec],
-        rules: &'static [Rule],
-    ) -> Result<Self, Vec<DeclarationError>> {
-        let declared = Self { containers, rules };
+    pub fn new(containers: &[ContainerSpec], rules: Vec<Rule>) -> Result<Self, Vec<DeclarationError>> {
+        let declared = Self::unchecked(containers, rules);
         let errors = check(&declared);
         if errors.is_empty() { Ok(declared) } else { Err(errors) }
     }
@@ -119,7 +116,7 @@ struct Check<'a> {
     names: BTreeSet<&'static str>,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
     fn name(&mut self, rule: &Rule) {
         if let Some(name) = rule.name()
             && !self.names.insert(name)
@@ -128,7 +125,7 @@ impl Check<'_> {
         }
     }
 
-    fn container(&mut self, rule: &str, name: ContainerName) -> Option<&'static ContainerSpec> {
+    fn container(&mut self, rule: &str, name: ContainerName) -> Option<&'a ContainerSpec> {
         let found = self.declared.container(name);
         if found.is_none() {
             self.errors.push(DeclarationError::UnknownContainer { rule: rule.to_owned(), container: name });
@@ -163,8 +160,8 @@ impl Check<'_> {
 
     fn copy(&mut self, rule: &CopyRule) {
         let name = rule.name;
-        self.item_type(name, rule.source);
-        self.field(name, rule.source, rule.field);
+        self.item_type(name, &rule.source);
+        self.field(name, &rule.source, rule.field);
         let follows = rule.mode == CopyMode::Follows;
         if let (ItemPartition::Field(_), true) = (rule.source.partition, follows) {
             self.unsupported(
@@ -172,43 +169,43 @@ impl Check<'_> {
                 "a source is found by its id, so its partition key is its id or a constant",
             );
         }
-        for target in rule.targets {
-            self.item_type(name, target.item_type);
-            self.field(name, target.item_type, target.field);
-            self.field(name, target.item_type, rule.by);
-            self.writes(name, target.item_type.container, target.item_type, target.field);
-            let (path, by) = (FieldPath::parse(target.field), FieldPath::parse(rule.by));
-            if path.array() != by.array() {
+        for target in &rule.targets {
+            self.item_type(name, &target.item_type);
+            self.field(name, &target.item_type, target.field);
+            if follows || !target.by.is_empty() {
+                self.field(name, &target.item_type, target.by);
+            }
+            self.writes(name, target.item_type.container, &target.item_type, target.field);
+            let (path, by) = (FieldPath::parse(target.field), FieldPath::parse(target.by));
+            if path.array() != by.array() && !target.by.is_empty() {
                 self.unsupported(name, "the copy and the foreign key are in the same element");
             }
             if follows {
-                self.catch_up(rule, target.item_type);
-                self.targets_are_found(rule, target.item_type, by);
+                self.catch_up(rule, target);
+                self.targets_are_found(rule, target, by);
             }
         }
     }
 
-    /// The rules with targets in one container share one catch-up, whose name is no other projection's.
-    fn catch_up(&mut self, rule: &CopyRule, target: &ItemType) {
+    /// Each container of targets has one catch-up, whose name is no other projection's.
+    fn catch_up(&mut self, rule: &CopyRule, target: &CopyTarget) {
         let mut others = self.declared.target_copies();
         let is_same = others.all(|other| {
-            other.item_type.container != target.container || other.rule.catch_up == rule.catch_up
+            (other.item_type.container == target.item_type.container) == (other.catch_up == target.catch_up)
         });
-        let is_taken = self.declared.rules().iter().any(|other| other.name() == Some(rule.catch_up));
-        if !is_same || is_taken || rule.catch_up.is_empty() {
-            self.unsupported(
-                rule.name,
-                "rules with targets in one container share one catch-up of its own name",
-            );
+        let is_taken = self.declared.rules().iter().any(|other| other.name() == Some(target.catch_up));
+        if !is_same || is_taken || target.catch_up.is_empty() {
+            self.unsupported(rule.name, "each container of targets has one catch-up of its own name");
         }
     }
 
     /// A query finds the targets of a source, or a list has them.
-    fn targets_are_found(&mut self, rule: &CopyRule, target: &ItemType, by: FieldPath) {
-        let list = rule.through.and_then(|name| self.declared.lists().find(|list| list.name == name));
+    fn targets_are_found(&mut self, rule: &CopyRule, target: &CopyTarget, by: FieldPath) {
+        let list = self.declared.lists().find(|list| Some(list.name) == target.through);
+        let CopyTarget { item_type: target, by: key, .. } = target;
         let is_found = match (by, list) {
             (FieldPath::Element { .. }, Some(list)) => {
-                list.partition == ListPartition::Element(rule.by) && list.source == target
+                list.partition == ListPartition::Element(key) && list.source == *target
             }
             (FieldPath::Element { .. }, None) => false,
             (FieldPath::Field(field), _) => {
@@ -218,26 +215,26 @@ impl Check<'_> {
             }
         };
         if !is_found {
-            let (rule, container, field) = (rule.name.to_owned(), target.container, rule.by);
+            let (rule, container, field) = (rule.name.to_owned(), target.container, *key);
             self.errors.push(DeclarationError::NotIndexed { rule, container, field });
         }
     }
 
     fn list(&mut self, rule: &ListRule) {
         let name = rule.name;
-        self.item_type(name, rule.source);
+        self.item_type(name, &rule.source);
         let spec = self.container(name, rule.container);
         if rule.container == rule.source.container {
             let (rule, container) = (name.to_owned(), rule.container);
             self.errors.push(DeclarationError::Cycle { rule, container });
         }
-        for field in rule.fields.iter().chain(rule.optional) {
-            self.field(name, rule.source, field);
-            self.writes(name, rule.container, rule.source, field);
+        for field in rule.fields.iter().chain(&rule.optional) {
+            self.field(name, &rule.source, field);
+            self.writes(name, rule.container, &rule.source, field);
         }
-        for computed in rule.computed {
-            self.field(name, rule.source, computed.from);
-            self.writes(name, rule.container, rule.source, computed.field);
+        for computed in &rule.computed {
+            self.field(name, &rule.source, computed.from);
+            self.writes(name, rule.container, &rule.source, computed.field);
         }
         // Entries by elements are deleted for good.
         if rule.element.is_none() && spec.is_some_and(|spec| !spec.soft_deletes) {
@@ -249,7 +246,7 @@ impl Check<'_> {
         let key_field = spec.map(|spec| spec.partition_key);
         match (rule.partition, rule.keep) {
             (ListPartition::Field(field), Keep::All) => {
-                self.field(name, rule.source, field);
+                self.field(name, &rule.source, field);
                 if key_field != Some(field) || !rule.fields.contains(&field) {
                     self.unsupported(
                         name,
@@ -266,7 +263,7 @@ impl Check<'_> {
                 }
             }
             (ListPartition::Element(path), Keep::All) => {
-                self.field(name, rule.source, path);
+                self.field(name, &rule.source, path);
                 let is_named = |spec: &ContainerSpec| {
                     rule.element.is_some_and(|element| {
                         element.partition_key == spec.partition_key && spec.equality.contains(&element.id)
@@ -313,12 +310,12 @@ impl Check<'_> {
 
     fn count(&mut self, rule: &CountRule) {
         let name = format!("count of `{}`", rule.counted.name);
-        self.item_type(&name, rule.counted);
-        self.item_type(&name, rule.parent);
-        self.field(&name, rule.counted, rule.by);
+        self.item_type(&name, &rule.counted);
+        self.item_type(&name, &rule.parent);
+        self.field(&name, &rule.counted, rule.by);
         for field in [Some(rule.field), rule.text.map(|text| text.field)].into_iter().flatten() {
-            self.field(&name, rule.parent, field);
-            self.writes(&name, rule.parent.container, rule.parent, field);
+            self.field(&name, &rule.parent, field);
+            self.writes(&name, rule.parent.container, &rule.parent, field);
         }
         let is_together = rule.counted.container == rule.parent.container
             && rule.counted.partition == ItemPartition::Field(rule.by);
@@ -328,8 +325,8 @@ impl Check<'_> {
     }
 
     fn owns(&mut self, rule: &OwnsRule) {
-        self.item_type(rule.name, rule.owner);
-        for owned in rule.owned {
+        self.item_type(rule.name, &rule.owner);
+        for owned in &rule.owned {
             self.item_type(rule.name, owned);
             if owned.container != rule.owner.container || !matches!(owned.partition, ItemPartition::Field(_))
             {
@@ -343,7 +340,7 @@ impl Check<'_> {
     fn cycles(&mut self) {
         let mut edges: BTreeMap<ContainerName, Vec<(&'static str, ContainerName)>> = BTreeMap::new();
         for rule in self.declared.following() {
-            for target in rule.targets {
+            for target in &rule.targets {
                 edges.entry(rule.source.container).or_default().push((rule.name, target.item_type.container));
             }
         }

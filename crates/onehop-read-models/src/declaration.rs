@@ -1,5 +1,7 @@
 //! Declaration: the checked rules of a domain.
 
+use std::sync::Arc;
+
 use onehop_store::{ContainerName, ContainerSpec};
 
 use crate::field_path::FieldPath;
@@ -7,26 +9,33 @@ use crate::rule::{CopyMode, CopyRule, CountRule, ListRule, OwnsRule, Rule};
 use crate::target_copy::TargetCopy;
 
 /// The read models of a domain: rules that were checked against each other and against the containers.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ReadModels {
-    pub(crate) containers: &'static [ContainerSpec],
-    pub(crate) rules: &'static [Rule],
+    containers: Arc<[ContainerSpec]>,
+    rules: Arc<[Rule]>,
+    /// Each copy that follows, once for each of its targets.
+    target_copies: Arc<[TargetCopy]>,
 }
 
 impl ReadModels {
+    /// Rules that are not checked yet.
+    pub(crate) fn unchecked(containers: &[ContainerSpec], rules: Vec<Rule>) -> Self {
+        Self { containers: containers.into(), target_copies: target_copies(&rules), rules: rules.into() }
+    }
+
     /// The rules, in the order of the declaration.
     #[must_use]
-    pub fn rules(&self) -> &'static [Rule] {
-        self.rules
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
     }
 
     /// The containers.
     #[must_use]
-    pub fn containers(&self) -> &'static [ContainerSpec] {
-        self.containers
+    pub fn containers(&self) -> &[ContainerSpec] {
+        &self.containers
     }
 
-    pub(crate) fn copies(&self) -> impl Iterator<Item = &'static CopyRule> {
+    pub(crate) fn copies(&self) -> impl Iterator<Item = &Arc<CopyRule>> {
         self.rules.iter().filter_map(|rule| match rule {
             Rule::Copy(copy) => Some(copy),
             _ => None,
@@ -34,32 +43,32 @@ impl ReadModels {
     }
 
     /// The copies that follow their sources.
-    pub(crate) fn following(&self) -> impl Iterator<Item = &'static CopyRule> {
+    pub(crate) fn following(&self) -> impl Iterator<Item = &Arc<CopyRule>> {
         self.copies().filter(|rule| rule.mode == CopyMode::Follows)
     }
 
-    pub(crate) fn lists(&self) -> impl Iterator<Item = &'static ListRule> {
+    pub(crate) fn lists(&self) -> impl Iterator<Item = &Arc<ListRule>> {
         self.rules.iter().filter_map(|rule| match rule {
             Rule::List(list) => Some(list),
             _ => None,
         })
     }
 
-    pub(crate) fn counts(&self) -> impl Iterator<Item = &'static CountRule> {
+    pub(crate) fn counts(&self) -> impl Iterator<Item = &Arc<CountRule>> {
         self.rules.iter().filter_map(|rule| match rule {
             Rule::Count(count) => Some(count),
             _ => None,
         })
     }
 
-    pub(crate) fn owners(&self) -> impl Iterator<Item = &'static OwnsRule> {
+    pub(crate) fn owners(&self) -> impl Iterator<Item = &Arc<OwnsRule>> {
         self.rules.iter().filter_map(|rule| match rule {
             Rule::Owns(owns) => Some(owns),
             _ => None,
         })
     }
 
-    pub(crate) fn container(&self, name: ContainerName) -> Option<&'static ContainerSpec> {
+    pub(crate) fn container(&self, name: ContainerName) -> Option<&ContainerSpec> {
         self.containers.iter().find(|spec| spec.name == name)
     }
 
@@ -69,14 +78,26 @@ impl ReadModels {
     }
 
     /// Each copy that follows, once for each of its targets.
-    pub(crate) fn target_copies(&self) -> impl Iterator<Item = TargetCopy> {
-        self.following().flat_map(|rule| {
+    pub(crate) fn target_copies(&self) -> impl Iterator<Item = &TargetCopy> {
+        self.target_copies.iter()
+    }
+}
+
+fn target_copies(rules: &[Rule]) -> Arc<[TargetCopy]> {
+    let following = rules.iter().filter_map(|rule| match rule {
+        Rule::Copy(copy) if copy.mode == CopyMode::Follows => Some(copy),
+        _ => None,
+    });
+    following
+        .flat_map(|rule| {
             rule.targets.iter().map(|target| TargetCopy {
-                rule: *rule,
-                item_type: target.item_type,
+                rule: Arc::clone(rule),
+                item_type: target.item_type.clone(),
                 path: FieldPath::parse(target.field),
-                by: FieldPath::parse(rule.by),
+                by: FieldPath::parse(target.by),
+                through: target.through,
+                catch_up: target.catch_up,
             })
         })
-    }
+        .collect()
 }

@@ -59,18 +59,19 @@ impl Flowchart {
     }
 
     fn copy(&mut self, rule: &CopyRule) {
-        let source = self.item(rule.source);
+        let source = self.item(&rule.source);
         let arrow = if rule.mode == CopyMode::Frozen { "-.->" } else { "-->" };
         let frozen = if rule.mode == CopyMode::Frozen { ", frozen" } else { "" };
-        for target in rule.targets {
-            let node = self.item(target.item_type);
-            let label = format!("copy {} into {} by {}{frozen}", rule.field, target.field, rule.by);
+        for target in &rule.targets {
+            let node = self.item(&target.item_type);
+            let by = if target.by.is_empty() { String::new() } else { format!(" by {}", target.by) };
+            let label = format!("copy {} into {}{by}{frozen}", rule.field, target.field);
             self.edges.push(format!("{source} {arrow}|\"{label}\"| {node}"));
         }
     }
 
     fn list(&mut self, rule: &ListRule) {
-        let source = self.item(rule.source);
+        let source = self.item(&rule.source);
         let entry = format!("{}_entry", rule.source.name);
         let node = self.node(rule.container, &entry, &format!("short copies of {}", rule.source.name));
         let which = match (rule.partition, rule.keep) {
@@ -84,15 +85,15 @@ impl Flowchart {
     }
 
     fn count(&mut self, rule: &CountRule) {
-        let (counted, parent) = (self.item(rule.counted), self.item(rule.parent));
+        let (counted, parent) = (self.item(&rule.counted), self.item(&rule.parent));
         let text = rule.text.map_or(String::new(), |text| format!(" and {}", text.field));
         self.edges
             .push(format!("{counted} -->|\"count into {}{text} by {}\"| {parent}", rule.field, rule.by));
     }
 
     fn owns(&mut self, rule: &OwnsRule) {
-        let owner = self.item(rule.owner);
-        for owned in rule.owned {
+        let owner = self.item(&rule.owner);
+        for owned in &rule.owned {
             let node = self.item(owned);
             self.edges.push(format!("{owner} -->|\"owns\"| {node}"));
         }

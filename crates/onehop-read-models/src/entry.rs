@@ -28,8 +28,8 @@ impl Entry {
                 fields.push((field, value.clone()));
             }
         }
-        for computed in rule.computed {
-            let value = (computed.compute)(source.text(computed.from)?);
+        for computed in &rule.computed {
+            let value = computed.computation.of(source.text(computed.from)?);
             fields.push((computed.field, value.into()));
         }
         fields.push((VERSION, source.required_version()?.into()));
@@ -80,28 +80,14 @@ impl Entry {
             && self.fields.iter().all(|(field, value)| stored.get(*field) == Some(value))
     }
 
-    /// The fields in which a stored entry differs, those apart that hold the value of an earlier version of
-    /// the declaration.
+    /// The fields in which a stored entry differs.
     pub(crate) fn differing_fields(&self, rule: &ListRule, stored: &Body) -> Vec<String> {
-        let is_former = |field: &str, expected: &Value| {
-            let former = rule
-                .computed
-                .iter()
-                .find(|computed| computed.field == field)
-                .and_then(|computed| computed.former);
-            former.is_some_and(|former| {
-                let texts = (stored.0.get(former.field).and_then(Value::as_str), expected.as_str());
-                matches!(texts, (Some(stored), Some(expected)) if (former.accepts)(stored, expected))
-            })
-        };
         let differs = |field: &&str| match (stored.0.get(*field), self.get(field)) {
-            (Some(stored), Some(expected)) => stored != expected,
-            (None, Some(expected)) => !is_former(field, expected),
             (Some(stored), None) => !(rule.unless_zero.contains(field) && is_zero(stored)),
-            (None, None) => false,
+            (stored, expected) => stored != expected,
         };
         let expected = self.fields.iter().map(|(field, _)| *field);
-        let is_further = |field: &&str| self.get(field).is_none() && !rule.former.contains(field);
+        let is_further = |field: &&str| self.get(field).is_none();
         let further = stored.0.keys().map(String::as_str).filter(is_further);
         expected.chain(further).filter(differs).map(str::to_owned).collect()
     }

@@ -1,5 +1,7 @@
 //! Item type: where items of a type are stored, and the fields that rules may name.
 
+use std::sync::Arc;
+
 use onehop_store::ContainerName;
 
 /// The fields that every item has.
@@ -18,7 +20,7 @@ pub(crate) const TTL: &str = "ttl";
 
 /// A type of item. Beside its own fields every item has `id`, `type` and `version`, which grows with each
 /// change, and where it is soft-deleted `deleted` and `ttl` (seconds).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemType {
     /// The container.
     pub container: ContainerName,
@@ -27,7 +29,7 @@ pub struct ItemType {
     /// The derivation of the partition key from the item.
     pub partition: ItemPartition,
     /// Its other fields; `array[].field` for fields of elements.
-    pub fields: &'static [&'static str],
+    pub fields: Arc<[&'static str]>,
 }
 
 /// The derivation of an item's partition key from the item.
@@ -44,20 +46,20 @@ pub enum ItemPartition {
 impl ItemType {
     /// Items of a type in a container, whose partition key is their id.
     #[must_use]
-    pub const fn new(container: ContainerName, name: &'static str, fields: &'static [&'static str]) -> Self {
-        Self { container, name, partition: ItemPartition::Id, fields }
+    pub fn new(container: ContainerName, name: &'static str, fields: &[&'static str]) -> Self {
+        Self { container, name, partition: ItemPartition::Id, fields: fields.into() }
     }
 
     /// The same, with the partition key in a field.
     #[must_use]
-    pub const fn partitioned_by(mut self, field: &'static str) -> Self {
+    pub fn partitioned_by(mut self, field: &'static str) -> Self {
         self.partition = ItemPartition::Field(field);
         self
     }
 
     /// The same, all in one logical partition.
     #[must_use]
-    pub const fn in_partition(mut self, partition_key: &'static str) -> Self {
+    pub fn in_partition(mut self, partition_key: &'static str) -> Self {
         self.partition = ItemPartition::Constant(partition_key);
         self
     }

@@ -5,10 +5,12 @@ mod batches;
 mod body;
 mod catch_up;
 mod check;
+mod computation;
 pub mod cost;
 mod declaration;
 mod diagram;
 mod entry;
+mod excerpt;
 mod field_path;
 mod item_type;
 mod list_all;
@@ -16,6 +18,7 @@ mod list_elements;
 mod list_newest;
 mod listing;
 mod owned;
+mod plain_text;
 mod projections;
 mod propagation;
 mod rule;
@@ -24,9 +27,11 @@ mod target_copy;
 pub mod verify;
 
 pub use check::DeclarationError;
+pub use computation::{Computation, Padding};
 pub use declaration::ReadModels;
+pub use excerpt::excerpt;
 pub use item_type::{ItemPartition, ItemType};
 pub use rule::{
-    ComputedField, CopyMode, CopyRule, CopyTarget, CountRule, CountText, ElementFields, FormerField, Keep,
-    ListPartition, ListRule, OwnsRule, Rule, copy, count, list, owns,
+    ComputedField, CopyMode, CopyRule, CopyTarget, CountRule, CountText, ElementFields, Keep, ListPartition,
+    ListRule, OwnsRule, Rule, copy, count, list, owns,
 };

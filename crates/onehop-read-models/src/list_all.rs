@@ -21,7 +21,7 @@ use crate::rule::ListRule;
 /// Keeps an entry of each item.
 #[derive(Debug)]
 pub(crate) struct CompleteList {
-    pub(crate) rule: ListRule,
+    pub(crate) rule: Arc<ListRule>,
     pub(crate) partition_field: &'static str,
     pub(crate) types: [&'static str; 1],
 }

@@ -24,7 +24,7 @@ use crate::target_copy::TargetCopy;
 /// Keeps an entry of each item for each element of an array.
 #[derive(Debug)]
 pub(crate) struct ElementList {
-    pub(crate) rule: ListRule,
+    pub(crate) rule: Arc<ListRule>,
     pub(crate) element: ElementFields,
     /// The copies in the elements that follow through this list.
     pub(crate) copies: Vec<TargetCopy>,

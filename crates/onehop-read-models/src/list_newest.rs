@@ -51,7 +51,7 @@ const LISTING: &str = "listing";
 /// Keeps entries of the newest items.
 #[derive(Debug)]
 pub(crate) struct BoundedList {
-    pub(crate) rule: ListRule,
+    pub(crate) rule: Arc<ListRule>,
     pub(crate) partition_key: &'static str,
     pub(crate) items_max: usize,
     /// The property that orders the list and its source.

@@ -3,6 +3,8 @@
 
 mod cost;
 
+use std::sync::Arc;
+
 use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_runtime::planted::size;
 use onehop_store::{Change, ContainerName, Direction, Item, PartitionKey, WriteOp, limits};
@@ -15,7 +17,7 @@ use crate::rule::OwnsRule;
 /// Deletes the items that deleted owners leave behind.
 #[derive(Debug)]
 pub(crate) struct OwnedItems {
-    pub(crate) rule: OwnsRule,
+    pub(crate) rule: Arc<OwnsRule>,
     pub(crate) types: [&'static str; 1],
 }
 

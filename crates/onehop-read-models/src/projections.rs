@@ -15,7 +15,7 @@ use crate::list_elements::ElementList;
 use crate::list_newest::BoundedList;
 use crate::owned::OwnedItems;
 use crate::propagation::Propagation;
-use crate::rule::{CopyRule, ListPartition, ListRule};
+use crate::rule::{CopyRule, CopyTarget, ListPartition, ListRule};
 use crate::target_copy::TargetCopy;
 
 impl ReadModels {
@@ -32,7 +32,8 @@ impl ReadModels {
         projections.extend(self.catch_ups().into_iter().map(|catch_up| Arc::new(catch_up) as _));
         projections.extend(self.lists().map(|rule| self.list_projection(rule)));
         projections.extend(
-            self.owners().map(|rule| Arc::new(OwnedItems { rule: *rule, types: [rule.owner.name] }) as _),
+            self.owners()
+                .map(|rule| Arc::new(OwnedItems { rule: Arc::clone(rule), types: [rule.owner.name] }) as _),
         );
         projections
     }
@@ -50,47 +51,56 @@ impl ReadModels {
     /// The body of the item is no JSON object.
     pub fn cause(&self, container: ContainerName, change: &Change) -> Result<Cause, ProjectionError> {
         let body = Body::selected(&change.item, &[])?;
-        let is_entry = |rule: &&ListRule| rule.container == container && rule.source.name == body.item_type();
+        let is_entry =
+            |rule: &&Arc<ListRule>| rule.container == container && rule.source.name == body.item_type();
         Ok(match self.lists().find(is_entry) {
             Some(list) => Cause::Projection(list.name.to_owned()),
             None => Cause::of(&change.item)?,
         })
     }
 
-    fn propagation(&self, rule: &'static CopyRule) -> Propagation {
-        let list = rule.through.and_then(|name| self.lists().find(|list| list.name == name));
-        let through = list.map(|list| (*list, self.order_by(list.container)));
+    fn propagation(&self, rule: &Arc<CopyRule>) -> Propagation {
+        let through = |target: &CopyTarget| {
+            let list = self.lists().find(|list| Some(list.name) == target.through)?;
+            Some((Arc::clone(list), self.order_by(list.container)))
+        };
+        let through = rule.targets.iter().map(through).collect();
         let mut feeds: Vec<_> = rule.targets.iter().map(|target| target.item_type.container).collect();
         feeds.sort_unstable();
         feeds.dedup();
         let order_by = rule.targets.iter().map(|target| self.order_by(target.item_type.container)).collect();
-        Propagation { rule: *rule, through, types: [rule.source.name], feeds, order_by }
+        Propagation { rule: Arc::clone(rule), through, types: [rule.source.name], feeds, order_by }
     }
 
     /// One catch-up for each container that has copies.
     fn catch_ups(&self) -> Vec<CatchUp> {
         let mut by_container: BTreeMap<ContainerName, Vec<TargetCopy>> = BTreeMap::new();
-        for copy in self.target_copies().filter(|copy| copy.rule.through.is_none()) {
-            by_container.entry(copy.item_type.container).or_default().push(copy);
+        for copy in self.target_copies().filter(|copy| copy.through.is_none()) {
+            by_container.entry(copy.item_type.container).or_default().push(copy.clone());
         }
         by_container.into_iter().map(|(container, copies)| catch_up(container, copies)).collect()
     }
 
-    fn list_projection(&self, rule: &'static ListRule) -> Arc<dyn RuleProjection> {
+    fn list_projection(&self, rule: &Arc<ListRule>) -> Arc<dyn RuleProjection> {
         let types = [rule.source.name];
         match (rule.partition, rule.keep.items_max()) {
             (ListPartition::Element(_), _) => {
-                let through = self.target_copies().filter(|copy| copy.rule.through == Some(rule.name));
+                let through = self.target_copies().filter(|copy| copy.through == Some(rule.name));
                 let element =
                     rule.element.expect("the check refuses a list by elements without their fields");
-                Arc::new(ElementList { rule: *rule, element, copies: through.collect(), types })
+                Arc::new(ElementList {
+                    rule: Arc::clone(rule),
+                    element,
+                    copies: through.cloned().collect(),
+                    types,
+                })
             }
             (ListPartition::Field(partition_field), _) => {
-                Arc::new(CompleteList { rule: *rule, partition_field, types })
+                Arc::new(CompleteList { rule: Arc::clone(rule), partition_field, types })
             }
             (ListPartition::Constant(partition_key), Some(items_max)) => {
                 let order_by = self.order_by(rule.container).unwrap_or_default();
-                Arc::new(BoundedList { rule: *rule, partition_key, items_max, order_by, types })
+                Arc::new(BoundedList { rule: Arc::clone(rule), partition_key, items_max, order_by, types })
             }
             (ListPartition::Constant(_), None) => unreachable!("the check refuses other lists"),
         }
@@ -98,7 +108,7 @@ impl ReadModels {
 }
 
 fn catch_up(container: ContainerName, copies: Vec<TargetCopy>) -> CatchUp {
-    let name = copies.first().map_or("", |copy| copy.rule.catch_up);
+    let name = copies.first().map_or("", |copy| copy.catch_up);
     let mut types: Vec<_> = copies.iter().map(|copy| copy.item_type.name).collect();
     types.sort_unstable();
     types.dedup();

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::batches::in_batches;
 use crate::body::Body;
 use crate::field_path::FieldPath;
-use crate::item_type::{ItemPartition, ItemType, VERSION_FIRST};
+use crate::item_type::{ItemPartition, VERSION_FIRST};
 use crate::rule::{CopyRule, CopyTarget, ListRule};
 use crate::source_value::source_value;
 
@@ -31,10 +31,10 @@ const ENTRY_PAGE_ITEMS: usize = 100;
 /// Writes a source's field into its copies.
 #[derive(Debug)]
 pub(crate) struct Propagation {
-    pub(crate) rule: CopyRule,
-    /// For copies in elements of an array: the list that has an entry of each target, and the property that
-    /// orders it.
-    pub(crate) through: Option<(ListRule, Option<&'static str>)>,
+    pub(crate) rule: Arc<CopyRule>,
+    /// For each target with copies in elements of an array: the list that has an entry of each item, and the
+    /// property that orders it.
+    pub(crate) through: Vec<Option<(Arc<ListRule>, Option<&'static str>)>>,
     pub(crate) types: [&'static str; 1],
     pub(crate) feeds: Vec<ContainerName>,
     /// The property that orders the items of each target's container.
@@ -92,7 +92,7 @@ impl Projection for Propagation {
             return Ok(self.ask(change, PassPosition { entries: None, ..position }));
         }
         let Some(value) = source_value(&self.rule, input.item(0)?)? else { return Ok(Step::done()) };
-        match (&self.through, position.entries) {
+        match (self.list_of(position.target), position.entries) {
             (None, _) => {
                 let page = input.page(1)?;
                 let end = page_end(page, self.order_by.get(position.target).copied().flatten())?;
@@ -101,7 +101,7 @@ impl Projection for Propagation {
             }
             (Some((_, order_by)), None) => {
                 let position = PassPosition { entries: None, ..position };
-                self.ask_items(change, target, input.page(1)?, *order_by, position)
+                self.ask_items(change, target, input.page(1)?, order_by, position)
             }
             (Some(_), Some(end)) => {
                 let items = (1..input.results.len()).filter_map(|place| input.item(place).transpose());
@@ -126,12 +126,12 @@ impl Propagation {
     /// Asks for a page, together with the present source: the value of the change may be old already.
     fn ask(&self, change: &Change, position: PassPosition) -> Step {
         let Some(target) = self.rule.targets.get(position.target) else { return Step::done() };
-        let page = match &self.through {
+        let page = match self.list_of(position.target) {
             Some((list, _)) => {
                 let (container, item_type) = (list.container, list.source.name);
                 partition_page(container, item_type, &change.id, &position, size(ENTRY_PAGE_ITEMS, 2))
             }
-            None => self.targets_page(target.item_type, &change.id, &position),
+            None => self.targets_page(target, &change.id, &position),
         };
         Step::ask(vec![self.read_source(change), page]).with_state(&position)
     }
@@ -140,13 +140,20 @@ impl Propagation {
         ReadRequest::item(self.rule.source.container, change.partition_key.clone(), change.id.clone())
     }
 
-    fn targets_page(&self, target: &ItemType, id: &str, position: &PassPosition) -> ReadRequest {
-        if target.partition == ItemPartition::Field(self.rule.by) {
+    /// The list through which the items of a target are found, with the property that orders it.
+    fn list_of(&self, target: usize) -> Option<(&ListRule, Option<&'static str>)> {
+        let (list, order_by) = self.through.get(target)?.as_ref()?;
+        Some((list, *order_by))
+    }
+
+    fn targets_page(&self, target: &CopyTarget, id: &str, position: &PassPosition) -> ReadRequest {
+        let CopyTarget { item_type: target, by, .. } = target;
+        if target.partition == ItemPartition::Field(by) {
             return partition_page(target.container, target.name, id, position, size(PAGE_ITEMS, 3));
         }
         ReadRequest::Equality {
             container: target.container,
-            path: self.rule.by,
+            path: by,
             value: id.to_owned(),
             item_type: target.name,
             direction: Direction::NewestFirst,
@@ -167,7 +174,7 @@ impl Propagation {
         let mut reads = vec![self.read_source(change)];
         for entry in &*page.items {
             let entry = Body::of(entry)?;
-            let key = entry.partition_key(target.item_type)?;
+            let key = entry.partition_key(&target.item_type)?;
             reads.push(ReadRequest::item(target.item_type.container, key, entry.id()?));
         }
         let entries = Some(page_end(page, order_by)?);
@@ -183,7 +190,7 @@ impl Propagation {
         items: impl Iterator<Item = &'a Item>,
         next: PassPosition,
     ) -> Result<Step, ProjectionError> {
-        let (path, by) = (FieldPath::parse(target.field), FieldPath::parse(self.rule.by));
+        let (path, by) = (FieldPath::parse(target.field), FieldPath::parse(target.by));
         let cause = Cause::Projection(self.rule.name.to_owned());
         let mut by_partition: BTreeMap<PartitionKey, Vec<WriteOp>> = BTreeMap::new();
         for item in items {
@@ -193,7 +200,7 @@ impl Propagation {
             if !is_target || !body.set_copies(path, by, &change.id, value) {
                 continue;
             }
-            let key = body.partition_key(target.item_type)?;
+            let key = body.partition_key(&target.item_type)?;
             let if_match = Some(item.etag.clone());
             let operation = WriteOp::Replace { item: body.into_next_version(&cause)?, if_match };
             by_partition.entry(key).or_default().push(operation);

@@ -1,56 +1,59 @@
-//! Rules of a declaration: copy, list, count and owns, as constant values that are built like sentences.
+//! Rules of a declaration: copy, list, count and owns, built like sentences or from a model. Names are
+//! interned, so the hot paths of projections copy them freely.
 
 use std::fmt;
+use std::sync::Arc;
 
 use onehop_runtime::planted;
 use onehop_store::ContainerName;
 
+use crate::computation::{Computation, Padding};
 use crate::item_type::ItemType;
 
 /// A rule about stored items, from which projections, verification and repair follow.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
     /// A field that is copied along a foreign key.
-    Copy(CopyRule),
+    Copy(Arc<CopyRule>),
     /// Short copies of items in another container.
-    List(ListRule),
+    List(Arc<ListRule>),
     /// A stored number of items.
-    Count(CountRule),
+    Count(Arc<CountRule>),
     /// Items that are deleted with another.
-    Owns(OwnsRule),
+    Owns(Arc<OwnsRule>),
 }
 
 /// Copy of a field of an item into other items that name the item by a foreign key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyRule {
     /// The name of its projection. It is stored and never changes.
     pub name: &'static str,
     /// The type of item whose field is copied.
-    pub source: &'static ItemType,
+    pub source: ItemType,
     /// The field of the source.
     pub field: &'static str,
     /// Where the copies are.
-    pub targets: &'static [CopyTarget],
-    /// The foreign key: the field of each target that holds the id of the source; `array[].field` for a copy
-    /// in elements.
-    pub by: &'static str,
+    pub targets: Vec<CopyTarget>,
     /// Whether the copies follow changes of the source.
     pub mode: CopyMode,
-    /// For copies in elements of an array: the list that has an entry of the target in the logical partition
-    /// of each element.
-    pub through: Option<&'static str>,
-    /// The name of the projection that compares the copies in new and changed targets. It is stored and never
-    /// changes; the rules with targets in one container share one. Empty for frozen copies.
-    pub catch_up: &'static str,
 }
 
 /// The place of a copy.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyTarget {
     /// The type of item that carries the copy.
-    pub item_type: &'static ItemType,
+    pub item_type: ItemType,
     /// The field of the copy; `array[].field` for one in each element of an array.
     pub field: &'static str,
+    /// The foreign key: the field of the target that holds the id of the source; `array[].field` for a copy
+    /// in elements. Empty for a frozen copy whose source the command finds without one.
+    pub by: &'static str,
+    /// For a copy in elements of an array: the list that has an entry of the target in the logical partition
+    /// of each element.
+    pub through: Option<&'static str>,
+    /// The name of the projection that compares the copies in new and changed targets. It is stored and never
+    /// changes; each container of targets has one. Empty for frozen copies.
+    pub catch_up: &'static str,
 }
 
 /// The fate of copies when their source changes.
@@ -63,27 +66,24 @@ pub enum CopyMode {
 }
 
 /// A list: a short copy (an entry) of each item of a type in a logical partition of another container.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListRule {
     /// The name of its projection. It is stored and never changes.
     pub name: &'static str,
     /// The type of item that is listed.
-    pub source: &'static ItemType,
+    pub source: ItemType,
     /// The container of the entries.
     pub container: ContainerName,
     /// The logical partition of an entry.
     pub partition: ListPartition,
     /// The fields that every entry has.
-    pub fields: &'static [&'static str],
+    pub fields: Vec<&'static str>,
     /// The fields that an entry has only where they are not 0.
-    pub unless_zero: &'static [&'static str],
+    pub unless_zero: Vec<&'static str>,
     /// The fields that an entry has where its source has them.
-    pub optional: &'static [&'static str],
+    pub optional: Vec<&'static str>,
     /// The fields that are computed from a field of the source.
-    pub computed: &'static [ComputedField],
-    /// The fields that entries of earlier versions of the declaration have. Verification accepts them, the
-    /// next write of an entry drops them.
-    pub former: &'static [&'static str],
+    pub computed: Vec<ComputedField>,
     /// The fields that name the element and the item, in a list by elements.
     pub element: Option<ElementFields>,
     /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked
@@ -149,35 +149,24 @@ impl Keep {
 }
 
 /// A field of an entry that is computed from a text field of the source.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComputedField {
     /// The field of the entry.
     pub field: &'static str,
     /// The text field of the source.
     pub from: &'static str,
-    /// The computation. Its result depends on nothing else.
-    pub compute: fn(&str) -> String,
-    /// The field that earlier versions of the declaration stored in its place.
-    pub former: Option<FormerField>,
-}
-
-/// A field that entries of earlier versions of the declaration have in place of a computed one.
-#[derive(Debug, Clone, Copy)]
-pub struct FormerField {
-    /// The field. It is among the former fields of the list, too.
-    pub field: &'static str,
-    /// Whether verification accepts its stored value (first) where another (second) is computed today.
-    pub accepts: fn(&str, &str) -> bool,
+    /// The computation.
+    pub computation: Computation,
 }
 
 /// A count, kept by the command in the batch that writes the counted item. It has no projection; it is
 /// verified and repaired.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountRule {
     /// The type of item that is counted, in the logical partition of the parent.
-    pub counted: &'static ItemType,
+    pub counted: ItemType,
     /// The type of item that stores the count.
-    pub parent: &'static ItemType,
+    pub parent: ItemType,
     /// The field of the count.
     pub field: &'static str,
     /// The field of the counted item that holds the parent's id.
@@ -187,29 +176,29 @@ pub struct CountRule {
 }
 
 /// A text field that follows from a count.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountText {
     /// The field.
     pub field: &'static str,
-    /// The text of a count. Its result depends on nothing else.
-    pub compute: fn(u64) -> String,
+    /// The digits of the text.
+    pub padding: Padding,
 }
 
 /// Items that are deleted with their owner, in whose logical partition they are.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnsRule {
     /// The name of its projection. It is stored and never changes.
     pub name: &'static str,
     /// The type of item whose soft deletion deletes the others.
-    pub owner: &'static ItemType,
+    pub owner: ItemType,
     /// The types of items that are deleted, in this order.
-    pub owned: &'static [&'static ItemType],
+    pub owned: Vec<ItemType>,
 }
 
 impl Rule {
     /// The name of the rule's projection; `None` for a count, which has no projection.
     #[must_use]
-    pub const fn name(&self) -> Option<&'static str> {
+    pub fn name(&self) -> Option<&'static str> {
         match self {
             Self::Copy(rule) => Some(rule.name),
             Self::List(rule) => Some(rule.name),
@@ -220,10 +209,18 @@ impl Rule {
 }
 
 impl CopyTarget {
-    /// A field of a type of item.
+    /// A field of a type of item, whose items name the source in their field `by`.
     #[must_use]
-    pub const fn new(item_type: &'static ItemType, field: &'static str) -> Self {
-        Self { item_type, field }
+    pub fn new(item_type: &ItemType, field: &'static str, by: &'static str) -> Self {
+        Self { item_type: item_type.clone(), field, by, through: None, catch_up: "" }
+    }
+
+    /// For a copy in elements of an array: the list with an entry of each target in the logical partition of
+    /// each element.
+    #[must_use]
+    pub fn through(mut self, list: &'static str) -> Self {
+        self.through = Some(list);
+        self
     }
 }
 
@@ -234,16 +231,15 @@ impl CopyTarget {
 /// use onehop_read_models::{CopyTarget, ItemType, Rule, copy};
 /// use onehop_store::ContainerName;
 ///
-/// const USER: ItemType = ItemType::new(ContainerName("users"), "user", &["userId", "username"]);
-/// const POST: ItemType = ItemType::new(ContainerName("posts"), "post", &["userId", "username", "title"]);
+/// let user = ItemType::new(ContainerName("users"), "user", &["userId", "username"]);
+/// let post = ItemType::new(ContainerName("posts"), "post", &["userId", "username", "title"]);
 ///
-/// const NAMES: Rule =
-///     copy("names").of(&USER, "username").to(&[CopyTarget::new(&POST, "username")], "userId")
-///         .follows("names-catch-up");
-/// assert!(matches!(NAMES, Rule::Copy(_)));
+/// let names = copy("names").of(&user, "username").to([CopyTarget::new(&post, "username", "userId")])
+///     .follows("names-catch-up");
+/// assert!(matches!(names, Rule::Copy(_)));
 /// ```
 #[must_use]
-pub const fn copy(name: &'static str) -> CopyNamed {
+pub fn copy(name: &'static str) -> CopyNamed {
     CopyNamed { name }
 }
 
@@ -256,55 +252,48 @@ pub struct CopyNamed {
 impl CopyNamed {
     /// The source and its field.
     #[must_use]
-    pub const fn of(self, source: &'static ItemType, field: &'static str) -> CopyOf {
-        CopyOf { name: self.name, source, field }
+    pub fn of(self, source: &ItemType, field: &'static str) -> CopyOf {
+        CopyOf { name: self.name, source: source.clone(), field }
     }
 }
 
 /// A copy rule with its source.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct CopyOf {
     name: &'static str,
-    source: &'static ItemType,
+    source: ItemType,
     field: &'static str,
 }
 
 impl CopyOf {
-    /// The targets, which name the source in their field `by`.
+    /// The targets.
     #[must_use]
-    pub const fn to(self, targets: &'static [CopyTarget], by: &'static str) -> CopyRule {
+    pub fn to(self, targets: impl IntoIterator<Item = CopyTarget>) -> CopyRule {
         let Self { name, source, field } = self;
-        CopyRule { name, source, field, targets, by, mode: CopyMode::Follows, through: None, catch_up: "" }
+        CopyRule { name, source, field, targets: targets.into_iter().collect(), mode: CopyMode::Follows }
     }
 }
 
 impl CopyRule {
     /// The same, as copies that never change.
     #[must_use]
-    pub const fn frozen(mut self) -> Rule {
+    pub fn frozen(mut self) -> Rule {
         self.mode = CopyMode::Frozen;
-        Rule::Copy(self)
+        Rule::Copy(Arc::new(self))
     }
 
-    /// For copies in elements of an array: the list with an entry of each target in the logical partition of
-    /// each element.
+    /// The copies follow their source. Names the projection that compares new and changed targets, which are
+    /// in one container.
     #[must_use]
-    pub const fn through(mut self, list: &'static str) -> Self {
-        self.through = Some(list);
-        self
-    }
-
-    /// The copies follow their source. Names the projection that compares new and changed targets.
-    #[must_use]
-    pub const fn follows(mut self, catch_up: &'static str) -> Rule {
-        self.catch_up = catch_up;
-        Rule::Copy(self)
+    pub fn follows(mut self, catch_up: &'static str) -> Rule {
+        self.targets.iter_mut().for_each(|target| target.catch_up = catch_up);
+        Rule::Copy(Arc::new(self))
     }
 }
 
-/// `list(name).of(&POST).into(USERS, ListPartition::Field("userId")).fields(&[...]).all()`.
+/// `list(name).of(&post).into(USERS, ListPartition::Field("userId")).fields(&[...]).all()`.
 #[must_use]
-pub const fn list(name: &'static str) -> ListNamed {
+pub fn list(name: &'static str) -> ListNamed {
     ListNamed { name }
 }
 
@@ -317,32 +306,31 @@ pub struct ListNamed {
 impl ListNamed {
     /// The type of item that is listed.
     #[must_use]
-    pub const fn of(self, source: &'static ItemType) -> ListOf {
-        ListOf { name: self.name, source }
+    pub fn of(self, source: &ItemType) -> ListOf {
+        ListOf { name: self.name, source: source.clone() }
     }
 }
 
 /// A list rule with its source.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ListOf {
     name: &'static str,
-    source: &'static ItemType,
+    source: ItemType,
 }
 
 impl ListOf {
     /// The container of the entries and their logical partition.
     #[must_use]
-    pub const fn into(self, container: ContainerName, partition: ListPartition) -> ListRule {
+    pub fn into(self, container: ContainerName, partition: ListPartition) -> ListRule {
         ListRule {
             name: self.name,
             source: self.source,
             container,
             partition,
-            fields: &[],
-            unless_zero: &[],
-            optional: &[],
-            computed: &[],
-            former: &[],
+            fields: Vec::new(),
+            unless_zero: Vec::new(),
+            optional: Vec::new(),
+            computed: Vec::new(),
             element: None,
             immutable_partition: false,
             keep: Keep::All,
@@ -353,42 +341,35 @@ impl ListOf {
 impl ListRule {
     /// The fields that every entry has, beside `id`, `type` and `version`.
     #[must_use]
-    pub const fn fields(mut self, fields: &'static [&'static str]) -> Self {
-        self.fields = fields;
+    pub fn fields(mut self, fields: &[&'static str]) -> Self {
+        self.fields = fields.to_vec();
         self
     }
 
     /// The numeric fields that an entry has only where they are not 0: a new item's entry is then smaller.
     #[must_use]
-    pub const fn unless_zero(mut self, fields: &'static [&'static str]) -> Self {
-        self.unless_zero = fields;
+    pub fn unless_zero(mut self, fields: &[&'static str]) -> Self {
+        self.unless_zero = fields.to_vec();
         self
     }
 
     /// The fields that an entry has where its source has them.
     #[must_use]
-    pub const fn optional(mut self, fields: &'static [&'static str]) -> Self {
-        self.optional = fields;
+    pub fn optional(mut self, fields: &[&'static str]) -> Self {
+        self.optional = fields.to_vec();
         self
     }
 
     /// The fields that are computed.
     #[must_use]
-    pub const fn computed(mut self, fields: &'static [ComputedField]) -> Self {
-        self.computed = fields;
-        self
-    }
-
-    /// The fields that entries of earlier versions of the declaration have.
-    #[must_use]
-    pub const fn former(mut self, fields: &'static [&'static str]) -> Self {
-        self.former = fields;
+    pub fn computed(mut self, fields: &[ComputedField]) -> Self {
+        self.computed = fields.to_vec();
         self
     }
 
     /// The fields of an entry that name the element (the partition key) and the item, in a list by elements.
     #[must_use]
-    pub const fn element_fields(mut self, partition_key: &'static str, id: &'static str) -> Self {
+    pub fn element_fields(mut self, partition_key: &'static str, id: &'static str) -> Self {
         self.element = Some(ElementFields { partition_key, id });
         self
     }
@@ -396,63 +377,64 @@ impl ListRule {
     /// For a list by a field: no writer ever changes the field. The container then needs no index of `id`. A
     /// change of the field after all leaves the old entry behind, which verification finds.
     #[must_use]
-    pub const fn immutable_partition(mut self) -> Self {
+    pub fn immutable_partition(mut self) -> Self {
         self.immutable_partition = true;
         self
     }
 
     /// Keeps the items with the highest value of the property that orders both containers, which may change.
     #[must_use]
-    pub const fn highest(mut self, items_max: usize) -> Rule {
+    pub fn highest(mut self, items_max: usize) -> Rule {
         self.keep = Keep::Highest(items_max);
-        Rule::List(self)
+        Rule::List(Arc::new(self))
     }
 
     /// Keeps every item.
     #[must_use]
-    pub const fn all(self) -> Rule {
-        Rule::List(self)
+    pub fn all(self) -> Rule {
+        Rule::List(Arc::new(self))
     }
 
     /// Keeps the newest items.
     #[must_use]
-    pub const fn newest(mut self, items_max: usize) -> Rule {
+    pub fn newest(mut self, items_max: usize) -> Rule {
         self.keep = Keep::Newest(items_max);
-        Rule::List(self)
+        Rule::List(Arc::new(self))
     }
 }
 
-/// `count(&COMMENT).into(&POST, "commentCount", "postId")`.
+/// `count(&comment).into(&post, "commentCount", "postId")`.
 #[must_use]
-pub const fn count(counted: &'static ItemType) -> CountOf {
-    CountOf { counted, text: None }
+pub fn count(counted: &ItemType) -> CountOf {
+    CountOf { counted: counted.clone(), text: None }
 }
 
 /// A count rule without its parent.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct CountOf {
-    counted: &'static ItemType,
+    counted: ItemType,
     text: Option<CountText>,
 }
 
 impl CountOf {
     /// The field of the parent that holds the count as a text, too.
     #[must_use]
-    pub const fn as_text(mut self, field: &'static str, compute: fn(u64) -> String) -> Self {
-        self.text = Some(CountText { field, compute });
+    pub fn as_text(mut self, field: &'static str, padding: Padding) -> Self {
+        self.text = Some(CountText { field, padding });
         self
     }
 
     /// The parent and its field; the counted items name the parent in their field `by`.
     #[must_use]
-    pub const fn into(self, parent: &'static ItemType, field: &'static str, by: &'static str) -> Rule {
+    pub fn into(self, parent: &ItemType, field: &'static str, by: &'static str) -> Rule {
         let Self { counted, text } = self;
-        Rule::Count(CountRule { counted, parent, field, by, text })
+        Rule::Count(Arc::new(CountRule { counted, parent: parent.clone(), field, by, text }))
     }
 }
 
-/// `owns(name, &POST, &[&COMMENT, &LIKE])`.
+/// `owns(name, &post, [&comment, &like])`.
 #[must_use]
-pub const fn owns(name: &'static str, owner: &'static ItemType, owned: &'static [&'static ItemType]) -> Rule {
-    Rule::Owns(OwnsRule { name, owner, owned })
+pub fn owns<'a>(name: &'static str, owner: &ItemType, owned: impl IntoIterator<Item = &'a ItemType>) -> Rule {
+    let owned = owned.into_iter().cloned().collect();
+    Rule::Owns(Arc::new(OwnsRule { name, owner: owner.clone(), owned }))
 }

@@ -1,5 +1,7 @@
 //! Target copy: one copy that is kept in items of one type.
 
+use std::sync::Arc;
+
 use onehop_change_feed::{ProjectionError, ReadRequest};
 
 use crate::body::Body;
@@ -9,12 +11,16 @@ use crate::rule::CopyRule;
 use crate::source_value::source_key;
 
 /// A copy that is kept in items of one type.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct TargetCopy {
-    pub(crate) rule: CopyRule,
-    pub(crate) item_type: &'static ItemType,
+    pub(crate) rule: Arc<CopyRule>,
+    pub(crate) item_type: ItemType,
     pub(crate) path: FieldPath,
     pub(crate) by: FieldPath,
+    /// The list by which the targets are found, for a copy in elements.
+    pub(crate) through: Option<&'static str>,
+    /// The name of the projection that compares the copies.
+    pub(crate) catch_up: &'static str,
 }
 
 impl TargetCopy {
@@ -24,7 +30,7 @@ impl TargetCopy {
         if keyed.is_empty() && self.by.array().is_none() {
             item.text(self.by.root())?;
         }
-        Ok(keyed.into_iter().map(|(id, _)| read_source(self.rule.source, id)).collect())
+        Ok(keyed.into_iter().map(|(id, _)| read_source(&self.rule.source, id)).collect())
     }
 }
 

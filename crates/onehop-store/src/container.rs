@@ -5,12 +5,21 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use crate::charges::IndexingPolicy;
+use crate::interned::{InternError, interned};
 
-/// A container's name. Containers are declared in code, so their names live as long as the program.
+/// A container's name. It lives as long as the program: a constant, or [interned](crate::interned).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContainerName(pub &'static str);
 
 impl ContainerName {
+    /// The container of a name that is read at run time.
+    ///
+    /// # Errors
+    /// As [`interned`].
+    pub fn named(name: &str) -> Result<Self, InternError> {
+        interned(name).map(Self)
+    }
+
     /// The name as text.
     #[must_use]
     pub fn as_str(self) -> &'static str {

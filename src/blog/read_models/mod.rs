@@ -8,60 +8,56 @@ pub(in crate::blog) mod testing;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use onehop_change_feed::Projection;
 use onehop_read_models::{
-    ComputedField, CopyTarget, FormerField, ItemType, ListPartition::*, ReadModels, Rule, copy, count, list,
+    Computation, ComputedField, CopyTarget, ItemType, ListPartition::*, ReadModels, Rule, copy, count, list,
     owns,
 };
 
 use super::containers::{FEED, FEED_POSTS_MAX, POSTS, SPECS, USERS};
 use super::items::types;
 use super::renames::Renames;
-use super::summary::{is_former_copy_of, summarise};
+use super::summary::SUMMARY_CHARACTERS_MAX;
 
-pub const USER: ItemType = ItemType::new(USERS, types::USER, &["userId", "username", "pendingUsername"]);
-pub const POST: ItemType = ItemType::new(
-    POSTS,
-    types::POST,
-    &[
-        "postId",
-        "userId",
-        "userUsername",
-        "title",
-        "content",
-        "commentCount",
-        "likeCount",
-        "creationDate",
-        "textVersion",
-        "updateDate",
-    ],
-);
-pub const COMMENT: ItemType =
+pub static USER: LazyLock<ItemType> =
+    LazyLock::new(|| ItemType::new(USERS, types::USER, &["userId", "username", "pendingUsername"]));
+pub static POST: LazyLock<ItemType> = LazyLock::new(|| {
+    ItemType::new(
+        POSTS,
+        types::POST,
+        &[
+            "postId",
+            "userId",
+            "userUsername",
+            "title",
+            "content",
+            "commentCount",
+            "likeCount",
+            "creationDate",
+            "textVersion",
+            "updateDate",
+        ],
+    )
+});
+pub static COMMENT: LazyLock<ItemType> = LazyLock::new(|| {
     ItemType::new(POSTS, types::COMMENT, &["postId", "userId", "userUsername", "content", "creationDate"])
-        .partitioned_by("postId");
-pub const LIKE: ItemType =
+        .partitioned_by("postId")
+});
+pub static LIKE: LazyLock<ItemType> = LazyLock::new(|| {
     ItemType::new(POSTS, types::LIKE, &["postId", "userId", "userUsername", "creationDate"])
-        .partitioned_by("postId");
+        .partitioned_by("postId")
+});
 
-/// The name of the author, in everything that a user writes.
-const AUTHOR: &[CopyTarget] = &[
-    CopyTarget::new(&POST, "userUsername"),
-    CopyTarget::new(&COMMENT, "userUsername"),
-    CopyTarget::new(&LIKE, "userUsername"),
-];
 /// The fields of a short copy of a post, with an excerpt in place of the content.
 const SHORT: &[&str] = &["userId", "userUsername", "title", "commentCount", "likeCount", "creationDate"];
-/// The fields of short copies of earlier versions: `postId` is their `id`, the summary was Markdown.
-const FORMER: &[&str] = &["postId", "summary"];
 const COUNTS: &[&str] = &["commentCount", "likeCount"];
 const EDITED: &[&str] = &["textVersion", "updateDate"];
 const EXCERPT: &[ComputedField] = &[ComputedField {
     field: "excerpt",
     from: "content",
-    compute: summarise,
-    former: Some(FormerField { field: "summary", accepts: is_former_copy_of }),
+    computation: Computation::Excerpt { characters_max: SUMMARY_CHARACTERS_MAX },
 }];
 
 pub const USERNAMES: &str = "usernames";
@@ -71,14 +67,17 @@ pub const FEED_POSTS: &str = "feed";
 pub const DELETIONS: &str = "deletions";
 
 #[rustfmt::skip]
-const RULES: &[Rule] = &[
-    copy(USERNAMES).of(&USER, "username").to(AUTHOR, "userId").follows(USERNAMES_CATCH_UP),
-    list(USER_POSTS).of(&POST).into(USERS, Field("userId")).immutable_partition().fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).former(FORMER).all(),
-    list(FEED_POSTS).of(&POST).into(FEED, Constant("post")).fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).former(FORMER).newest(FEED_POSTS_MAX),
+fn rules() -> Vec<Rule> {
+    let author = [&POST, &COMMENT, &LIKE].map(|target| CopyTarget::new(target, "userUsername", "userId"));
+    vec![
+    copy(USERNAMES).of(&USER, "username").to(author).follows(USERNAMES_CATCH_UP),
+    list(USER_POSTS).of(&POST).into(USERS, Field("userId")).immutable_partition().fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).all(),
+    list(FEED_POSTS).of(&POST).into(FEED, Constant("post")).fields(SHORT).unless_zero(COUNTS).computed(EXCERPT).optional(EDITED).newest(FEED_POSTS_MAX),
     count(&COMMENT).into(&POST, "commentCount", "postId"),
     count(&LIKE).into(&POST, "likeCount", "postId"),
-    owns(DELETIONS, &POST, &[&COMMENT, &LIKE]),
-];
+    owns(DELETIONS, &POST, [&*COMMENT, &*LIKE]),
+    ]
+}
 
 /// The declaration.
 ///
@@ -86,7 +85,7 @@ const RULES: &[Rule] = &[
 /// A mistake in the declaration, which a test finds.
 #[must_use]
 pub fn read_models() -> ReadModels {
-    ReadModels::new(SPECS, RULES).unwrap_or_else(|errors| panic!("the blog's read models: {errors:?}"))
+    ReadModels::new(SPECS, rules()).unwrap_or_else(|errors| panic!("the blog's read models: {errors:?}"))
 }
 
 /// The projections of the rules, and the projection that finishes renames.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use crate::blog::items::{CommentItem, LikeItem, PostItem, TEXT_VERSION_FIRST, UserItem};
-use crate::blog::summary::{of_former_copy, summarise};
+use crate::blog::summary::summarise;
 use crate::domain::cursor;
 use onehop_store::{Fault, Item, Keyset};
 
@@ -93,12 +93,9 @@ impl PostView {
         if stored.deleted {
             return Ok(None);
         }
-        let text = match (stored.content, stored.excerpt, stored.summary) {
-            (Some(content), _, _) => PostText::Whole(content),
-            (None, Some(excerpt), _) => PostText::Summary(excerpt),
-            (None, None, former) => {
-                PostText::Summary(former.as_deref().map(of_former_copy).unwrap_or_default())
-            }
+        let text = match stored.content {
+            Some(content) => PostText::Whole(content),
+            None => PostText::Summary(stored.excerpt.unwrap_or_default()),
         };
         Ok(Some(Self {
             id: stored.id,
@@ -253,8 +250,6 @@ struct StoredPost {
     title: String,
     content: Option<String>,
     excerpt: Option<String>,
-    /// The field of short copies of earlier versions, in Markdown.
-    summary: Option<String>,
     /// Short copies have no counts of 0.
     comment_count: Option<u32>,
     like_count: Option<u32>,

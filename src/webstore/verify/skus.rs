@@ -1,5 +1,7 @@
 //! Verification of SKUs: each product has the reservation of its SKU, and each reservation its product.
 
+use std::sync::LazyLock;
+
 use async_trait::async_trait;
 use onehop_read_models::ItemType;
 use onehop_read_models::verify::{Invariant, Violation};
@@ -13,7 +15,8 @@ use crate::webstore::items::types;
 use crate::webstore::read_models::PRODUCT;
 
 /// Reservations of SKUs, by a hash of the SKU.
-const SKU_RESERVATION: ItemType = ItemType::new(ACCOUNTS, types::SKU, &["categoryId", "productId"]);
+static SKU_RESERVATION: LazyLock<ItemType> =
+    LazyLock::new(|| ItemType::new(ACCOUNTS, types::SKU, &["categoryId", "productId"]));
 
 /// The SKU of each product is reserved for that product.
 pub(super) struct ReservedSkus(pub(super) Products);
@@ -24,8 +27,8 @@ impl Invariant for ReservedSkus {
         "sku"
     }
 
-    fn item_type(&self) -> &'static ItemType {
-        const { &PRODUCT }
+    fn item_type(&self) -> &ItemType {
+        &PRODUCT
     }
 
     async fn violation(&self, category: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
@@ -73,8 +76,8 @@ impl Invariant for HeldSkus {
         "skuReservation"
     }
 
-    fn item_type(&self) -> &'static ItemType {
-        const { &SKU_RESERVATION }
+    fn item_type(&self) -> &ItemType {
+        &SKU_RESERVATION
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {

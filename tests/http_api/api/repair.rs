@@ -127,19 +127,11 @@ async fn wrong_counts_are_found_and_mended() {
 }
 
 #[tokio::test]
-async fn a_summary_of_an_earlier_version_is_no_drift() {
+async fn a_wrong_summary_is_found_and_mended() {
     let server = Server::start().await;
     let blog = blog(&server).await;
-    let content = "word ".repeat(100);
-    blog.ada.mutate("updatePost", json!({ "postId": blog.post, "content": content })).await;
-    server.settle().await;
-    let id = blog.post_id.to_string();
-    let (key, before) = (PartitionKey::from(FEED_PARTITION), "word ".repeat(32).trim_end().to_owned());
-    blog.change(FEED, &key, &id, "postId", json!(id)).await;
-    blog.change(FEED, &key, &id, "summary", json!(before)).await;
-    blog.change(FEED, &key, &id, "excerpt", Value::Null).await;
-    assert_eq!(server.verify().await.drifts, []);
-    blog.change(FEED, &key, &id, "summary", json!("other words")).await;
+    let (key, id) = (PartitionKey::from(FEED_PARTITION), blog.post_id.to_string());
+    blog.change(FEED, &key, &id, "excerpt", json!("other words")).await;
     blog.assert_mended("entry", "the entry differs in excerpt").await;
 }
 

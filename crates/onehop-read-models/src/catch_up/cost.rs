@@ -16,18 +16,18 @@ use crate::item_type::ItemType;
 impl RuleProjection for CatchUp {
     fn predict(&self, data: &DataProfile) -> Vec<PredictedChange> {
         let mut names = BTreeSet::new();
-        let types = self.copies.iter().map(|copy| copy.item_type).filter(|of| names.insert(of.name));
+        let types = self.copies.iter().map(|copy| &copy.item_type).filter(|of| names.insert(of.name));
         types.flat_map(|item_type| self.of_type(item_type, data)).collect()
     }
 }
 
 impl CatchUp {
-    fn of_type(&self, item_type: &'static ItemType, data: &DataProfile) -> Vec<PredictedChange> {
+    fn of_type(&self, item_type: &ItemType, data: &DataProfile) -> Vec<PredictedChange> {
         let stored = StoredType::from(item_type);
         let Some(item) = data.typical_item(&stored, |_| true) else { return Vec::new() };
         let reads = self.compare(item_type, data);
         let fields: Vec<_> =
-            self.copies.iter().filter(|copy| copy.item_type == item_type).map(|copy| copy.path).collect();
+            self.copies.iter().filter(|copy| copy.item_type == *item_type).map(|copy| copy.path).collect();
         let Some(first) = fields.first() else { return Vec::new() };
         let corrected = data.replace_charge(&stored, &[*first, Cause::FIELD.into()]);
         let name = item_type.name;
@@ -36,7 +36,11 @@ impl CatchUp {
             change,
             fan_out: fields.len(),
             operations,
-            sample: SampleChange { item_type, item: item.key.clone(), edit: SampleEdit::Create(edits) },
+            sample: SampleChange {
+                item_type: item_type.clone(),
+                item: item.key.clone(),
+                edit: SampleEdit::Create(edits),
+            },
         };
         let old = reads.clone().and(Replace, 1, corrected).then(reads.clone());
         vec![
@@ -51,9 +55,9 @@ impl CatchUp {
 
     /// Copies with one source share its read.
     fn compare(&self, item_type: &ItemType, data: &DataProfile) -> Operations {
-        let copies = self.copies.iter().filter(|copy| copy.item_type == item_type);
+        let copies = self.copies.iter().filter(|copy| copy.item_type == *item_type);
         let sources: BTreeSet<_> =
-            copies.map(|copy| (StoredType::from(copy.rule.source), copy.by.root())).collect();
+            copies.map(|copy| (StoredType::from(&copy.rule.source), copy.by.root())).collect();
         sources.iter().fold(Operations::default(), |operations, (source, _)| {
             operations.and(PointRead, 1, data.read_charge(source))
         })

@@ -34,7 +34,7 @@ impl ReadModels {
                 fan_out,
                 operations: Operations::default().and(ChangeFeed, 1, data.feed_charge(&stored)),
                 sample: SampleChange {
-                    item_type,
+                    item_type: item_type.clone(),
                     item: item.key.clone(),
                     edit: SampleEdit::Change(Vec::new()),
                 },
@@ -43,11 +43,11 @@ impl ReadModels {
         followers.into_iter().filter_map(page).collect()
     }
 
-    fn followed_types(&self) -> impl Iterator<Item = &'static ItemType> {
-        let sources = self.following().map(|rule| rule.source);
-        let listed = self.lists().map(|rule| rule.source);
-        let owners = self.owners().map(|rule| rule.owner);
-        let targets = self.target_copies().map(|copy| copy.item_type);
+    fn followed_types(&self) -> impl Iterator<Item = &ItemType> {
+        let sources = self.following().map(|rule| &rule.source);
+        let listed = self.lists().map(|rule| &rule.source);
+        let owners = self.owners().map(|rule| &rule.owner);
+        let targets = self.target_copies().map(|copy| &copy.item_type);
         sources.chain(listed).chain(owners).chain(targets)
     }
 }

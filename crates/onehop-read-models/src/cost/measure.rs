@@ -100,7 +100,7 @@ impl Measurement {
                     && !matches!(predicted[*other].charged, Charged::Command(_))
             };
             let same: Vec<_> = (0..predicted.len()).filter(is_same).collect();
-            let charged: Vec<_> = same.iter().map(|place| predicted[*place].charged).collect();
+            let charged: Vec<_> = same.iter().map(|place| &predicted[*place].charged).collect();
             for (place, charge) in same.into_iter().zip(self.measure(sample, &charged).await?) {
                 charges[place] = Some(charge);
             }
@@ -112,7 +112,7 @@ impl Measurement {
     async fn measure(
         &mut self,
         sample: &SampleChange,
-        charged: &[Charged],
+        charged: &[&Charged],
     ) -> Result<Vec<RequestCharge>, CostError> {
         let before = self.charges(charged).await?;
         let (partition_key, operation) = self.operation(sample).await?;
@@ -123,22 +123,22 @@ impl Measurement {
         Ok(before.iter().zip(after).map(|(before, after)| RequestCharge(after.0 - before.0)).collect())
     }
 
-    async fn charges(&self, charged: &[Charged]) -> Result<Vec<RequestCharge>, CostError> {
+    async fn charges(&self, charged: &[&Charged]) -> Result<Vec<RequestCharge>, CostError> {
         let mut charges = Vec::with_capacity(charged.len());
         for charged in charged {
-            charges.push(self.charge(*charged).await?);
+            charges.push(self.charge(charged).await?);
         }
         Ok(charges)
     }
 
-    async fn charge(&self, charged: Charged) -> Result<RequestCharge, CostError> {
+    async fn charge(&self, charged: &Charged) -> Result<RequestCharge, CostError> {
         Ok(match charged {
             Charged::ChangeFeed(container) => {
-                RequestCharge(self.meter.pages.lock().get(&container).copied().unwrap_or(0.0))
+                RequestCharge(self.meter.pages.lock().get(container).copied().unwrap_or(0.0))
             }
             Charged::Projection(name) => {
                 let status = self.processor.status().await?;
-                let found = status.iter().find(|status| status.projection == name);
+                let found = status.iter().find(|status| status.projection == *name);
                 found.map_or(RequestCharge(0.0), |status| status.request_charge)
             }
             Charged::Command(_) => RequestCharge(0.0),
@@ -173,7 +173,7 @@ impl Measurement {
         let parent = self.meter.store.read(container, &key, &id, &Ledger::new()).await?;
         let parent = parent.ok_or(CostError::NoSample(rule.parent.name))?;
         let edit = SampleEdit::Change(vec![FieldEdit::Alter(rule.field)]);
-        self.edited(&edit, rule.parent, Body::of(&parent)?, Some(parent.etag))
+        self.edited(&edit, &rule.parent, Body::of(&parent)?, Some(parent.etag))
     }
 
     /// The write that a sample is, with the partition key.

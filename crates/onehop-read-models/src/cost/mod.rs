@@ -80,8 +80,9 @@ impl ReadModels {
     ) -> Result<Vec<ChangeCost>, CostError> {
         let store: Arc<dyn Store> = Arc::new(QuorumReads::new(store, &charges.calibration));
         let projections = self.rule_projections();
-        let mut measurement = Measurement::open(*self, &projections, Arc::clone(&store), clock).await?;
-        let data = DataProfile::read(*self, &*store, charges).await?;
+        let mut measurement =
+            Measurement::open(self.clone(), &projections, Arc::clone(&store), clock).await?;
+        let data = DataProfile::read(self.clone(), &*store, charges).await?;
         let mut predicted = self.predict_feeds(&projections, &data);
         predicted.extend(projections.iter().flat_map(|projection| projection.predict(&data)));
         predicted.extend(self.counts().filter_map(|rule| rule.predict(&data)));

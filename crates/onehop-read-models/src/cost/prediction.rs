@@ -2,6 +2,7 @@
 //! they are measured.
 
 use std::fmt;
+use std::sync::Arc;
 
 use onehop_change_feed::Projection;
 use onehop_store::ContainerName;
@@ -31,12 +32,12 @@ pub(crate) struct PredictedChange {
 }
 
 /// The payer of the operations of a change.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum Charged {
     /// The projection with this name.
     Projection(&'static str),
     /// The batch of the command that writes a counted item.
-    Command(CountRule),
+    Command(Arc<CountRule>),
     /// All projections that follow this container together.
     ChangeFeed(ContainerName),
 }

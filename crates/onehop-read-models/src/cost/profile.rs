@@ -87,9 +87,9 @@ impl DataProfile {
             Some((*container, spec.indexing_policy(charges.indexing)))
         };
         let mut profile = Self {
+            policies: containers.iter().filter_map(policy).collect(),
             declared,
             calibration: Arc::clone(&charges.calibration),
-            policies: containers.iter().filter_map(policy).collect(),
             physical_partitions,
             types: BTreeMap::new(),
             fan_outs: BTreeMap::new(),
@@ -140,15 +140,15 @@ impl DataProfile {
     }
 
     fn add_targets(&mut self, container: ContainerName, name: &str, body: &Body) {
-        let declared = self.declared;
+        let declared = self.declared.clone();
         for rule in declared.following() {
             for (place, target) in rule.targets.iter().enumerate() {
                 if target.item_type.container != container || target.item_type.name != name {
                     continue;
                 }
-                let sources: BTreeSet<&str> = body.texts(FieldPath::parse(rule.by)).into_iter().collect();
+                let sources: BTreeSet<&str> = body.texts(FieldPath::parse(target.by)).into_iter().collect();
                 for id in sources {
-                    let key = ItemKey { partition_key: source_key(rule.source, id), id: id.to_owned() };
+                    let key = ItemKey { partition_key: source_key(&rule.source, id), id: id.to_owned() };
                     self.count(rule.name, key, place, rule.targets.len());
                 }
             }
@@ -161,9 +161,9 @@ impl DataProfile {
         name: &str,
         key: &ItemKey,
     ) -> Result<(), ProjectionError> {
-        let declared = self.declared;
+        let declared = self.declared.clone();
         for rule in declared.owners() {
-            let is_owned = |owned: &&ItemType| owned.container == container && owned.name == name;
+            let is_owned = |owned: &ItemType| owned.container == container && owned.name == name;
             if let Some(place) = rule.owned.iter().position(is_owned) {
                 let partition_key = key.partition_key.clone();
                 let owner = ItemKey { id: partition_key.as_str().to_owned(), partition_key };
@@ -174,7 +174,7 @@ impl DataProfile {
     }
 
     fn add_elements(&mut self, container: ContainerName, name: &str, key: &ItemKey, body: &Body) {
-        let declared = self.declared;
+        let declared = self.declared.clone();
         for rule in declared.lists() {
             if rule.source.container != container
                 || rule.source.name != name

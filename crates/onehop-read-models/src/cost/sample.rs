@@ -24,7 +24,7 @@ pub(crate) struct ItemKey {
 /// A change of one item.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SampleChange {
-    pub(crate) item_type: &'static ItemType,
+    pub(crate) item_type: ItemType,
     /// The item that is changed, or that a new one is like.
     pub(crate) item: ItemKey,
     pub(crate) edit: SampleEdit,

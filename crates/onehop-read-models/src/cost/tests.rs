@@ -1,6 +1,6 @@
 //! Request charges of a toy domain: books with the names of their authors, lists of books, counted reviews.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use onehop_runtime::clock::ManualClock;
 use onehop_store::charges::Calibration;
@@ -33,34 +33,38 @@ const SPECS: &[ContainerSpec] = &[
     spec(NEWEST, "type"),
 ];
 
-const AUTHOR: ItemType = ItemType::new(AUTHORS, "author", &["authorId", "name"]);
-const BOOK: ItemType =
-    ItemType::new(BOOKS, "book", &["bookId", "authorId", "authorName", "title", "date", "reviewCount"]);
-const REVIEW: ItemType = ItemType::new(BOOKS, "review", &["bookId", "text"]).partitioned_by("bookId");
+static AUTHOR: LazyLock<ItemType> = LazyLock::new(|| ItemType::new(AUTHORS, "author", &["authorId", "name"]));
+static BOOK: LazyLock<ItemType> = LazyLock::new(|| {
+    ItemType::new(BOOKS, "book", &["bookId", "authorId", "authorName", "title", "date", "reviewCount"])
+});
+static REVIEW: LazyLock<ItemType> =
+    LazyLock::new(|| ItemType::new(BOOKS, "review", &["bookId", "text"]).partitioned_by("bookId"));
 const SHORT: &[&str] = &["bookId", "authorId", "authorName", "title", "date", "reviewCount"];
 const NEWEST_MAX: usize = 10;
 const AUTHORS_MAX: usize = 5;
 const BOOKS_MAX: usize = 5;
 
-const RULES: &[Rule] = &[
-    copy("author-names")
-        .of(&AUTHOR, "name")
-        .to(&[CopyTarget::new(&BOOK, "authorName")], "authorId")
-        .follows("author-names-catch-up"),
-    list("books-of-author")
-        .of(&BOOK)
-        .into(AUTHORS, ListPartition::Field("authorId"))
-        .fields(SHORT)
-        .immutable_partition()
-        .all(),
-    list("newest-books")
-        .of(&BOOK)
-        .into(NEWEST, ListPartition::Constant("book"))
-        .fields(SHORT)
-        .newest(NEWEST_MAX),
-    count(&REVIEW).into(&BOOK, "reviewCount", "bookId"),
-    owns("reviews", &BOOK, &[&REVIEW]),
-];
+fn rules() -> Vec<Rule> {
+    vec![
+        copy("author-names")
+            .of(&AUTHOR, "name")
+            .to([CopyTarget::new(&BOOK, "authorName", "authorId")])
+            .follows("author-names-catch-up"),
+        list("books-of-author")
+            .of(&BOOK)
+            .into(AUTHORS, ListPartition::Field("authorId"))
+            .fields(SHORT)
+            .immutable_partition()
+            .all(),
+        list("newest-books")
+            .of(&BOOK)
+            .into(NEWEST, ListPartition::Constant("book"))
+            .fields(SHORT)
+            .newest(NEWEST_MAX),
+        count(&REVIEW).into(&BOOK, "reviewCount", "bookId"),
+        owns("reviews", &BOOK, [&*REVIEW]),
+    ]
+}
 
 async fn create(store: &dyn Store, container: ContainerName, key: &str, id: &str, item: &serde_json::Value) {
     let operation = WriteOp::Create(NewItem::encode(id, item));
@@ -104,7 +108,7 @@ async fn costs_of_books(indexing: Indexing) -> Vec<ChangeCost> {
     let specs = [SPECS, onehop_change_feed::SPECS].concat();
     let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(&config, &specs, clock.clone()).unwrap());
     seed(&*store).await;
-    ReadModels::new(SPECS, RULES)
+    ReadModels::new(SPECS, rules())
         .unwrap()
         .costs(store, clock, &CostCharges { indexing, calibration: Calibration::current() })
         .await

@@ -11,7 +11,7 @@ use crate::cost::{
 
 impl RuleProjection for CompleteList {
     fn predict(&self, data: &DataProfile) -> Vec<PredictedChange> {
-        let (source, entry) = (StoredType::from(self.rule.source), StoredType::entry_of(&self.rule));
+        let (source, entry) = (StoredType::from(&self.rule.source), StoredType::entry_of(&self.rule));
         let (Some(item), Some(field)) = (data.typical_item(&source, |_| true), data.plain_field(&self.rule))
         else {
             return Vec::new();
@@ -22,7 +22,7 @@ impl RuleProjection for CompleteList {
             change,
             fan_out: 1,
             operations,
-            sample: SampleChange { item_type: self.rule.source, item: item.key.clone(), edit },
+            sample: SampleChange { item_type: self.rule.source.clone(), item: item.key.clone(), edit },
         };
         let new = Operations::default().and(Create, 1, data.create_charge(&entry));
         let read = Operations::default().and(PointRead, 1, data.read_charge(&entry));

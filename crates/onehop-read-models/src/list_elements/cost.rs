@@ -20,14 +20,14 @@ impl RuleProjection for ElementList {
             return Vec::new();
         };
         let elements = counts.iter().sum();
-        let (source, entry) = (StoredType::from(self.rule.source), StoredType::entry_of(&self.rule));
+        let (source, entry) = (StoredType::from(&self.rule.source), StoredType::entry_of(&self.rule));
         let (name, rule) = (self.rule.source.name, &self.rule);
         let predicted = |change, operations, edit| PredictedChange {
             charged: Charged::Projection(rule.name),
             change,
             fan_out: elements,
             operations,
-            sample: SampleChange { item_type: rule.source, item: item.clone(), edit },
+            sample: SampleChange { item_type: rule.source.clone(), item: item.clone(), edit },
         };
         let replaced = |field: FieldPath| {
             self.comparison(elements, data)
@@ -68,7 +68,7 @@ impl RuleProjection for ElementList {
 impl ElementList {
     /// Reads the item and its entries.
     fn comparison(&self, entries: usize, data: &DataProfile) -> Operations {
-        let (source, entry) = (StoredType::from(self.rule.source), StoredType::entry_of(&self.rule));
+        let (source, entry) = (StoredType::from(&self.rule.source), StoredType::entry_of(&self.rule));
         Operations::default().and(PointRead, 1, data.read_charge(&source)).and(
             Query,
             1,
@@ -81,10 +81,10 @@ impl ElementList {
         if self.copies.is_empty() || elements == 0 {
             return Operations::default();
         }
-        let item = data.read_charge(&StoredType::from(self.rule.source));
+        let item = data.read_charge(&StoredType::from(&self.rule.source));
         let operations = Operations::default().and(PointRead, 1, item);
         self.copies.iter().fold(operations, |operations, copy| {
-            operations.and(PointRead, elements, data.read_charge(&StoredType::from(copy.rule.source)))
+            operations.and(PointRead, elements, data.read_charge(&StoredType::from(&copy.rule.source)))
         })
     }
 }

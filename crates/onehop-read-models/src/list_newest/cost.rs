@@ -15,7 +15,7 @@ use crate::cost::{
 
 impl RuleProjection for BoundedList {
     fn predict(&self, data: &DataProfile) -> Vec<PredictedChange> {
-        let (source, entry) = (StoredType::from(self.rule.source), StoredType::entry_of(&self.rule));
+        let (source, entry) = (StoredType::from(&self.rule.source), StoredType::entry_of(&self.rule));
         let entries = data.items(&entry);
         let listed_ids: BTreeSet<&str> = entries.iter().map(|entry| entry.key.id.as_str()).collect();
         let listed = data.typical_item(&source, |item| listed_ids.contains(item.key.id.as_str()));
@@ -116,7 +116,7 @@ impl BoundedList {
             change,
             fan_out: 1,
             operations,
-            sample: SampleChange { item_type: self.rule.source, item: item.clone(), edit },
+            sample: SampleChange { item_type: self.rule.source.clone(), item: item.clone(), edit },
         }
     }
 
@@ -153,7 +153,7 @@ impl BoundedList {
             .and(Create, 1, data.create_charge(&self.entry()))
             .and(Delete, 1, data.delete_charge(&self.entry()))
             .and(Query, 1, self.listing_charge(data, self.items_max))
-            .and(PointRead, 1, data.read_charge(&StoredType::from(self.rule.source)))
+            .and(PointRead, 1, data.read_charge(&StoredType::from(&self.rule.source)))
     }
 
     /// The next item is added beside the last entry, which is written unchanged. Then the listing is read,
@@ -163,13 +163,13 @@ impl BoundedList {
             .and(Replace, 1, data.rewrite_unchanged_charge(&self.entry()))
             .and(Create, 1, data.create_charge(&self.entry()))
             .and(Query, 1, self.listing_charge(data, entries))
-            .and(PointRead, 1, data.read_charge(&StoredType::from(self.rule.source)))
+            .and(PointRead, 1, data.read_charge(&StoredType::from(&self.rule.source)))
     }
 
     /// The entry is replaced by a soft-deleted one. The listing lacks an item, and the next older one
     /// follows.
     fn delete_listed(&self, data: &DataProfile) -> Operations {
-        let source = StoredType::from(self.rule.source);
+        let source = StoredType::from(&self.rule.source);
         let older = data.items(&source).len() - self.items_max;
         self.read_entry(data)
             .and(Replace, 1, data.soft_delete_charge(&self.entry()))
@@ -181,7 +181,7 @@ impl BoundedList {
     /// The entry is deleted beside the last one, which is written unchanged. The highest items are read
     /// beside the listing, and the item that is not listed is added.
     fn leave(&self, data: &DataProfile) -> Operations {
-        let source = StoredType::from(self.rule.source);
+        let source = StoredType::from(&self.rule.source);
         let highest = data.query_charge(&source, data.items(&source).len(), self.items_max, 0);
         self.read_entry(data)
             .and(Replace, 1, data.rewrite_unchanged_charge(&self.entry()))

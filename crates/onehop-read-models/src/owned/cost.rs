@@ -14,7 +14,7 @@ impl RuleProjection for OwnedItems {
         let Some((item, counts)) = data.typical_source(self.rule.name) else { return Vec::new() };
         let mut operations = Operations::default();
         for (owned, number) in self.rule.owned.iter().zip(&counts) {
-            let stored = StoredType::from(*owned);
+            let stored = StoredType::from(owned);
             let pages = number.div_ceil(limits::BATCH_OPERATIONS_MAX).max(1);
             for page in 0..pages {
                 let items = (number - page * limits::BATCH_OPERATIONS_MAX).min(limits::BATCH_OPERATIONS_MAX);
@@ -22,13 +22,13 @@ impl RuleProjection for OwnedItems {
             }
             operations = operations.and(Delete, *number, data.delete_charge(&stored));
         }
-        let owner = self.rule.owner;
+        let owner = &self.rule.owner;
         vec![PredictedChange {
             charged: Charged::Projection(self.rule.name),
             change: format!("{} is deleted", a(owner.name)),
             fan_out: counts.iter().sum(),
             operations,
-            sample: SampleChange { item_type: owner, item, edit: SampleEdit::Delete },
+            sample: SampleChange { item_type: owner.clone(), item, edit: SampleEdit::Delete },
         }]
     }
 }

@@ -15,21 +15,21 @@ use crate::rule::{CopyTarget, ListRule};
 impl RuleProjection for Propagation {
     fn predict(&self, data: &DataProfile) -> Vec<PredictedChange> {
         let Some((item, targets)) = data.typical_source(self.rule.name) else { return Vec::new() };
-        let operations = self.rule.targets.iter().zip(&targets);
-        let operations = operations.fold(Operations::default(), |operations, (target, number)| {
-            operations.then(match &self.through {
+        let operations = self.rule.targets.iter().zip(&targets).enumerate();
+        let operations = operations.fold(Operations::default(), |operations, (place, (target, number))| {
+            operations.then(match self.list_of(place) {
                 None => self.found_by_query(target, *number, data),
                 Some((list, _)) => self.found_by_list(list, target, *number, data),
             })
         });
-        let source = self.rule.source;
+        let source = &self.rule.source;
         let edit = SampleEdit::Change(vec![FieldEdit::Alter(self.rule.field)]);
         vec![PredictedChange {
             charged: Charged::Projection(self.rule.name),
             change: format!("`{}` of {} changes", self.rule.field, a(source.name)),
             fan_out: targets.iter().sum(),
             operations,
-            sample: SampleChange { item_type: source, item, edit },
+            sample: SampleChange { item_type: source.clone(), item, edit },
         }]
     }
 }
@@ -37,8 +37,8 @@ impl RuleProjection for Propagation {
 impl Propagation {
     /// For each page the source is read and the targets are listed; then each is replaced.
     fn found_by_query(&self, target: &CopyTarget, number: usize, data: &DataProfile) -> Operations {
-        let stored = StoredType::from(target.item_type);
-        let is_partition = target.item_type.partition == ItemPartition::Field(self.rule.by);
+        let stored = StoredType::from(&target.item_type);
+        let is_partition = target.item_type.partition == ItemPartition::Field(target.by);
         let mut operations = Operations::default();
         for (page, rest) in pages(number, PAGE_ITEMS) {
             let query = match is_partition {
@@ -59,7 +59,7 @@ impl Propagation {
         number: usize,
         data: &DataProfile,
     ) -> Operations {
-        let (stored, entry) = (StoredType::from(target.item_type), StoredType::entry_of(list));
+        let (stored, entry) = (StoredType::from(&target.item_type), StoredType::entry_of(list));
         let mut operations = Operations::default();
         for (page, _) in pages(number, ENTRY_PAGE_ITEMS) {
             operations = operations
@@ -72,11 +72,11 @@ impl Propagation {
     }
 
     fn source_charge(&self, data: &DataProfile) -> onehop_store::RequestCharge {
-        data.read_charge(&StoredType::from(self.rule.source))
+        data.read_charge(&StoredType::from(&self.rule.source))
     }
 
     fn target_charge(&self, target: &CopyTarget, data: &DataProfile) -> onehop_store::RequestCharge {
-        data.replace_charge(&StoredType::from(target.item_type), &[target.field, Cause::FIELD])
+        data.replace_charge(&StoredType::from(&target.item_type), &[target.field, Cause::FIELD])
     }
 }
 

@@ -25,19 +25,19 @@ pub(super) struct Stored {
 }
 
 impl Verifier {
-    pub(super) fn count_rule(&self, place: usize) -> &'static CountRule {
+    pub(super) fn count_rule(&self, place: usize) -> &CountRule {
         self.declared.counts().nth(place).expect("places come from the same declaration")
     }
 
-    pub(super) fn target_copy(&self, place: usize) -> TargetCopy {
+    pub(super) fn target_copy(&self, place: usize) -> &TargetCopy {
         self.declared.target_copies().nth(place).expect("places come from the same declaration")
     }
 
-    pub(super) fn list_rule(&self, place: usize) -> &'static ListRule {
+    pub(super) fn list_rule(&self, place: usize) -> &ListRule {
         self.declared.lists().nth(place).expect("places come from the same declaration")
     }
 
-    pub(super) fn owns_rule(&self, place: usize) -> &'static OwnsRule {
+    pub(super) fn owns_rule(&self, place: usize) -> &OwnsRule {
         self.declared.owners().nth(place).expect("places come from the same declaration")
     }
 
@@ -46,7 +46,7 @@ impl Verifier {
         let suspect = match subject {
             Subject::Count { rule, id } => self.compare_count(self.count_rule(*rule), id).await?,
             Subject::Copy { copy, partition_key, id } => {
-                self.compare_copy(&self.target_copy(*copy), partition_key, id).await?
+                self.compare_copy(self.target_copy(*copy), partition_key, id).await?
             }
             Subject::Entry { list, partition_key, id, source_key } => {
                 self.compare_entry(self.list_rule(*list), partition_key, id, source_key.as_ref()).await?
@@ -100,10 +100,10 @@ impl Verifier {
     pub(super) async fn counted(&self, rule: &CountRule, id: &str) -> Result<Option<(Stored, u64)>, Fault> {
         let key = PartitionKey::from(id);
         for _ in 0..COMPARISONS_MAX {
-            let Some(before) = self.read_live(rule.parent, &key, id).await? else { return Ok(None) };
+            let Some(before) = self.read_live(&rule.parent, &key, id).await? else { return Ok(None) };
             let container = rule.counted.container;
             let counted = self.store.count(container, &key, rule.counted.name, &Ledger::new()).await?;
-            let Some(after) = self.read_live(rule.parent, &key, id).await? else { return Ok(None) };
+            let Some(after) = self.read_live(&rule.parent, &key, id).await? else { return Ok(None) };
             if after.item.etag == before.item.etag {
                 return Ok(Some((before, counted)));
             }
@@ -128,9 +128,9 @@ impl Verifier {
     }
 
     async fn compare_copy(&self, copy: &TargetCopy, key: &PartitionKey, id: &str) -> Result<Found, Fault> {
-        let Some(target) = self.read_live(copy.item_type, key, id).await? else { return Ok(None) };
+        let Some(target) = self.read_live(&copy.item_type, key, id).await? else { return Ok(None) };
         for (source_id, stored) in target.body.keyed(copy.path, copy.by) {
-            let source = copy.rule.source;
+            let source = &copy.rule.source;
             let read = self.read_live(source, &source_key(source, source_id), source_id).await?;
             let current = read.as_ref().and_then(|source| source.body.get(copy.rule.field));
             if current == stored && current.is_some() {
@@ -211,7 +211,7 @@ impl Verifier {
         let (Some(items_max), ListPartition::Constant(key)) = (rule.keep.items_max(), rule.partition) else {
             return Ok(Vec::new());
         };
-        let (source, key, ledger) = (rule.source, PartitionKey::from(key), Ledger::new());
+        let (source, key, ledger) = (&rule.source, PartitionKey::from(key), Ledger::new());
         let newest = Query::Newest {
             container: source.container,
             item_type: source.name,

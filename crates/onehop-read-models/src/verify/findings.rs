@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use onehop_change_feed::ProjectionError;
 use onehop_store::{Change, ContainerName, Fault, FaultKind, PartitionKey, Store};
@@ -14,7 +15,7 @@ use crate::body::Body;
 use crate::declaration::ReadModels;
 use crate::entry::Entry;
 use crate::item_type::ItemPartition;
-use crate::rule::{CopyRule, CountRule, Keep, ListPartition, ListRule};
+use crate::rule::{CountRule, Keep, ListPartition, ListRule};
 
 /// Changes between two reports of progress.
 const PROGRESS_CHANGES: u64 = 1000;
@@ -101,7 +102,7 @@ impl StoredCount {
 
     /// The stored count of so many items.
     pub(super) fn expected(rule: &CountRule, counted: u64) -> Self {
-        Self { count: Some(counted), text: rule.text.map(|text| (text.compute)(counted).into()) }
+        Self { count: Some(counted), text: rule.text.map(|text| text.padding.of(counted).into()) }
     }
 
     /// The field in which the stored count differs from the number of counted items, with its value.
@@ -112,7 +113,7 @@ impl StoredCount {
         }
         let text = rule.text.filter(|_| self.text != expected.text)?;
         let stored = self.text.as_ref().and_then(Value::as_str);
-        let is_its_text = |number: &u64| Some((text.compute)(*number).as_str()) == stored;
+        let is_its_text = |number: &u64| Some(text.padding.of(*number).as_str()) == stored;
         Some((text.field, stored.and_then(|stored| stored.parse().ok()).filter(is_its_text)))
     }
 
@@ -222,12 +223,12 @@ impl<'a> Findings<'a> {
 
     /// Compares the copies in an item with their sources seen so far.
     fn visit_copies(&mut self, container: ContainerName, change: &Change, body: &Body) {
-        let following: Vec<&CopyRule> = self.declared.following().collect();
+        let following: Vec<_> = self.declared.following().collect();
         for (place, copy) in self.declared.target_copies().enumerate() {
             if copy.item_type.container != container || copy.item_type.name != body.item_type() {
                 continue;
             }
-            let rule = following.iter().position(|rule| rule.name == copy.rule.name).unwrap_or_default();
+            let rule = following.iter().position(|rule| Arc::ptr_eq(rule, &copy.rule)).unwrap_or_default();
             let is_current = |(id, stored): (&str, Option<&Value>)| {
                 self.values.get(&(rule, id.into())).is_some_and(|value| stored == Some(value))
             };

@@ -12,7 +12,7 @@ pub trait Invariant: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// The type of item for each of which it has to hold.
-    fn item_type(&self) -> &'static ItemType;
+    fn item_type(&self) -> &ItemType;
 
     /// The violation of it by the item with this id in a logical partition, if any.
     ///

@@ -59,7 +59,7 @@ impl Verifier {
         match (&suspect.subject, &suspect.drift) {
             (Subject::Count { rule, id }, _) => self.repair_count(self.count_rule(*rule), id).await,
             (Subject::Copy { copy, partition_key, id }, _) => {
-                self.repair_copy(&self.target_copy(*copy), partition_key, id).await
+                self.repair_copy(self.target_copy(*copy), partition_key, id).await
             }
             (Subject::Entry { list, partition_key, id, source_key }, _) => {
                 self.repair_entry(self.list_rule(*list), partition_key, id, source_key.as_ref()).await
@@ -94,9 +94,9 @@ impl Verifier {
     }
 
     async fn repair_copy(&self, copy: &TargetCopy, key: &PartitionKey, id: &str) -> Result<bool, Fault> {
-        let source = copy.rule.source;
+        let source = &copy.rule.source;
         for _ in 0..TRIES_MAX {
-            let Some(target) = self.read_live(copy.item_type, key, id).await? else { return Ok(false) };
+            let Some(target) = self.read_live(&copy.item_type, key, id).await? else { return Ok(false) };
             let mut corrected = target.body.clone();
             let mut is_changed = false;
             for (source_id, _) in target.body.keyed(copy.path, copy.by) {
@@ -153,7 +153,7 @@ impl Verifier {
             // No item was ever of this version: the entry is damaged. The item overtakes it.
             let Stored { mut body, item } = source;
             body.0.insert(VERSION.to_owned(), entry.body.version().into());
-            let source_key = body.partition_key(rule.source).map_err(unexpected_shape)?;
+            let source_key = body.partition_key(&rule.source).map_err(unexpected_shape)?;
             self.replace(rule.source.container, &source_key, body, &item).await?;
             return Ok(EntryWrite::Again);
         }
@@ -168,7 +168,7 @@ impl Verifier {
     async fn delete_owned(&self, rule: &OwnsRule, key: &PartitionKey, id: &str) -> Result<bool, Fault> {
         let container = rule.owner.container;
         let Some(owned) = self.read(container, key, id).await? else { return Ok(false) };
-        if self.read_live(rule.owner, key, key.as_str()).await?.is_some() {
+        if self.read_live(&rule.owner, key, key.as_str()).await?.is_some() {
             return Ok(false);
         }
         self.write(container, key, delete(&owned)?).await

@@ -106,7 +106,7 @@ impl Verifier {
 
     /// The ids of the items that the list has to have.
     async fn highest(&self, list: &BoundedRule<'_>) -> Result<Vec<String>, Fault> {
-        let source = list.rule.source;
+        let source = &list.rule.source;
         let query = Query::Newest {
             container: source.container,
             item_type: source.name,

@@ -28,22 +28,24 @@ const fn spec(name: ContainerName, newest_types: &'static [&'static str]) -> Con
 }
 
 const SPECS: &[ContainerSpec] = &[spec(BOOKS, &["book"]), spec(NEWEST, &[]), spec(HIGHEST, &[])];
-const BOOK: ItemType = ItemType::new(BOOKS, "book", &["date"]);
-const RULES: &[Rule] = &[
-    list("newest")
-        .of(&BOOK)
-        .into(NEWEST, ListPartition::Constant("book"))
-        .fields(&["date"])
-        .newest(LISTED_MAX),
-    list("highest")
-        .of(&BOOK)
-        .into(HIGHEST, ListPartition::Constant("book"))
-        .fields(&["date"])
-        .highest(LISTED_MAX),
-];
+fn rules() -> Vec<Rule> {
+    let book = ItemType::new(BOOKS, "book", &["date"]);
+    vec![
+        list("newest")
+            .of(&book)
+            .into(NEWEST, ListPartition::Constant("book"))
+            .fields(&["date"])
+            .newest(LISTED_MAX),
+        list("highest")
+            .of(&book)
+            .into(HIGHEST, ListPartition::Constant("book"))
+            .fields(&["date"])
+            .highest(LISTED_MAX),
+    ]
+}
 
 fn projection(name: &str) -> Arc<dyn Projection> {
-    ReadModels::new(SPECS, RULES).expect("no mistakes").projection(name).expect("a rule of this name")
+    ReadModels::new(SPECS, rules()).expect("no mistakes").projection(name).expect("a rule of this name")
 }
 
 fn item(number: usize) -> Item {

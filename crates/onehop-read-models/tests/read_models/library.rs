@@ -1,13 +1,15 @@
 //! A library: the smallest domain that has every kind of rule. Items are written as commands leave them, with
 //! the next version.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use onehop_change_feed::{Processor, Settings};
 use onehop_read_models::verify::{Drift, Invariant, Settle, VerificationReport, Verifier};
-use onehop_read_models::{CopyTarget, ItemType, ListPartition, ReadModels, Rule, copy, count, list, owns};
+use onehop_read_models::{
+    CopyTarget, ItemType, ListPartition, Padding, ReadModels, Rule, copy, count, list, owns,
+};
 use onehop_runtime::clock::{Clock, ManualClock};
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop_store::{
@@ -50,31 +52,35 @@ const fn spec(
     ContainerSpec { name, partition_key, order_by, equality, newest_types, soft_deletes: true }
 }
 
-pub const AUTHOR: ItemType = ItemType::new(AUTHORS, "author", &["authorId", "name", "birthplace"]);
-const GENRE: ItemType = ItemType::new(GENRES, "genre", &["name"]).in_partition("genre");
-const BOOK: ItemType = ItemType::new(
-    BOOKS,
-    "book",
-    &[
-        "authorId",
-        "authorName",
-        "title",
-        "text",
-        "date",
-        "pageCount",
-        "genres",
-        "genres[].id",
-        "genres[].name",
-    ],
-);
-const PAGE: ItemType = ItemType::new(BOOKS, "page", &["bookId"]).partitioned_by("bookId");
-const READER: ItemType = ItemType::new(READERS, "reader", &["readerId", "name", "loanCount", "sortKey"]);
-const LOAN: ItemType =
-    ItemType::new(READERS, "loan", &["readerId", "title", "sortKey"]).partitioned_by("readerId");
+pub static AUTHOR: LazyLock<ItemType> =
+    LazyLock::new(|| ItemType::new(AUTHORS, "author", &["authorId", "name", "birthplace"]));
+static GENRE: LazyLock<ItemType> =
+    LazyLock::new(|| ItemType::new(GENRES, "genre", &["name"]).in_partition("genre"));
+static BOOK: LazyLock<ItemType> = LazyLock::new(|| {
+    ItemType::new(
+        BOOKS,
+        "book",
+        &[
+            "authorId",
+            "authorName",
+            "title",
+            "text",
+            "date",
+            "pageCount",
+            "genres",
+            "genres[].id",
+            "genres[].name",
+        ],
+    )
+});
+static PAGE: LazyLock<ItemType> =
+    LazyLock::new(|| ItemType::new(BOOKS, "page", &["bookId"]).partitioned_by("bookId"));
+static READER: LazyLock<ItemType> =
+    LazyLock::new(|| ItemType::new(READERS, "reader", &["readerId", "name", "loanCount", "sortKey"]));
+static LOAN: LazyLock<ItemType> = LazyLock::new(|| {
+    ItemType::new(READERS, "loan", &["readerId", "title", "sortKey"]).partitioned_by("readerId")
+});
 
-const AUTHOR_NAME: &[CopyTarget] = &[CopyTarget::new(&BOOK, "authorName")];
-const GENRE_NAME: &[CopyTarget] = &[CopyTarget::new(&BOOK, "genres[].name")];
-const LOAN_TITLE: &[CopyTarget] = &[CopyTarget::new(&LOAN, "title")];
 const SHORT_BOOK: &[&str] = &["authorId", "authorName", "title", "date", "genres"];
 
 pub const OF_AUTHOR: &str = "books-of-author";
@@ -83,26 +89,24 @@ pub const NEWEST_BOOKS: &str = "newest-books";
 pub const MOST_LOANS: &str = "most-loans";
 
 #[rustfmt::skip]
-const RULES: &[Rule] = &[
-    copy("author-names").of(&AUTHOR, "name").to(AUTHOR_NAME, "authorId").follows("book-catch-up"),
-    copy("genre-names").of(&GENRE, "name").to(GENRE_NAME, "genres[].id").through(OF_GENRE).follows("book-catch-up"),
-    copy("loan-titles").of(&BOOK, "title").to(LOAN_TITLE, "readerId").frozen(),
+fn rules() -> Vec<Rule> { vec![
+    copy("author-names").of(&AUTHOR, "name").to([CopyTarget::new(&BOOK, "authorName", "authorId")]).follows("book-catch-up"),
+    copy("genre-names").of(&GENRE, "name").to([CopyTarget::new(&BOOK, "genres[].name", "genres[].id").through(OF_GENRE)]).follows("book-catch-up"),
+    copy("loan-titles").of(&BOOK, "title").to([CopyTarget::new(&LOAN, "title", "readerId")]).frozen(),
     list(OF_AUTHOR).of(&BOOK).into(AUTHORS, ListPartition::Field("authorId")).fields(SHORT_BOOK).all(),
     list(OF_GENRE).of(&BOOK).into(BY_GENRE, ListPartition::Element("genres[].id")).fields(SHORT_BOOK).element_fields("genreId", "bookId").all(),
     list(NEWEST_BOOKS).of(&BOOK).into(NEWEST, ListPartition::Constant("book")).fields(SHORT_BOOK).newest(LISTED_MAX),
     list(MOST_LOANS).of(&READER).into(RANKING, ListPartition::Constant("reader")).fields(&["name", "loanCount", "sortKey"]).highest(LISTED_MAX),
     count(&PAGE).into(&BOOK, "pageCount", "bookId"),
-    count(&LOAN).as_text("sortKey", sort_key).into(&READER, "loanCount", "readerId"),
-    owns("pages-of-deleted-books", &BOOK, &[&PAGE]),
-];
+    count(&LOAN).as_text("sortKey", SORT_KEY).into(&READER, "loanCount", "readerId"),
+    owns("pages-of-deleted-books", &BOOK, [&*PAGE]),
+] }
 
 /// The text by which readers are ranked.
-pub fn sort_key(loans: u64) -> String {
-    format!("{loans:04}")
-}
+pub const SORT_KEY: Padding = Padding { digits: 4 };
 
 pub fn read_models() -> ReadModels {
-    ReadModels::new(SPECS, RULES).unwrap_or_else(|errors| panic!("{errors:?}"))
+    ReadModels::new(SPECS, rules()).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 /// An empty store with the processor that follows it.
@@ -187,7 +191,7 @@ impl Library {
 
     /// Gives a reader another number of loans.
     pub async fn set_loans(&self, id: &str, loans: u64) {
-        let fields = json!({ "loanCount": loans, "sortKey": sort_key(loans) });
+        let fields = json!({ "loanCount": loans, "sortKey": SORT_KEY.of(loans) });
         self.edit(READERS, id, id, fields).await;
     }
 
@@ -346,7 +350,7 @@ pub fn page(id: &str, book: &str) -> Value {
 pub fn reader(id: &str, loans: u64) -> Value {
     json!({
         "id": id, "type": "reader", "readerId": id, "name": format!("Reader {id}"), "loanCount": loans,
-        "sortKey": sort_key(loans), "version": 1,
+        "sortKey": SORT_KEY.of(loans), "version": 1,
     })
 }
 

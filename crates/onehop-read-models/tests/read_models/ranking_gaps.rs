@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use onehop_store::{OperationKind, PartitionKey};
 use onehop_testing::stepped_store::{PendingOperation, SteppedStore};
 
-use crate::library::{Library, RANKING, READERS, deletion, sort_key};
+use crate::library::{Library, RANKING, READERS, SORT_KEY, deletion};
 use serde_json::json;
 
 /// The library's store, but that the first point read of a reader after a write of an entry waits until the
@@ -105,7 +105,7 @@ async fn an_item_that_enters_while_another_falls_leaves_no_gap() {
 /// changes once more.
 #[tokio::test]
 async fn a_death_after_a_fall_leaves_no_gap() {
-    let later = [json!({ "loanCount": 2, "sortKey": sort_key(2) }), json!({ "name": "Eva" }), deletion()];
+    let later = [json!({ "loanCount": 2, "sortKey": SORT_KEY.of(2) }), json!({ "name": "Eva" }), deletion()];
     for change in later {
         let library = Library::with_readers(&[9, 7, 6, 5, 4]).await;
         library.set_loans("r2", 1).await;

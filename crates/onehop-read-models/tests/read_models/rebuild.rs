@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::library::{
     AUTHORS, BOOKS, BY_GENRE, Library, MOST_LOANS, NEWEST, NEWEST_BOOKS, OF_AUTHOR, OF_GENRE, RANKING,
-    READERS, author, book, deletion, genre, reader, sort_key,
+    READERS, SORT_KEY, author, book, deletion, genre, reader,
 };
 
 /// Lists with their containers, logical partitions and types of items.
@@ -90,7 +90,7 @@ async fn write_everything(library: &Library) {
     library.edit(BOOKS, "b1", "b1", json!({ "genres": [] })).await;
     let loan = crate::library::loan("l1", "r0");
     library.put(&loan).await;
-    library.edit(READERS, "r0", "r0", json!({ "loanCount": 1, "sortKey": sort_key(1) })).await;
+    library.edit(READERS, "r0", "r0", json!({ "loanCount": 1, "sortKey": SORT_KEY.of(1) })).await;
     library.edit(READERS, "r4", "r4", deletion()).await;
 }
 

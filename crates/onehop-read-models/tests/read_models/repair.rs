@@ -10,8 +10,8 @@ use onehop_testing::stepped_store::{PendingOperation, SteppedStore};
 use serde_json::json;
 
 use crate::library::{
-    AUTHORS, BOOKS, BY_GENRE, Library, NEWEST, RANKING, READERS, author, book, deletion, genre, loan, page,
-    reader, sort_key,
+    AUTHORS, BOOKS, BY_GENRE, Library, NEWEST, RANKING, READERS, SORT_KEY, author, book, deletion, genre,
+    loan, page, reader,
 };
 
 /// A book of an author and a genre, with a page, and a reader.
@@ -78,7 +78,7 @@ async fn a_repaired_ranking_never_goes_back() {
 /// A listed reader falls after the repair has begun. The repair sees that before the projection does.
 #[tokio::test]
 async fn a_repair_that_finds_a_fall_leaves_no_gap() {
-    for fallen in [json!({ "loanCount": 0, "sortKey": sort_key(0) }), deletion()] {
+    for fallen in [json!({ "loanCount": 0, "sortKey": SORT_KEY.of(0) }), deletion()] {
         let library = Library::with_readers(&[2, 1, 1, 1]).await;
         for (id, reader) in [("l0", "r0"), ("l1", "r0"), ("l2", "r1"), ("l3", "r2"), ("l4", "r3")] {
             library.put(&loan(id, reader)).await;

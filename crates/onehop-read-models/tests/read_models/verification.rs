@@ -229,8 +229,8 @@ impl Invariant for Birthplaces {
         "birthplace"
     }
 
-    fn item_type(&self) -> &'static ItemType {
-        const { &AUTHOR }
+    fn item_type(&self) -> &ItemType {
+        &AUTHOR
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
