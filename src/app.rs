@@ -10,6 +10,7 @@ pub mod operations;
 mod partitions;
 pub mod provisioning;
 pub mod read_model_costs;
+mod served;
 pub mod staff;
 pub mod work;
 
@@ -17,6 +18,7 @@ pub use engine::{AppOptions, Engine, LIVE_POLL_DEFAULT, PROJECTION_POLL_DEFAULT}
 pub use lease_throughput::warn_of_shared_leases;
 pub use member::Member;
 pub use open_store::OpenStore;
+pub use served::ServedApp;
 
 use std::ops::Deref;
 use std::sync::Arc;

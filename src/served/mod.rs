@@ -12,6 +12,7 @@ mod ids;
 pub mod input;
 mod model;
 mod names;
+mod read_models;
 mod reads;
 mod references;
 pub mod stored;
