@@ -105,4 +105,69 @@ mod tests {
         let names: Vec<_> = read_models().projections().iter().map(|projection| projection.name()).collect();
         assert_eq!(names, [CATEGORY_NAMES, TAG_NAMES, PRODUCT_CATCH_UP, PRODUCTS_BY_TAG, RANKED_CUSTOMERS]);
     }
+
+    /// Rules without the lists of fields that their item types may have.
+    fn comparable(rules: &[Rule]) -> Vec<Rule> {
+        let bare = |item_type: &ItemType| ItemType { fields: [].into(), ..item_type.clone() };
+        let rule = |rule: &Rule| match rule {
+            Rule::Copy(copy) => {
+                let target = |target: &onehop_read_models::CopyTarget| onehop_read_models::CopyTarget {
+                    item_type: bare(&target.item_type),
+                    ..target.clone()
+                };
+                let targets = copy.targets.iter().map(target).collect();
+                Rule::Copy(
+                    onehop_read_models::CopyRule { source: bare(&copy.source), targets, ..(**copy).clone() }
+                        .into(),
+                )
+            }
+            Rule::List(list) => Rule::List(
+                onehop_read_models::ListRule { source: bare(&list.source), ..(**list).clone() }.into(),
+            ),
+            Rule::Count(count) => Rule::Count(
+                onehop_read_models::CountRule {
+                    counted: bare(&count.counted),
+                    parent: bare(&count.parent),
+                    ..(**count).clone()
+                }
+                .into(),
+            ),
+            Rule::Owns(owns) => Rule::Owns(
+                onehop_read_models::OwnsRule {
+                    owner: bare(&owns.owner),
+                    owned: owns.owned.iter().map(bare).collect(),
+                    ..(**owns).clone()
+                }
+                .into(),
+            ),
+        };
+        rules.iter().map(rule).collect()
+    }
+
+    fn rendered(specs: &[onehop_store::ContainerSpec]) -> Vec<String> {
+        specs.iter().filter(|spec| spec.name.as_str() != "accounts").map(|spec| format!("{spec:?}")).collect()
+    }
+
+    #[test]
+    fn the_model_gives_the_rules_and_containers() {
+        let model = onehop_model::Model::read("model.graphql", include_str!("model.graphql")).unwrap();
+        let specs = onehop_read_models::container_specs(&model).unwrap();
+        assert_eq!(rendered(&specs), rendered(SPECS));
+        let names = onehop_read_models::ProjectionNames::default()
+            .copy("ProductCategory.name", CATEGORY_NAMES)
+            .copy("ProductTag.name", TAG_NAMES)
+            .frozen_copy("Product.name", "order-line-names")
+            .frozen_copy("Product.price", "order-line-prices");
+        let derived = ReadModels::from_model_with(&model, &names).unwrap();
+        let (derived, constant) = (comparable(derived.rules()), comparable(&rules()));
+        // The copies that never change follow last. The model has the SKU among them, and no key: the command
+        // finds the product.
+        let following = constant.len() - 2;
+        assert_eq!(derived[..following], constant[..following]);
+        let names = |rules: &[Rule]| -> Vec<_> { rules.iter().filter_map(Rule::name).collect() };
+        assert_eq!(
+            names(&derived[following..]),
+            ["Product.sku.frozen", "order-line-names", "order-line-prices"]
+        );
+    }
 }

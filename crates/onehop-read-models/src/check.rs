@@ -247,7 +247,8 @@ impl<'a> Check<'a> {
         match (rule.partition, rule.keep) {
             (ListPartition::Field(field), Keep::All) => {
                 self.field(name, &rule.source, field);
-                if key_field != Some(field) || !rule.fields.contains(&field) {
+                let is_stored = rule.key_field.is_some() || rule.fields.contains(&field);
+                if key_field != Some(rule.key_field.unwrap_or(field)) || !is_stored {
                     self.unsupported(
                         name,
                         "its entries have the partition key of their container as a field",

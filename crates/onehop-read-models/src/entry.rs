@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::body::Body;
 use crate::item_type::{DELETED, DELETION_FIELDS, ID, TYPE, VERSION};
-use crate::rule::ListRule;
+use crate::rule::{ListPartition, ListRule};
 
 /// The short copy of an item, its fields in the order of the rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,12 @@ impl Entry {
         }
         fields.push((VERSION, source.required_version()?.into()));
         for field in rule.optional.iter().copied() {
-            fields.extend(source.get(field).map(|value| (field, value.clone())));
+            let value =
+                source.get(field).filter(|value| !(rule.unless_zero.contains(&field) && is_zero(value)));
+            fields.extend(value.map(|value| (field, value.clone())));
+        }
+        if let (Some(key_field), ListPartition::Field(field)) = (rule.key_field, rule.partition) {
+            fields.push((key_field, source.required(field)?.clone()));
         }
         if source.is_deleted() {
             for field in DELETION_FIELDS {

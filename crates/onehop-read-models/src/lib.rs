@@ -12,6 +12,7 @@ mod diagram;
 mod entry;
 mod excerpt;
 mod field_path;
+mod from_model;
 mod item_type;
 mod list_all;
 mod list_elements;
@@ -30,6 +31,7 @@ pub use check::DeclarationError;
 pub use computation::{Computation, Padding};
 pub use declaration::ReadModels;
 pub use excerpt::excerpt;
+pub use from_model::{ModelError, ProjectionNames, container_specs};
 pub use item_type::{ItemPartition, ItemType};
 pub use rule::{
     ComputedField, CopyMode, CopyRule, CopyTarget, CountRule, CountText, ElementFields, Keep, ListPartition,

@@ -93,7 +93,8 @@ impl CompleteList {
         let Some(entry) = entries.items.first() else { return self.write(change, None) };
         let field = self.partition_field;
         let present = Body::selected(&change.item, &[field])?;
-        if Body::selected(entry, &[field])?.text(field)? == present.text(field)? {
+        let key_field = self.rule.key_field.unwrap_or(field);
+        if Body::selected(entry, &[key_field])?.text(key_field)? == present.text(field)? {
             // It was created meanwhile.
             return self.begin(change, true);
         }

@@ -86,6 +86,8 @@ pub struct ListRule {
     pub computed: Vec<ComputedField>,
     /// The fields that name the element and the item, in a list by elements.
     pub element: Option<ElementFields>,
+    /// The field of an entry in a list by a field that holds its partition key, where none of `fields` does.
+    pub key_field: Option<&'static str>,
     /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked
     /// for elsewhere.
     pub immutable_partition: bool,
@@ -332,6 +334,7 @@ impl ListOf {
             optional: Vec::new(),
             computed: Vec::new(),
             element: None,
+            key_field: None,
             immutable_partition: false,
             keep: Keep::All,
         }

@@ -1,0 +1,247 @@
+//! Containers of a model: partition keys, and the indexes that its queries and projections need.
+
+use onehop_model::{
+    Action, Container, Deletion, FieldKind, ItemType, Model, Name, Place, ReferenceField, RelatedSource,
+};
+use onehop_store::{ContainerName, ContainerSpec, interned, interned_list};
+
+use super::item_types::property;
+use super::model_error::ModelError;
+use super::related::{RelatedPlace, related_places};
+use crate::item_type::{ID, TYPE};
+
+/// The containers of a model, as a store has to provide them.
+///
+/// # Errors
+/// Every container or query that the store port cannot express.
+pub fn container_specs(model: &Model) -> Result<Vec<ContainerSpec>, Vec<ModelError>> {
+    let (mut drafts, mut errors) = (Vec::new(), Vec::new());
+    for container in model.containers() {
+        match SpecDraft::of(container) {
+            Ok(draft) => drafts.push(draft),
+            Err(error) => errors.push(error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut indexes = Indexes { model, drafts };
+    for place in related_places(model) {
+        errors.extend(indexes.add_related(&place).err());
+    }
+    for item in model.items() {
+        errors.extend(indexes.add_item(item).err());
+    }
+    let specs = indexes.drafts.into_iter().map(SpecDraft::into_spec).collect::<Result<Vec<_>, _>>();
+    match (specs, errors.is_empty()) {
+        (Ok(specs), true) => Ok(specs),
+        (Ok(_), false) => Err(errors),
+        (Err(error), _) => Err(errors.into_iter().chain([error]).collect()),
+    }
+}
+
+/// A container whose indexes are being collected.
+struct SpecDraft<'a> {
+    container: &'a Container,
+    partition_key: &'static str,
+    order_by: Option<&'static str>,
+    equality: Vec<&'static str>,
+    newest_types: Vec<&'static str>,
+    soft_deletes: bool,
+}
+
+impl<'a> SpecDraft<'a> {
+    fn of(container: &'a Container) -> Result<Self, ModelError> {
+        let place = format!("container `{}`", container.name);
+        let unsupported = |reason: &str| Err(ModelError::unsupported(&place, "@container", reason));
+        let [key] = container.key.as_slice() else {
+            return unsupported("`key` has several paths; one path is supported");
+        };
+        if container.place != Place::Account {
+            return unsupported("`place` is ACCOUNT, the only supported one");
+        }
+        if container.followed {
+            return unsupported("`followed` containers are not supported");
+        }
+        if container.ttl_seconds.is_some() {
+            return unsupported(
+                "`ttl` of a container is not supported; items that are deleted have their own",
+            );
+        }
+        if container.composite.is_some() {
+            return unsupported("`composite` is derived from orders: (type, order, id)");
+        }
+        Ok(Self {
+            partition_key: property(&place, key)?,
+            container,
+            order_by: None,
+            equality: Vec::new(),
+            newest_types: Vec::new(),
+            soft_deletes: false,
+        })
+    }
+
+    /// The specification. A path without an index is none that a query needs.
+    fn into_spec(self) -> Result<ContainerSpec, ModelError> {
+        let spec = ContainerSpec {
+            name: ContainerName::named(&self.container.name)?,
+            partition_key: self.partition_key,
+            order_by: self.order_by,
+            equality: interned_list(&self.equality)?,
+            newest_types: interned_list(&self.newest_types)?,
+            soft_deletes: self.soft_deletes,
+        };
+        let needed = spec.needed_properties();
+        let is_needed = |path: &&onehop_model::PropertyPath| needed.contains(&path.last());
+        match self.container.exclude.iter().find(is_needed) {
+            None => Ok(spec),
+            Some(path) => Err(ModelError::unsupported(
+                &format!("container `{}`", self.container.name),
+                "@container",
+                format!("`exclude` names `{path}`, by which queries filter or sort"),
+            )),
+        }
+    }
+}
+
+struct Indexes<'a> {
+    model: &'a Model,
+    drafts: Vec<SpecDraft<'a>>,
+}
+
+impl<'a> Indexes<'a> {
+    fn draft(&mut self, container: &str) -> Option<&mut SpecDraft<'a>> {
+        self.drafts.iter_mut().find(|draft| &*draft.container.name == container)
+    }
+
+    /// The indexes that a field with related items needs.
+    fn add_related(&mut self, place: &RelatedPlace<'_>) -> Result<(), ModelError> {
+        let target = place.target;
+        let order = place.order_property()?;
+        match &place.related.source {
+            RelatedSource::Partition { .. } => self.add_order(place, &target.container, order),
+            RelatedSource::Find { by, through } => {
+                let found = match through {
+                    Some(link) => self.model.item(&link.item_type).unwrap_or(target),
+                    None => target,
+                };
+                match by {
+                    Some(by) => self.add_equality(&place.place, found, by)?,
+                    None => self.add_newest(found)?,
+                }
+                self.add_order(place, &target.container, order)
+            }
+            RelatedSource::List(list) => {
+                if list.keep.is_some() {
+                    self.add_newest(target)?;
+                    self.add_order(place, &target.container, order)?;
+                }
+                self.add_list_keys(place, &list.container, &list.by)?;
+                self.add_order(place, &list.container, order)
+            }
+        }
+    }
+
+    /// The entries of an item are found by its id, where they can be in several logical partitions.
+    fn add_list_keys(
+        &mut self,
+        place: &RelatedPlace<'_>,
+        container: &str,
+        by: &[Name],
+    ) -> Result<(), ModelError> {
+        let target = place.target;
+        let field = by.first().and_then(|by| target.field(by));
+        let found_by = match field.map(|field| (&field.kind, field.ty.list.is_some())) {
+            Some((FieldKind::Reference(_), true)) => Some(element_id(target)?),
+            Some((FieldKind::Reference(reference), false)) => (!is_constant(reference)).then_some(ID),
+            _ => None,
+        };
+        let is_by_element = field.is_some_and(|field| field.ty.list.is_some());
+        let Some(draft) = self.draft(container) else { return Ok(()) };
+        // Entries by elements are deleted for good.
+        draft.soft_deletes |= !is_by_element;
+        if let Some(found_by) = found_by.filter(|found_by| !draft.equality.contains(found_by)) {
+            draft.equality.push(found_by);
+        }
+        Ok(())
+    }
+
+    fn add_order(
+        &mut self,
+        place: &RelatedPlace<'_>,
+        container: &str,
+        order: Option<&'static str>,
+    ) -> Result<(), ModelError> {
+        let (Some(order), Some(draft)) = (order, self.draft(container)) else { return Ok(()) };
+        match draft.order_by {
+            Some(other) if other != order => Err(ModelError::unsupported(
+                &place.place,
+                "@order",
+                format!(
+                    "queries of container `{container}` are ordered by `{other}`, and a container has one order"
+                ),
+            )),
+            _ => {
+                draft.order_by = Some(order);
+                Ok(())
+            }
+        }
+    }
+
+    fn add_newest(&mut self, item: &ItemType) -> Result<(), ModelError> {
+        let name = interned(&item.type_value)?;
+        let Some(draft) = self.draft(&item.container) else { return Ok(()) };
+        if !draft.newest_types.contains(&name) {
+            draft.newest_types.push(name);
+        }
+        Ok(())
+    }
+
+    /// A property by which a query across partitions finds items. A partition key needs none.
+    fn add_equality(&mut self, place: &str, item: &ItemType, field: &Name) -> Result<(), ModelError> {
+        let Some(path) = item.field(field).and_then(onehop_model::Field::property) else { return Ok(()) };
+        let name = property(place, path)?;
+        let Some(draft) = self.draft(&item.container) else { return Ok(()) };
+        if draft.partition_key != name && !draft.equality.contains(&name) {
+            draft.equality.push(name);
+        }
+        Ok(())
+    }
+
+    /// The indexes by which copies find their targets, and whether items are deleted softly.
+    fn add_item(&mut self, item: &ItemType) -> Result<(), ModelError> {
+        for field in &item.fields {
+            let FieldKind::Reference(reference) = &field.kind else { continue };
+            let follows = super::copies::is_followed(item, &field.name, reference);
+            if follows && field.ty.list.is_none() {
+                self.add_equality(&format!("{}.{}", item.name, field.name), item, &field.name)?;
+            }
+        }
+        let deletes = item.writes.contains(&Action::Delete)
+            || self
+                .model
+                .mutations()
+                .iter()
+                .any(|mutation| mutation.action == Action::Delete && mutation.item_type == item.name);
+        let is_soft = deletes && matches!(item.deletion, Deletion::Soft { .. });
+        if let Some(draft) = self.draft(&item.container) {
+            draft.soft_deletes |= is_soft;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a reference never changes, so that an entry never moves.
+pub(super) fn is_constant(reference: &ReferenceField) -> bool {
+    reference.immutable || reference.caller
+}
+
+/// The property of an entry by an element that holds the id of its item.
+pub(super) fn element_id(item: &ItemType) -> Result<&'static str, ModelError> {
+    Ok(interned(&format!("{}Id", item.type_value))?)
+}
+
+/// Whether a path is the property `type`.
+pub(super) fn is_type(container: &Container) -> bool {
+    matches!(container.key.as_slice(), [path] if path.properties() == [TYPE])
+}

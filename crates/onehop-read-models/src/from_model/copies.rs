@@ -1,0 +1,235 @@
+//! Copy rules of a model: `@copy` on references and on scalars, grouped by the copied field.
+
+use onehop_model::{
+    CopyOrigin, CopySource, Field, FieldKind, ItemType, Model, Name, ReferenceField, RelatedSource, TypeOf,
+    ValueSource,
+};
+use onehop_store::interned;
+
+use super::item_types::{ItemTypes, property};
+use super::model_error::ModelError;
+use super::projection_names::ProjectionNames;
+use super::related::related_places;
+use crate::item_type::{ID, ItemPartition};
+use crate::rule::{CopyMode, CopyRule, CopyTarget, Rule};
+
+const COPY: &str = "@copy";
+
+/// One copy that a model declares.
+struct DeclaredCopy<'a> {
+    /// The type of item that carries it.
+    item: &'a ItemType,
+    /// `Type.field`.
+    place: String,
+    /// The array of the item in whose elements it is.
+    array: Option<&'a Field>,
+    /// The reference to the source; `None` where the command finds it otherwise.
+    reference: Option<&'a Field>,
+    source: &'a Name,
+    field: &'a Name,
+    /// The property of the copy, in the item or in each element.
+    property: &'a onehop_model::PropertyPath,
+    frozen: bool,
+}
+
+/// The copy rules, in the order in which their first targets are declared.
+pub(super) fn rules(
+    model: &Model,
+    types: &ItemTypes,
+    names: &ProjectionNames,
+) -> Vec<Result<Rule, ModelError>> {
+    let mut groups: Vec<CopyGroup<'_>> = Vec::new();
+    for copy in model.items().iter().flat_map(|item| declared(model, item)) {
+        let is_same = |group: &&mut CopyGroup<'_>| {
+            (group.source, group.field, group.frozen) == (copy.source, copy.field, copy.frozen)
+        };
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.copies.push(copy),
+            None => groups.push(CopyGroup {
+                source: copy.source,
+                field: copy.field,
+                frozen: copy.frozen,
+                place: copy.place.clone(),
+                copies: vec![copy],
+            }),
+        }
+    }
+    groups.iter().map(|group| group.rule(model, types, names)).collect()
+}
+
+/// The copies of one field.
+struct CopyGroup<'a> {
+    source: &'a Name,
+    field: &'a Name,
+    frozen: bool,
+    /// `Type.field` of the first copy.
+    place: String,
+    copies: Vec<DeclaredCopy<'a>>,
+}
+
+impl CopyGroup<'_> {
+    fn rule(&self, model: &Model, types: &ItemTypes, names: &ProjectionNames) -> Result<Rule, ModelError> {
+        let Self { source, field, frozen, place, copies } = self;
+        let path = model.item(source).and_then(|item| item.field(field)).and_then(Field::property);
+        let path = path.ok_or_else(|| {
+            ModelError::unsupported(place, COPY, format!("`{source}.{field}` is not stored in its items"))
+        })?;
+        let source_type = types.get(source)?.clone();
+        if !frozen && matches!(source_type.partition, ItemPartition::Field(_)) {
+            let reason =
+                format!("a copy finds its source by id, and the partition key of `{source}` is a field");
+            return Err(ModelError::unsupported(place, COPY, reason));
+        }
+        let rule = CopyRule {
+            name: interned(&names.of_copy(&format!("{source}.{field}"), *frozen))?,
+            source: source_type,
+            field: property(place, path)?,
+            targets: copies.iter().map(|copy| target(model, types, names, copy)).collect::<Result<_, _>>()?,
+            mode: if *frozen { CopyMode::Frozen } else { CopyMode::Follows },
+        };
+        Ok(Rule::Copy(rule.into()))
+    }
+}
+
+/// Whether the copies of a rule follow their source.
+pub(super) fn follows(rule: &Rule) -> bool {
+    matches!(rule, Rule::Copy(copy) if copy.mode == CopyMode::Follows)
+}
+
+/// Whether copies along a reference follow their source.
+pub(super) fn is_followed(item: &ItemType, name: &Name, reference: &ReferenceField) -> bool {
+    let along_it = |field: &Field| match copied(field) {
+        Some(CopySource { from: CopyOrigin::Reference { reference, .. }, frozen: false }) => {
+            reference == name
+        }
+        _ => false,
+    };
+    (!reference.copies.is_empty() && !reference.frozen) || item.fields.iter().any(along_it)
+}
+
+fn copied(field: &Field) -> Option<&CopySource> {
+    match &field.kind {
+        FieldKind::Stored(stored) => match &stored.source {
+            ValueSource::Copied(copied) => Some(copied),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The copies that the items of a type carry, in the order of its fields.
+fn declared<'a>(model: &'a Model, item: &'a ItemType) -> Vec<DeclaredCopy<'a>> {
+    let mut copies = declared_in(item, &item.name, &item.fields, None);
+    for array in &item.fields {
+        let TypeOf::Embedded(name) = &array.ty.of else { continue };
+        let Some(embedded) = model.embedded_type(name) else { continue };
+        copies.extend(declared_in(item, &embedded.name, &embedded.fields, Some(array)));
+    }
+    copies
+}
+
+fn declared_in<'a>(
+    item: &'a ItemType,
+    owner: &Name,
+    fields: &'a [Field],
+    array: Option<&'a Field>,
+) -> Vec<DeclaredCopy<'a>> {
+    let mut copies = Vec::new();
+    for field in fields {
+        let place = format!("{owner}.{}", field.name);
+        if let FieldKind::Reference(reference) = &field.kind {
+            copies.extend(reference.copies.iter().map(|copy| DeclaredCopy {
+                item,
+                place: place.clone(),
+                array,
+                reference: Some(field),
+                source: &reference.target,
+                field: &copy.field,
+                property: &copy.property,
+                frozen: reference.frozen,
+            }));
+        }
+        let (Some(copied), Some(property)) = (copied(field), field.property()) else { continue };
+        let (reference, source, of) = match &copied.from {
+            CopyOrigin::Type { item_type, field } => (None, item_type, field),
+            CopyOrigin::Reference { reference, field: of } => {
+                let reference = fields.iter().find(|field| field.name == *reference);
+                let Some(FieldKind::Reference(to)) = reference.map(|field| &field.kind) else { continue };
+                (reference, &to.target, of)
+            }
+        };
+        copies.push(DeclaredCopy {
+            item,
+            place,
+            array,
+            reference,
+            source,
+            field: of,
+            property,
+            frozen: copied.frozen,
+        });
+    }
+    copies
+}
+
+fn target(
+    model: &Model,
+    types: &ItemTypes,
+    names: &ProjectionNames,
+    copy: &DeclaredCopy<'_>,
+) -> Result<CopyTarget, ModelError> {
+    let item_type = types.get(&copy.item.name)?;
+    let in_elements = |path: &str, elements: &Field| -> Result<&'static str, ModelError> {
+        let array = elements.property().map_or("", |path| path.last());
+        Ok(interned(&format!("{array}[].{path}"))?)
+    };
+    let reference_list = copy.reference.filter(|reference| reference.ty.list.is_some());
+    let key = copy.reference.and_then(Field::property);
+    let (field, by) = match (copy.array, reference_list) {
+        (Some(array), None) if array.ty.list.is_some() => {
+            let by = key.map(|key| in_elements(key.last(), array)).transpose()?;
+            (in_elements(copy.property.last(), array)?, by.unwrap_or_default())
+        }
+        (Some(_), _) => {
+            let reason = "a copy in an object of the item, or in an array within elements, is not supported";
+            return Err(ModelError::unsupported(&copy.place, COPY, reason));
+        }
+        (None, Some(list)) => (in_elements(copy.property.last(), list)?, in_elements(ID, list)?),
+        (None, None) => {
+            let by = key.map(|key| property(&copy.place, key)).transpose()?;
+            (property(&copy.place, copy.property)?, by.unwrap_or_default())
+        }
+    };
+    let target = CopyTarget::new(item_type, field, by);
+    if copy.frozen {
+        return Ok(target);
+    }
+    let target = CopyTarget { catch_up: interned(&names.of_catch_up(&copy.item.container))?, ..target };
+    match (copy.array, reference_list) {
+        (None, None) => Ok(target),
+        (None, Some(references)) => match list_by(model, copy.item, &references.name) {
+            Some(list) => Ok(target.through(interned(list)?)),
+            None => {
+                let reason = format!(
+                    "copies in an array follow through a list with `by: \"{}\"`, and there is none",
+                    references.name
+                );
+                Err(ModelError::unsupported(&copy.place, COPY, reason))
+            }
+        },
+        (Some(_), _) => {
+            let reason = "copies in embedded types are `frozen`: nothing finds them by their source";
+            Err(ModelError::unsupported(&copy.place, COPY, reason))
+        }
+    }
+}
+
+/// The list with an entry of each item for each element of an array of references.
+fn list_by<'a>(model: &'a Model, item: &ItemType, reference: &Name) -> Option<&'a str> {
+    related_places(model).into_iter().find_map(|place| match &place.related.source {
+        RelatedSource::List(list) if place.target.name == item.name && list.by == [reference.clone()] => {
+            Some(list.projection.as_str())
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,134 @@
+//! Count rules and owned items of a model: `@count` and `@owned`.
+
+use onehop_model::{
+    Deletion, Field, FieldKind, Function, ItemType, Kept, Model, Name, PropertyPath, RelatedSource,
+    ValueSource,
+};
+use onehop_store::interned;
+
+use super::item_types::{ItemTypes, property};
+use super::model_error::ModelError;
+use super::projection_names::ProjectionNames;
+use crate::computation::Padding;
+use crate::rule::{CountRule, CountText, OwnsRule, Rule};
+
+const COUNT: &str = "@count";
+
+/// The counts that commands keep.
+pub(super) fn rules(model: &Model, types: &ItemTypes) -> Vec<Result<Rule, ModelError>> {
+    let counts = model.items().iter().flat_map(|item| {
+        item.fields.iter().filter_map(move |field| match &field.kind {
+            FieldKind::Count(count) => Some((item, field, count)),
+            _ => None,
+        })
+    });
+    let rule = |(item, field, count): (&ItemType, &Field, &onehop_model::CountField)| {
+        let place = format!("{}.{}", item.name, field.name);
+        match &count.kept {
+            Kept::Query => None,
+            Kept::Behind { .. } => {
+                let reason = "`kept: BEHIND` is not supported; BATCH and QUERY are";
+                Some(Err(ModelError::unsupported(&place, COUNT, reason)))
+            }
+            Kept::Batch { property, .. } => {
+                Some(batch_count(model, types, item, &place, &field.name, &count.of, property))
+            }
+        }
+    };
+    counts.filter_map(rule).collect()
+}
+
+fn batch_count(
+    model: &Model,
+    types: &ItemTypes,
+    item: &ItemType,
+    place: &str,
+    name: &Name,
+    of: &Name,
+    path: &PropertyPath,
+) -> Result<Rule, ModelError> {
+    let unsupported = |reason: &str| Err(ModelError::unsupported(place, COUNT, reason));
+    let Some(FieldKind::Related(related)) = item.field(of).map(|field| &field.kind) else {
+        return unsupported("it counts a field with related items");
+    };
+    let RelatedSource::Partition { by } = &related.source else {
+        return unsupported("a count in the batch counts the items of a logical partition");
+    };
+    if !related.conditions.is_empty() {
+        return unsupported("it counts all items: conditions of the counted field are not supported");
+    }
+    let counted = model.item(&related.item_type);
+    let key = by.first().and_then(|by| counted?.field(by)).and_then(Field::property);
+    let Some(key) = key else {
+        return unsupported("the counted items have no stored reference to their parent");
+    };
+    Ok(Rule::Count(
+        CountRule {
+            counted: types.get(&related.item_type)?.clone(),
+            parent: types.get(&item.name)?.clone(),
+            field: property(place, path)?,
+            by: property(place, key)?,
+            text: count_text(item, place, name)?,
+        }
+        .into(),
+    ))
+}
+
+/// The text of a count in its parent: a stored `PADDED` of the count.
+fn count_text(item: &ItemType, place: &str, count: &Name) -> Result<Option<CountText>, ModelError> {
+    for field in &item.fields {
+        let FieldKind::Stored(stored) = &field.kind else { continue };
+        let ValueSource::Computed(computed) = &stored.source else { continue };
+        let is_of_count = computed.from.iter().any(|path| path.single() == Some(count));
+        if computed.function == Function::Padded && computed.stored && is_of_count {
+            let digits = computed.length.unwrap_or_default() as usize;
+            return Ok(Some(CountText {
+                field: property(place, &stored.property)?,
+                padding: Padding { digits },
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// The items that are deleted after their owner: one rule for each type of owner.
+pub(super) fn owners(
+    model: &Model,
+    types: &ItemTypes,
+    names: &ProjectionNames,
+) -> Vec<Result<Rule, ModelError>> {
+    let owner_of = |item: &ItemType| match item.field(item.owned_by.as_ref()?).map(|field| &field.kind) {
+        Some(FieldKind::Reference(reference)) => model.item(&reference.target),
+        _ => None,
+    };
+    let rule = |owner: &ItemType| -> Option<Result<Rule, ModelError>> {
+        let owned: Vec<_> = model
+            .items()
+            .iter()
+            .filter(|item| owner_of(item).is_some_and(|found| found.name == owner.name))
+            .collect();
+        if owned.is_empty() {
+            return None;
+        }
+        if owner.deletion == Deletion::Hard {
+            let reason = format!("no change feed shows the deletion of `{}`, which is HARD", owner.name);
+            return Some(Err(ModelError::unsupported(&owned[0].name, "@owned", reason)));
+        }
+        Some(owns(types, names, owner, &owned))
+    };
+    model.items().iter().filter_map(rule).collect()
+}
+
+fn owns(
+    types: &ItemTypes,
+    names: &ProjectionNames,
+    owner: &ItemType,
+    owned: &[&ItemType],
+) -> Result<Rule, ModelError> {
+    let rule = OwnsRule {
+        name: interned(&names.of_owner(&owner.name))?,
+        owner: types.get(&owner.name)?.clone(),
+        owned: owned.iter().map(|item| types.get(&item.name).cloned()).collect::<Result<_, _>>()?,
+    };
+    Ok(Rule::Owns(rule.into()))
+}

@@ -1,0 +1,173 @@
+//! Fields of a list's entries: always stored, stored unless 0, stored where the item has them, computed.
+
+use onehop_model::{
+    Computed, CurrencyProperty, Field, FieldKind, FieldPath, Function, Kept, ListSource, Literal, Name,
+    ReferenceField, StoredField, ValueSource,
+};
+
+use super::item_types::property;
+use super::model_error::ModelError;
+use super::related::RelatedPlace;
+use crate::computation::Computation;
+use crate::rule::ComputedField;
+
+/// The fields of the entries of one list.
+#[derive(Default)]
+pub(super) struct EntryFields {
+    pub(super) always: Vec<&'static str>,
+    pub(super) unless_zero: Vec<&'static str>,
+    pub(super) optional: Vec<&'static str>,
+    pub(super) computed: Vec<ComputedField>,
+}
+
+impl EntryFields {
+    pub(super) fn of(place: &RelatedPlace<'_>, list: &ListSource) -> Result<Self, ModelError> {
+        let mut fields = Self::default();
+        for path in &list.fields {
+            fields.add(place, path)?;
+        }
+        Ok(fields)
+    }
+
+    /// A field that every entry has.
+    pub(super) fn require(&mut self, field: &'static str) {
+        if !self.always.contains(&field) {
+            self.always.push(field);
+        }
+    }
+
+    fn add(&mut self, place: &RelatedPlace<'_>, path: &FieldPath) -> Result<(), ModelError> {
+        let unsupported = || {
+            let reason = format!(
+                "an entry cannot have `{path}`: it has stored fields of the item, and copies along references"
+            );
+            ModelError::unsupported(&place.place, "@list", reason)
+        };
+        let field = place.target.field(path.first()).ok_or_else(unsupported)?;
+        match (path.fields(), &field.kind) {
+            ([_], FieldKind::Stored(stored)) => self.add_stored(place, field, stored),
+            ([_], FieldKind::Reference(reference)) => {
+                self.add_property(place, field.ty.non_null, &reference.property)?;
+                // The copies of an array are in its elements.
+                let copies = reference.copies.iter().filter(|_| field.ty.list.is_none());
+                for copy in copies {
+                    self.add_property(place, field.ty.non_null, &copy.property)?;
+                }
+                Ok(())
+            }
+            ([_, copied], FieldKind::Reference(reference)) if field.ty.list.is_none() => {
+                let copy = copy_of(reference, copied).ok_or_else(unsupported)?;
+                self.add_property(place, field.ty.non_null, copy)
+            }
+            ([_], FieldKind::Count(count)) => {
+                let (Kept::Batch { property: path, .. } | Kept::Behind { property: path, .. }) = &count.kept
+                else {
+                    return Err(unsupported());
+                };
+                self.add_property(place, true, path)?;
+                if !orders_by(place, &field.name) {
+                    self.unless_zero.push(property(&place.place, path)?);
+                }
+                Ok(())
+            }
+            _ => Err(unsupported()),
+        }
+    }
+
+    fn add_stored(
+        &mut self,
+        place: &RelatedPlace<'_>,
+        field: &Field,
+        stored: &StoredField,
+    ) -> Result<(), ModelError> {
+        match &stored.source {
+            ValueSource::Id => return Ok(()),
+            ValueSource::Computed(computed) if !computed.stored => {
+                let computed = computed_field(place, field, stored, computed)?;
+                self.computed.push(computed);
+                return Ok(());
+            }
+            _ => {}
+        }
+        // A value that equals its default may be absent.
+        let is_always = field.ty.non_null && stored.default.is_none();
+        let default = stored.default.as_ref().filter(|default| !default.sparse && field.ty.non_null);
+        match default.map(|default| &default.value) {
+            Some(Literal::Int(0)) => {
+                self.optional.push(property(&place.place, &stored.property)?);
+                self.unless_zero.push(property(&place.place, &stored.property)?);
+            }
+            _ => self.add_property(place, is_always, &stored.property)?,
+        }
+        if let Some(CurrencyProperty::Beside(path)) = &stored.currency {
+            self.add_property(place, is_always, path)?;
+        }
+        Ok(())
+    }
+
+    fn add_property(
+        &mut self,
+        place: &RelatedPlace<'_>,
+        is_always: bool,
+        path: &onehop_model::PropertyPath,
+    ) -> Result<(), ModelError> {
+        let name = property(&place.place, path)?;
+        let fields = if is_always { &mut self.always } else { &mut self.optional };
+        if !fields.contains(&name) {
+            fields.push(name);
+        }
+        Ok(())
+    }
+}
+
+fn copy_of<'a>(reference: &'a ReferenceField, field: &Name) -> Option<&'a onehop_model::PropertyPath> {
+    reference.copies.iter().find(|copy| copy.field == *field).map(|copy| &copy.property)
+}
+
+/// Whether a count orders the list, itself or as a padded text. It is stored also where it is 0.
+fn orders_by(place: &RelatedPlace<'_>, count: &Name) -> bool {
+    let is_of_count = |field: &Name| match place.target.field(field).map(|field| &field.kind) {
+        Some(FieldKind::Stored(stored)) => match &stored.source {
+            ValueSource::Computed(computed) => computed.from.iter().any(|path| path.single() == Some(count)),
+            _ => false,
+        },
+        _ => field == count,
+    };
+    place.related.order.iter().any(|order| is_of_count(&order.field))
+}
+
+fn computed_field(
+    place: &RelatedPlace<'_>,
+    field: &Field,
+    stored: &StoredField,
+    computed: &Computed,
+) -> Result<ComputedField, ModelError> {
+    let unsupported = |reason: String| {
+        Err(ModelError::unsupported(&format!("{}.{}", place.target.name, field.name), "@computed", reason))
+    };
+    let computation = match computed.function {
+        Function::Excerpt => {
+            Computation::Excerpt { characters_max: computed.length.unwrap_or_default() as usize }
+        }
+        Function::Lower => Computation::Lower,
+        Function::Same => Computation::Same,
+        function => {
+            let name = onehop_model::Keyword::name(function);
+            return unsupported(format!(
+                "entries compute EXCERPT, LOWER and SAME; {name} needs `stored: true`"
+            ));
+        }
+    };
+    let from = match computed.from.as_slice() {
+        [path] => path.single().and_then(|from| place.target.field(from)).and_then(Field::property),
+        _ => None,
+    };
+    match from {
+        Some(from) => Ok(ComputedField {
+            field: property(&place.place, &stored.property)?,
+            from: property(&place.place, from)?,
+            computation,
+        }),
+        None => unsupported("entries compute a value from one stored text of the item".to_owned()),
+    }
+}

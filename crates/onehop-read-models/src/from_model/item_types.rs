@@ -1,0 +1,153 @@
+//! Item types of a model: containers, partition keys, and the stored properties that rules name.
+
+use std::collections::BTreeMap;
+
+use onehop_model::{
+    CurrencyProperty, Deletion, Field, FieldKind, ItemVersion, KeySource, Literal, Model, Name, PropertyPath,
+    TypeOf, ValueSource,
+};
+use onehop_store::{ContainerName, interned};
+
+use super::model_error::ModelError;
+use crate::item_type::{DELETED, ID, ItemPartition, ItemType, VERSION};
+
+/// The item types of a model by their names in the file.
+pub(super) struct ItemTypes(BTreeMap<Name, ItemType>);
+
+impl ItemTypes {
+    pub(super) fn of(model: &Model) -> Result<Self, Vec<ModelError>> {
+        let (mut types, mut errors) = (BTreeMap::new(), Vec::new());
+        for item in model.items() {
+            match item_type(model, item) {
+                Ok(found) => drop(types.insert(item.name.clone(), found)),
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() { Ok(Self(types)) } else { Err(errors) }
+    }
+
+    /// The type of a name in the file, which the model was checked to have.
+    pub(super) fn get(&self, name: &Name) -> Result<&ItemType, ModelError> {
+        let missing = || ModelError::unsupported(name, "@item", "there is no such type of item");
+        self.0.get(name).ok_or_else(missing)
+    }
+}
+
+fn item_type(model: &Model, item: &onehop_model::ItemType) -> Result<ItemType, ModelError> {
+    check_stored_form(item)?;
+    let container = ContainerName::named(&item.container)?;
+    let name = interned(&item.type_value)?;
+    let mut fields = Vec::new();
+    let partition = match item.key.as_slice() {
+        [KeySource::Id] => {
+            let key = model.container(&item.container).and_then(|container| container.key.first());
+            fields.extend(key.map(|key| property(&item.name, key)).transpose()?.filter(|key| *key != ID));
+            ItemPartition::Id
+        }
+        [KeySource::Type] => ItemPartition::Constant(name),
+        [KeySource::Field(field)] => {
+            let path = item.field(field).and_then(Field::property);
+            let path =
+                path.ok_or_else(|| ModelError::unsupported(&item.name, "@item", "its key is not stored"))?;
+            ItemPartition::Field(property(&item.name, path)?)
+        }
+        _ => {
+            return Err(ModelError::unsupported(
+                &item.name,
+                "@item",
+                "a partition key of several paths; one path is supported",
+            ));
+        }
+    };
+    for field in &item.fields {
+        add_properties(model, field, "", &mut fields)?;
+    }
+    fields.dedup();
+    Ok(ItemType { partition, ..ItemType::new(container, name, &fields) })
+}
+
+/// Items are told apart by `type`, compared by `version`, and deleted softly by `deleted`.
+fn check_stored_form(item: &onehop_model::ItemType) -> Result<(), ModelError> {
+    let unsupported = |directive, reason: &str| Err(ModelError::unsupported(&item.name, directive, reason));
+    if !item.recognised_by.is_empty() {
+        return unsupported("@where", "items are told apart by their property `type`");
+    }
+    match &item.version {
+        ItemVersion::Property(path) if path.properties() == [VERSION] => {}
+        _ => return unsupported("@item", "the version of an item is its property `version`"),
+    }
+    match &item.deletion {
+        Deletion::Hard => Ok(()),
+        Deletion::Soft { path, is, .. }
+            if path.properties() == [DELETED] && *is == Literal::Boolean(true) =>
+        {
+            Ok(())
+        }
+        Deletion::Soft { .. } => {
+            unsupported("@deletes", "a deleted item has the property `deleted`, which is true")
+        }
+        Deletion::Ttl | Deletion::AllVersions => unsupported("@deletes", "deletions are SOFT or HARD"),
+    }
+}
+
+/// Adds the properties of a field, those of elements as `array[].property`.
+fn add_properties(
+    model: &Model,
+    field: &Field,
+    prefix: &str,
+    properties: &mut Vec<&'static str>,
+) -> Result<(), ModelError> {
+    let mut add = |path: &PropertyPath| -> Result<(), ModelError> {
+        let first = path.properties().first().map_or("", String::as_str);
+        properties.push(interned(&format!("{prefix}{first}"))?);
+        Ok(())
+    };
+    match &field.kind {
+        FieldKind::Stored(stored) if stored.source == ValueSource::Id => return Ok(()),
+        FieldKind::Stored(stored) => {
+            let Some(path) = field.property() else { return Ok(()) };
+            add(path)?;
+            if let Some(CurrencyProperty::Beside(path)) = &stored.currency {
+                add(path)?;
+            }
+            let (TypeOf::Embedded(name), Some(_), "") = (&field.ty.of, field.ty.list, prefix) else {
+                return Ok(());
+            };
+            let embedded = model.embedded_type(name).into_iter().flat_map(|embedded| &embedded.fields);
+            let prefix = format!("{}[].", path.last());
+            for inner in embedded {
+                add_properties(model, inner, &prefix, properties)?;
+            }
+        }
+        FieldKind::Reference(reference) => {
+            add(&reference.property)?;
+            let is_list = field.ty.list.is_some();
+            let elements = if is_list { format!("{}[].", reference.property.last()) } else { String::new() };
+            if is_list {
+                properties.push(interned(&format!("{prefix}{elements}{ID}"))?);
+            }
+            for copy in &reference.copies {
+                properties.push(interned(&format!("{prefix}{elements}{}", copy.property.last()))?);
+            }
+        }
+        FieldKind::Count(_) => {
+            if let Some(path) = field.property() {
+                add(path)?;
+            }
+        }
+        FieldKind::Related(_) | FieldKind::HasCaller(_) => {}
+    }
+    Ok(())
+}
+
+/// The name of a property of the item itself.
+pub(super) fn property(place: &str, path: &PropertyPath) -> Result<&'static str, ModelError> {
+    match path.properties() {
+        [name] => Ok(interned(name)?),
+        _ => Err(ModelError::unsupported(
+            place,
+            "@stored",
+            format!("rules name properties of the item itself, and `{path}` is in an object"),
+        )),
+    }
+}

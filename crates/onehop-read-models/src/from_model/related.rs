@@ -1,0 +1,81 @@
+//! Related fields of a model: those of items and of `Query`, with their places.
+
+use onehop_model::{Field, FieldKind, Format, ItemType, Model, QueryKind, RelatedField, Scalar, TypeOf};
+use onehop_store::interned;
+
+use super::item_types::property;
+use super::model_error::ModelError;
+
+/// A field with related items.
+pub(super) struct RelatedPlace<'a> {
+    /// `Type.field`, or `Query.field`.
+    pub(super) place: String,
+    pub(super) related: &'a RelatedField,
+    /// The type of the related items.
+    pub(super) target: &'a ItemType,
+}
+
+/// All fields with related items: of the item types in the order of the file, then of `Query`.
+pub(super) fn related_places(model: &Model) -> Vec<RelatedPlace<'_>> {
+    let of_items = model.items().iter().flat_map(|item| {
+        item.fields.iter().filter_map(move |field| match &field.kind {
+            FieldKind::Related(related) => Some((format!("{}.{}", item.name, field.name), related)),
+            _ => None,
+        })
+    });
+    let of_query = model.queries().iter().filter_map(|query| match &query.kind {
+        QueryKind::Related(related) => Some((format!("Query.{}", query.name), related)),
+        _ => None,
+    });
+    of_items
+        .chain(of_query)
+        .filter_map(|(place, related)| {
+            Some(RelatedPlace { place, related, target: model.item(&related.item_type)? })
+        })
+        .collect()
+}
+
+impl RelatedPlace<'_> {
+    /// The property by which the items are ordered; `None` without an order.
+    pub(super) fn order_property(&self) -> Result<Option<&'static str>, ModelError> {
+        let unsupported = |reason: String| Err(ModelError::unsupported(&self.place, "@order", reason));
+        let order = match self.related.order.as_slice() {
+            [] => return Ok(None),
+            [order] => order,
+            _ => return unsupported("an order has one field, and the id follows".to_owned()),
+        };
+        let Some(field) = self.target.field(&order.field) else { return Ok(None) };
+        if !is_text(field) {
+            return unsupported(format!(
+                "`{}` is not stored as a text: order by a PADDED number",
+                order.field
+            ));
+        }
+        match &field.kind {
+            FieldKind::Stored(stored) => property(&self.place, &stored.property).map(Some),
+            FieldKind::Reference(reference) => property(&self.place, &reference.property).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The property `field` of the related items.
+    pub(super) fn property_of(&self, field: &str) -> Result<&'static str, ModelError> {
+        match self.target.field(field).and_then(Field::property) {
+            Some(path) => property(&self.place, path),
+            None => Ok(interned(field)?),
+        }
+    }
+}
+
+/// Whether the stored values are texts, which are in the order of the field's values.
+fn is_text(field: &Field) -> bool {
+    let is_time_text = match &field.kind {
+        FieldKind::Stored(stored) => stored.format == Format::Iso,
+        _ => true,
+    };
+    match field.ty.of {
+        TypeOf::Scalar(Scalar::Id | Scalar::String) | TypeOf::Item(_) => true,
+        TypeOf::Scalar(Scalar::DateTime) => is_time_text,
+        _ => false,
+    }
+}
