@@ -2,6 +2,7 @@
 
 pub mod comparison;
 pub mod demo_users;
+mod drained_change_feed;
 mod engine;
 mod lease_throughput;
 mod member;
@@ -14,6 +15,7 @@ mod served;
 pub mod staff;
 pub mod work;
 
+pub use drained_change_feed::DrainedChangeFeed;
 pub use engine::{AppOptions, Engine, LIVE_POLL_DEFAULT, PROJECTION_POLL_DEFAULT};
 pub use lease_throughput::warn_of_shared_leases;
 pub use member::Member;
@@ -24,8 +26,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-
 use crate::blog;
 use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::ids::RandomIds;
@@ -35,10 +35,9 @@ use crate::config::StoreChoice;
 use crate::webstore;
 use crate::webstore::commands::{WebstoreCommands, WebstoreParts};
 use crate::webstore::reads::WebstoreReads;
-use onehop_change_feed::{Processor, ProcessorError, Projection, Sharing, TailSettings};
-use onehop_read_models::verify::Settle;
+use onehop_change_feed::{Projection, Sharing, TailSettings};
 use onehop_runtime::clock::Clock;
-use onehop_store::{ContainerSpec, Fault, FaultKind, Ledger};
+use onehop_store::{ContainerSpec, Fault, Ledger};
 
 /// The specifications of all containers.
 #[must_use]
@@ -170,29 +169,4 @@ impl App {
 fn live_settings(member: &Member, poll: Duration) -> LiveSettings {
     let poll = (member.sharing != Sharing::Alone).then_some(poll);
     LiveSettings { tail: TailSettings { poll, ..TailSettings::default() }, ..LiveSettings::default() }
-}
-
-/// Settles by draining the change feed.
-pub struct DrainedChangeFeed(pub Arc<Processor>);
-
-#[async_trait]
-impl Settle for DrainedChangeFeed {
-    async fn settle(&self) -> Result<(), Fault> {
-        // A repair may have written items that projections have cached.
-        self.0.invalidate_cached_reads();
-        match self.0.drain().await {
-            Ok(()) => Ok(()),
-            // A blog that never rests is looked at in its present state.
-            Err(ProcessorError::NotDrained) => {
-                tracing::warn!("the change feed was not drained: late changes may be reported as drifts");
-                Ok(())
-            }
-            // Full scans report unreadable items.
-            Err(error) if error.is_damage() => {
-                tracing::warn!(%error, "the change feed was not drained");
-                Ok(())
-            }
-            Err(error) => Err(Fault::new(FaultKind::Unavailable, error.to_string())),
-        }
-    }
 }

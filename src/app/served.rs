@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::drained_change_feed::DrainedChangeFeed;
 use super::engine::{AppOptions, Engine};
 use super::member::Member;
 use super::open_store::OpenStore;
 use crate::config::StoreChoice;
 use crate::domain::ids::RandomIds;
-use crate::served::{ServedCommandParts, ServedCommands, ServedModel};
-use onehop_read_models::ReadModels;
+use crate::served::{ServedCommandParts, ServedCommands, ServedModel, verifier};
+use onehop_read_models::verify::{Settle, VerificationReport};
 use onehop_store::Ledger;
 
 /// The parts of a process that works on the data of a served model.
@@ -22,8 +23,6 @@ pub struct ServedApp {
     pub model: Arc<ServedModel>,
     /// The write side.
     pub commands: ServedCommands,
-    /// The read models.
-    pub read_models: ReadModels,
 }
 
 impl ServedApp {
@@ -36,11 +35,18 @@ impl ServedApp {
         choice: &StoreChoice,
         options: AppOptions,
     ) -> anyhow::Result<Self> {
-        let read_models = model
-            .read_models()
-            .map_err(|errors| anyhow::anyhow!("the read models of the model: {errors:?}"))?;
         let store = OpenStore::open_with(choice, model.containers(), &options.clock).await?;
-        Self::over(model, read_models, &store, Member::of(choice), options).await
+        Self::over(model, &store, Member::of(choice), options).await
+    }
+
+    /// Verification: counts, copies, lists and reservations against the write side, and their repair.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn verify(&self, repair: bool) -> anyhow::Result<VerificationReport> {
+        let settle: Arc<dyn Settle> = Arc::new(DrainedChangeFeed(Arc::clone(&self.engine.processor)));
+        let verifier = verifier(&self.model, Arc::clone(&self.engine.background), settle);
+        Ok(if repair { verifier.repair(|_| {}).await? } else { verifier.verify(|_| {}).await? })
     }
 
     /// The accounts of the members of staff, by their logins.
@@ -66,14 +72,17 @@ impl ServedApp {
         Ok(staff)
     }
 
-    async fn over(
+    /// The parts over a store that is open already with the containers of the model.
+    ///
+    /// # Errors
+    /// When the change feed processor cannot read its state.
+    pub async fn over(
         model: Arc<ServedModel>,
-        read_models: ReadModels,
         open: &OpenStore,
         member: Member,
         options: AppOptions,
     ) -> anyhow::Result<Self> {
-        let engine = Arc::new(Engine::over(open, member, read_models.projections(), options).await?);
+        let engine = Arc::new(Engine::over(open, member, model.read_models().projections(), options).await?);
         let commands = ServedCommands::new(ServedCommandParts {
             store: Arc::clone(&engine.decisive),
             model: Arc::clone(&model),
@@ -81,6 +90,6 @@ impl ServedApp {
             ids: Arc::new(RandomIds),
             passwords: engine.passwords.clone(),
         });
-        Ok(Self { engine, model, commands, read_models })
+        Ok(Self { engine, model, commands })
     }
 }

@@ -11,6 +11,8 @@ use onehop_model::{DIRECTIVES, Errors, Model, Severity};
 use serde_json::json;
 
 use super::{Exit, output};
+use crate::app::{AppOptions, ServedApp};
+use crate::config::{Environment, StoreSettings};
 use crate::served::ServedModel;
 
 /// Arguments of `onehop model`.
@@ -138,6 +140,13 @@ pub(super) fn served_model(file: &Path) -> anyhow::Result<Arc<ServedModel>> {
         anyhow::anyhow!("{} has parts that this server does not serve:{lines}", name_of(file))
     })?;
     Ok(Arc::new(served))
+}
+
+/// Opens the store of a served model, for a command that works on it alone.
+pub(super) async fn open_served(file: &Path, store: &StoreSettings) -> anyhow::Result<ServedApp> {
+    let model = served_model(file)?;
+    let choice = store.choice(&Environment::of_process())?;
+    ServedApp::open(model, &choice, AppOptions::default()).await
 }
 
 /// A model without errors.

@@ -1,6 +1,7 @@
 //! Computed values: functions of other fields of the same item.
 
 use onehop_model::{Computed, Field, Function, Model};
+use onehop_read_models::excerpt;
 use serde_json::{Value, json};
 
 use super::model::Body;
@@ -21,7 +22,7 @@ pub fn computed(model: &Model, fields: &[Field], rule: &Computed, body: &Body) -
     };
     match (rule.function, &argument) {
         (Function::Excerpt, Value::String(text)) => {
-            json!(excerpt(text, rule.length.unwrap_or(EXCERPT_CHARS)))
+            json!(excerpt(text, rule.length.unwrap_or(EXCERPT_CHARS) as usize))
         }
         (Function::Padded, Value::Number(number)) => {
             let width = rule.length.unwrap_or(PADDED_CHARS) as usize;
@@ -31,13 +32,4 @@ pub fn computed(model: &Model, fields: &[Field], rule: &Computed, body: &Body) -
         (Function::Same, value) => value.clone(),
         _ => Value::Null,
     }
-}
-
-/// The start of a text, cut at a word boundary, with an ellipsis where the text goes on.
-fn excerpt(text: &str, chars_max: u32) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let chars_max = chars_max as usize;
-    let Some((end, _)) = line.char_indices().nth(chars_max) else { return line };
-    let cut = line[..end].rfind(' ').unwrap_or(end);
-    format!("{}…", line[..cut].trim_end())
 }

@@ -55,15 +55,16 @@ fn input_field<'a>(ty: &ServedType, field: &'a Field, action: Action) -> Option<
         return None;
     }
     Some(InputField {
-        name: interned(&input_name(field)),
+        name: input_name(field),
         field,
         is_required: !is_update && field.ty.non_null && !has_default,
     })
 }
 
 /// The name of a field in an input.
-fn input_name(field: &Field) -> String {
-    match (&field.kind, field.ty.list) {
+#[must_use]
+pub fn input_name(field: &Field) -> &'static str {
+    let name = match (&field.kind, field.ty.list) {
         (FieldKind::Reference(_), None) => format!("{}Id", field.name),
         (FieldKind::Reference(_), Some(_)) => {
             format!(
@@ -72,7 +73,8 @@ fn input_name(field: &Field) -> String {
             )
         }
         _ => field.name.to_string(),
-    }
+    };
+    interned(&name)
 }
 
 /// The rule of a field's values, for descriptions.

@@ -12,12 +12,12 @@ mod ids;
 pub mod input;
 mod model;
 mod names;
-mod read_models;
 mod reads;
 mod references;
 pub mod stored;
 mod supported;
 mod unique;
+mod verify;
 
 pub use access::{Decision, Requester};
 pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMutation, WrittenItem};
@@ -28,4 +28,5 @@ pub use model::{
 pub use names::interned;
 pub use reads::{ItemLoader, ItemPage, ServedItem, ServedReads};
 pub use references::{copied_part, elements, place_of_id, target_place};
+pub use verify::verifier;
 pub use supported::{Unsupported, mutation_name, pascal};

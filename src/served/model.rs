@@ -7,12 +7,12 @@ use onehop_model::{
     Action, Checks, CountField, EmbeddedType, Field, FieldKind, ItemType, Kept, KeySource, Model, Name,
     Normalize, RelatedField, RelatedSource, StoredField, ValueSource,
 };
+use onehop_read_models::{ReadModels, container_specs};
 use onehop_store::{ContainerName, ContainerSpec, PartitionKey};
 use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::names::interned;
-use super::stored;
 use super::supported::{Unsupported, unsupported};
 use crate::domain::containers::ACCOUNTS_SPEC;
 
@@ -29,6 +29,7 @@ pub struct ServedModel {
     types: Vec<ServedType>,
     containers: Vec<ContainerSpec>,
     patterns: HashMap<String, Regex>,
+    read_models: ReadModels,
 }
 
 /// A type of items, by its place in the model.
@@ -52,8 +53,10 @@ pub struct ServedType {
     pub key: PartitionSource,
     /// The stored counts of other items that items of this type are part of.
     pub counted_in: Vec<StoredCount>,
-    /// The unique fields, by their places.
+    /// The unique fields.
     pub unique: Vec<UniqueField>,
+    /// The single fields by which lists have the entries of these items.
+    pub listed_by: Vec<String>,
 }
 
 /// The source of an item's partition key.
@@ -100,6 +103,8 @@ pub struct ListPlace {
     pub descending: bool,
     /// The properties that entries have; `None` where the list has whole items.
     pub entry_fields: Option<Vec<&'static str>>,
+    /// The property with the id of the item.
+    pub id_property: &'static str,
 }
 
 /// The scope of a list's query.
@@ -124,6 +129,11 @@ impl ServedModel {
     /// Everything in the model that the program cannot serve, at once.
     pub fn new(model: Model) -> Result<Self, Vec<Unsupported>> {
         let mut refused = unsupported(&model);
+        let read_models = ReadModels::from_model(&model);
+        let own = container_specs(&model);
+        for error in read_models.as_ref().err().or(own.as_ref().err()).into_iter().flatten() {
+            refused.push(Unsupported::from(error));
+        }
         let mut patterns = HashMap::new();
         for (place, checks) in all_checks(&model) {
             let Some(pattern) = &checks.pattern else { continue };
@@ -136,12 +146,12 @@ impl ServedModel {
                 )),
             }
         }
-        if !refused.is_empty() {
+        let (Ok(read_models), Ok(own), true) = (read_models, own, refused.is_empty()) else {
             return Err(refused);
-        }
+        };
         let types: Vec<ServedType> = model.items().iter().map(|item| served_type(&model, item)).collect();
-        let mut served = Self { model, types, containers: Vec::new(), patterns };
-        served.containers = served.container_specs();
+        let containers = all_containers(&model, own);
+        let mut served = Self { model, types, containers, patterns, read_models };
         served.link();
         Ok(served)
     }
@@ -156,6 +166,12 @@ impl ServedModel {
     #[must_use]
     pub fn containers(&self) -> &[ContainerSpec] {
         &self.containers
+    }
+
+    /// The read models.
+    #[must_use]
+    pub fn read_models(&self) -> &ReadModels {
+        &self.read_models
     }
 
     /// All types.
@@ -204,6 +220,7 @@ impl ServedModel {
             scope,
             descending,
             entry_fields: None,
+            id_property: "id",
         };
         match &related.source {
             RelatedSource::Partition { by } => {
@@ -218,6 +235,10 @@ impl ServedModel {
             )),
             RelatedSource::List(list) => {
                 let mut fields = vec!["id", "type", "version"];
+                fields.extend(match listed.key {
+                    PartitionSource::Property(property) => Some(property),
+                    _ => None,
+                });
                 for path in &list.fields {
                     fields.extend(entry_properties(listed, path.first()));
                 }
@@ -230,6 +251,10 @@ impl ServedModel {
                     },
                     descending,
                     entry_fields: Some(fields),
+                    id_property: match list.by.first().and_then(|by| listed.item.field(by)) {
+                        Some(by) if by.ty.list.is_some() => interned(&format!("{}Id", listed.type_value)),
+                        _ => "id",
+                    },
                 })
             }
         }
@@ -274,52 +299,32 @@ impl ServedModel {
             self.types[child.0].counted_in.push(count);
         }
     }
+}
 
-    fn container_specs(&self) -> Vec<ContainerSpec> {
-        let mut specs: Vec<ContainerSpec> = onehop_change_feed::SPECS.to_vec();
-        specs.push(ACCOUNTS_SPEC);
-        for container in self.model.containers() {
-            let name = ContainerName(interned(&container.name));
-            let mut equality: Vec<&'static str> = Vec::new();
-            let mut newest: Vec<&'static str> = Vec::new();
-            let mut order_by = None;
-            for (owner, related) in lists(&self.model) {
-                let owner = owner.and_then(|owner| self.index_of(owner));
-                let Some(place) = self.list_place(owner, related) else { continue };
-                if place.container != name {
-                    continue;
-                }
-                order_by = order_by.or_else(|| order_property(&self.model, related));
-                match place.scope {
-                    ListScope::Equality(path) if !equality.contains(&path) => equality.push(path),
-                    ListScope::Newest if !newest.contains(&place.item_type) => newest.push(place.item_type),
-                    _ => {}
-                }
-                let moves = matches!(&related.source, RelatedSource::List(list) if !list.by.is_empty());
-                if moves && !equality.contains(&"id") {
-                    equality.push("id");
-                }
-            }
-            specs.push(ContainerSpec {
-                name,
-                partition_key: container.key.first().map_or("id", |path| interned(path.last())),
-                order_by,
-                equality: Vec::leak(equality),
-                newest_types: Vec::leak(newest),
-                soft_deletes: true,
-            });
-        }
-        specs
+/// The containers of a model, of accounts and of the change feed processor.
+fn all_containers(model: &Model, own: Vec<ContainerSpec>) -> Vec<ContainerSpec> {
+    let mut specs = onehop_change_feed::SPECS.to_vec();
+    specs.push(ACCOUNTS_SPEC);
+    for mut spec in own {
+        // The id of a creation that was given up is blocked by a deleted item, where the type is the key.
+        let is_blocked = |item: &ItemType| {
+            let is_constant = matches!(item.key.first(), Some(KeySource::Type));
+            let is_unique = |field: &Field| matches!(&field.kind, FieldKind::Stored(stored) if stored.unique.is_some());
+            *item.container == *spec.name.as_str() && is_constant && item.fields.iter().any(is_unique)
+        };
+        spec.soft_deletes |= model.items().iter().any(is_blocked);
+        specs.push(spec);
     }
+    specs
 }
 
 impl ServedType {
-    /// The partition key of an item.
+    /// The partition key of an item with this id, from the item or an entry of it.
     #[must_use]
-    pub fn partition_key(&self, body: &Body) -> Option<PartitionKey> {
+    pub fn partition_key(&self, id: Option<&str>, body: &Body) -> Option<PartitionKey> {
         let text = match self.key {
             PartitionSource::Constant => Some(self.type_value),
-            PartitionSource::Id => body.get("id").and_then(Value::as_str),
+            PartitionSource::Id => id,
             PartitionSource::Property(property) => body.get(property).and_then(Value::as_str),
         };
         text.map(PartitionKey::from)
@@ -352,11 +357,14 @@ impl ServedType {
         })
     }
 
-    /// Whether updates leave a field unchanged: it is part of the partition key or of the id.
+    /// Whether updates leave a field unchanged: it is part of the partition key or of the id, or names the
+    /// logical partition of a list's entry, which does not move.
     #[must_use]
     pub fn is_fixed(&self, name: &str) -> bool {
         let is_key = |source: &KeySource| matches!(source, KeySource::Field(field) if **field == *name);
-        self.item.key.iter().any(is_key) || self.item.id_from.iter().any(|field| **field == *name)
+        self.item.key.iter().any(is_key)
+            || self.item.id_from.iter().any(|field| **field == *name)
+            || self.listed_by.iter().any(|field| field == name)
     }
 }
 
@@ -386,8 +394,19 @@ fn served_type(model: &Model, item: &ItemType) -> ServedType {
         key,
         counted_in: Vec::new(),
         unique: unique.collect(),
+        listed_by: listed_by(model, item),
         item: item.clone(),
     }
+}
+
+fn listed_by(model: &Model, item: &ItemType) -> Vec<String> {
+    let of_item = lists(model).filter(|(_, related)| related.item_type == item.name);
+    let fields = of_item.flat_map(|(_, related)| match &related.source {
+        RelatedSource::List(list) => list.by.as_slice(),
+        _ => &[],
+    });
+    let is_single = |name: &&Name| item.field(name).is_some_and(|field| field.ty.list.is_none());
+    fields.filter(is_single).map(Name::to_string).collect()
 }
 
 /// The related field, if the field is one.
@@ -410,18 +429,6 @@ pub fn lists(model: &Model) -> impl Iterator<Item = (Option<&str>, &RelatedField
         _ => None,
     });
     of_types.chain(of_query)
-}
-
-/// The property that orders a list.
-#[must_use]
-pub fn order_property(model: &Model, related: &RelatedField) -> Option<&'static str> {
-    let order = related.order.first()?;
-    let field = model.item(&related.item_type)?.field(&order.field)?;
-    Some(match (field.property(), &field.kind) {
-        (Some(path), _) => interned(path.last()),
-        (None, FieldKind::Stored(stored)) => interned(stored.property.last()),
-        (None, _) => return None,
-    })
 }
 
 /// The properties of an entry that hold a field of its item.
@@ -447,13 +454,4 @@ fn all_checks(model: &Model) -> impl Iterator<Item = (String, &Checks)> {
     items.chain(embedded).flat_map(|(name, fields)| {
         fields.iter().map(move |field| (format!("{name}.{}", field.name), &field.checks))
     })
-}
-
-/// Whether a field's values are texts in the store, by which lists are ordered.
-#[must_use]
-pub fn is_ordered_as_text(field: &Field) -> bool {
-    match &field.kind {
-        FieldKind::Stored(stored) => stored::is_text(&field.ty.of, stored),
-        _ => false,
-    }
 }

@@ -34,6 +34,8 @@ pub struct ServedItem {
     pub body: Arc<Body>,
     /// The properties that an entry has; `None` for a whole item.
     pub entry_fields: Option<Arc<[&'static str]>>,
+    /// Whether the caller has just signed in as this item, so that nothing of it is refused.
+    pub is_own: bool,
 }
 
 /// A page of a list.
@@ -62,7 +64,7 @@ impl ServedItem {
     /// A whole item.
     #[must_use]
     pub fn whole(place: ItemPlace, body: Arc<Body>) -> Self {
-        Self { place, body, entry_fields: None }
+        Self { place, body, entry_fields: None, is_own: false }
     }
 
     /// Whether the value at a property of the root is known without another read.
@@ -154,9 +156,9 @@ impl ServedReads {
         for item in page.items.iter() {
             let body: Body = item.decode()?;
             let keyset = keyset_of(&body, order_by);
-            let place = self.place_of(ty, &body)?;
+            let place = self.place_of(ty, list.id_property, &body)?;
             found.keysets.push(keyset);
-            found.items.push(ServedItem { place, body: Arc::new(body), entry_fields: entry_fields.clone() });
+            found.items.push(ServedItem { place, body: Arc::new(body), entry_fields: entry_fields.clone(), is_own: false });
         }
         Ok(found)
     }
@@ -173,9 +175,9 @@ impl ServedReads {
     }
 
     /// The place of an item or of its entry.
-    fn place_of(&self, ty: TypeIndex, body: &Body) -> Result<ItemPlace, Fault> {
-        let id = body.get("id").and_then(Value::as_str);
-        let partition = self.model.ty(ty).partition_key(body);
+    fn place_of(&self, ty: TypeIndex, id_property: &str, body: &Body) -> Result<ItemPlace, Fault> {
+        let id = body.get(id_property).and_then(Value::as_str);
+        let partition = self.model.ty(ty).partition_key(id, body);
         match (id, partition) {
             (Some(id), Some(partition)) => Ok(ItemPlace { ty, partition, id: id.to_owned() }),
             _ => Err(Fault::new(FaultKind::Corrupt, "an item has no id or no partition key")),

@@ -2,8 +2,7 @@
 //! properties, defaults and stored texts of enums.
 
 use onehop_model::{
-    EnumType, Field, FieldKind, Format, Function, Kept, Literal, Model, PropertyPath, Scalar, StoredField,
-    TypeOf, ValueSource,
+    EnumType, Field, FieldKind, Kept, Literal, Model, PropertyPath, TypeOf, ValueSource,
 };
 use serde_json::{Value, json};
 
@@ -108,24 +107,4 @@ pub fn enum_name<'a>(of: &'a EnumType, stored: &str) -> Option<&'a str> {
     let is_it = |text: &String| text == stored;
     let found = of.values.iter().find(|value| is_it(&value.stored) || value.former.iter().any(is_it));
     found.map(|value| &*value.name)
-}
-
-/// Whether the stored values of a field are texts.
-#[must_use]
-pub fn is_text(of: &TypeOf, stored: &StoredField) -> bool {
-    if let ValueSource::Computed(rule) = &stored.source {
-        return matches!(
-            rule.function,
-            Function::Excerpt | Function::Padded | Function::Lower | Function::Same
-        ) && is_text_type(of, stored.format);
-    }
-    is_text_type(of, stored.format)
-}
-
-fn is_text_type(of: &TypeOf, format: Format) -> bool {
-    match of {
-        TypeOf::Scalar(Scalar::Id | Scalar::String) | TypeOf::Enum(_) => true,
-        TypeOf::Scalar(Scalar::DateTime) => format == Format::Iso,
-        _ => false,
-    }
 }

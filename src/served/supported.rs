@@ -1,15 +1,16 @@
 //! Support check: what of a valid model this server cannot serve, all of it at once, before any data is
 //! touched. Each finding names the type and field, and the directive.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use onehop_model::{
     Action, CopyOrigin, Deletion, Field, FieldKind, Format, Function, Grants, ItemType, ItemVersion, Kept,
-    Model, Place, QueryKind, RelatedField, RelatedSource, Scalar, StoredField, TypeOf, ValueSource,
+    Model, QueryKind, RelatedField, RelatedSource, Scalar, StoredField, TypeOf, ValueSource,
 };
+use onehop_read_models::ModelError;
 
-use super::model::{is_ordered_as_text, lists, order_property, related};
+use super::model::related;
 
 /// Containers of the server itself.
 const OWN_CONTAINERS: [&str; 3] = ["accounts", "leases", "dead-letters"];
@@ -19,21 +20,33 @@ const OWN_TYPES: [&str; 9] =
 /// Mutations of accounts.
 const ACCOUNT_MUTATIONS: [&str; 4] = ["signIn", "signOut", "renewSession", "changePassword"];
 
+/// The longest name, in bytes: names that the server derives fit the store's limits.
+const NAME_BYTES_MAX: usize = 200;
+
 /// A part of a model that the server cannot serve.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Unsupported {
     /// The type and the field, such as `Post.comments`, or the container.
     pub place: String,
     /// The directive.
-    pub directive: &'static str,
+    pub directive: String,
     /// The reason, as the end of a sentence.
     pub reason: String,
 }
 
 impl Unsupported {
     /// A finding.
-    pub fn new(place: impl Into<String>, directive: &'static str, reason: impl Into<String>) -> Self {
-        Self { place: place.into(), directive, reason: reason.into() }
+    pub fn new(place: impl Into<String>, directive: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { place: place.into(), directive: directive.into(), reason: reason.into() }
+    }
+}
+
+impl From<&ModelError> for Unsupported {
+    fn from(error: &ModelError) -> Self {
+        match error {
+            ModelError::Unsupported { place, directive, reason } => Self::new(place, *directive, format!("is not served: {reason}")),
+            error => Self::new("the read models", "", error.to_string()),
+        }
     }
 }
 
@@ -75,7 +88,6 @@ pub fn unsupported(model: &Model) -> Vec<Unsupported> {
         }
     }
     operations(model, &mut findings);
-    orders(model, &mut findings);
     names(model, &mut findings);
     findings.0
 }
@@ -89,23 +101,6 @@ fn containers(model: &Model, findings: &mut Findings) {
             "@container",
             "is a name of the server",
         );
-        findings.add_if(container.followed, &name, "@container(followed)", "is not served yet");
-        findings.add_if(
-            container.place != Place::Account,
-            &name,
-            "@container(place)",
-            "is served as ACCOUNT alone",
-        );
-        findings.add_if(container.ttl_seconds.is_some(), &name, "@container(ttl)", "is not served yet");
-        findings.add_if(
-            container.composite.is_some(),
-            &name,
-            "@container(composite)",
-            "is derived from orders alone",
-        );
-        findings.add_if(!container.exclude.is_empty(), &name, "@container(exclude)", "is not served yet");
-        let is_plain = container.key.len() == 1 && container.key[0].properties().len() == 1;
-        findings.add_if(!is_plain, &name, "@container(key)", "must be one property at the root of the items");
     }
 }
 
@@ -304,29 +299,18 @@ fn scalar(place: &str, of: &TypeOf, format: Format, findings: &mut Findings) {
 }
 
 fn related_field(place: &str, found: &RelatedField, findings: &mut Findings) {
-    findings.add_if(!found.conditions.is_empty(), place, "@where", "on a list is not served yet");
-    findings.add_if(found.order.len() > 1, place, "@order", "is served once for each list");
+    let is_list = matches!(found.source, RelatedSource::List(_));
+    findings.add_if(!is_list && !found.conditions.is_empty(), place, "@where", "on a list is not served yet");
     match &found.source {
-        RelatedSource::Find { through: Some(_), .. } => {
-            findings.add(place, "@find(through)", "is not served yet")
-        }
+        RelatedSource::Find { through: Some(_), .. } => findings.add(place, "@find(through)", "is not served yet"),
         RelatedSource::Find { by: None, .. } => {
             let is_newest = found.order.first().is_some_and(|order| order.descending);
             findings.add_if(!is_newest, place, "@find", "of all items needs @order(desc: true)");
         }
-        RelatedSource::List(list) if list.by.is_empty() => {
-            findings.add_if(list.keep.is_none(), place, "@list", "under Query needs keep");
-            let is_newest = found.order.first().is_some_and(|order| order.descending);
-            findings.add_if(!is_newest, place, "@list", "under Query needs @order(desc: true)");
-        }
-        RelatedSource::List(list) => {
-            findings.add_if(list.keep.is_some(), place, "@list(keep)", "is served under Query alone");
-            findings.add_if(list.by.len() > 1, place, "@list(by)", "is served for one field");
-        }
         RelatedSource::Partition { by } => {
             findings.add_if(by.len() > 1, place, "@partition(by)", "is served for one field");
         }
-        RelatedSource::Find { .. } => {}
+        RelatedSource::Find { .. } | RelatedSource::List(_) => {}
     }
 }
 
@@ -359,33 +343,6 @@ fn operations(model: &Model, findings: &mut Findings) {
     let accounts = model.items().iter().filter(|item| item.login.is_some());
     for item in accounts.skip(1) {
         findings.add(&item.name, "@account", "is served for one type");
-    }
-}
-
-/// A container has one order, of texts.
-fn orders(model: &Model, findings: &mut Findings) {
-    let mut known: BTreeMap<String, &'static str> = BTreeMap::new();
-    for (owner, found) in lists(model) {
-        let place = format!("{}: a list of {}", owner.unwrap_or("Query"), found.item_type);
-        let Some(order) = found.order.first() else { continue };
-        let Some(item) = model.item(&found.item_type) else { continue };
-        let Some(field) = item.field(&order.field) else { continue };
-        findings.add_if(
-            !is_ordered_as_text(field),
-            &place,
-            "@order(by)",
-            "needs a text: an ID, a String, a DateTime, or a number by @computed(by: PADDED)",
-        );
-        let container = match &found.source {
-            RelatedSource::List(list) => list.container.to_string(),
-            _ => item.container.to_string(),
-        };
-        let Some(property) = order_property(model, found) else { continue };
-        let first = *known.entry(container.clone()).or_insert(property);
-        let reason = format!(
-            "orders container {container} by {property}, another list by {first}: a container has one order"
-        );
-        findings.add_if(first != property, &place, "@order(by)", &reason);
     }
 }
 
@@ -425,6 +382,10 @@ fn names(model: &Model, findings: &mut Findings) {
             "has a name that the server adds to the schema",
         );
     }
+    for name in all_names(model) {
+        let shown: String = name.chars().take(40).collect();
+        findings.add_if(name.len() > NAME_BYTES_MAX, &format!("{shown}…"), "name", "has more than 200 bytes");
+    }
     for mutation in model.mutations() {
         let place = format!("Mutation.{}", mutation.name);
         findings.add_if(
@@ -443,6 +404,18 @@ fn names(model: &Model, findings: &mut Findings) {
             "has a name that the server adds to the schema",
         );
     }
+}
+
+/// The names of types, fields and stored properties.
+fn all_names(model: &Model) -> impl Iterator<Item = &str> {
+    let items = model.items().iter().map(|item| (&*item.name, item.fields.as_slice()));
+    let embedded = model.embedded().iter().map(|embedded| (&*embedded.name, embedded.fields.as_slice()));
+    let of_fields = items.chain(embedded).flat_map(|(name, fields)| {
+        let properties = fields.iter().filter_map(|field| field.property().map(|path| path.last()));
+        std::iter::once(name).chain(fields.iter().map(|field| &*field.name)).chain(properties)
+    });
+    let stored = model.items().iter().flat_map(|item| [item.type_value.as_str(), &*item.container]);
+    of_fields.chain(stored)
 }
 
 /// The name of a generated mutation.

@@ -21,7 +21,7 @@ use crate::domain::digest::sha256_hex;
 use crate::domain::reservations::{HolderLookup, Holders, Reservations};
 
 /// The value of `type` of a reservation.
-const RESERVATION: &str = "reservation";
+pub(super) const RESERVATION: &str = "reservation";
 
 /// The items of a model, as holders of unique values.
 #[derive(Clone)]
@@ -55,7 +55,7 @@ pub(crate) struct HolderId {
 pub(crate) struct StoredHolder {
     pub(crate) place: ItemPlace,
     /// The keys of its unique values.
-    keys: Vec<String>,
+    pub(crate) keys: Vec<String>,
     item: Item,
 }
 

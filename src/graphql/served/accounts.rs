@@ -21,7 +21,7 @@ use crate::graphql::errors::{self, Code};
 use crate::served::commands::{PasswordsTyped, SignUp};
 use crate::served::input::input_fields;
 use crate::served::{
-    ItemPlace, ServedCommand, ServedModel, ServedMutation, TypeIndex, WrittenItem, mutation_name,
+    ItemPlace, ServedCommand, ServedItem, ServedModel, ServedMutation, TypeIndex, WrittenItem, mutation_name,
 };
 use onehop_graphql_server::client_address::Network;
 use onehop_runtime::clock::format_timestamp;
@@ -141,7 +141,7 @@ fn session_payload(model: &Arc<ServedModel>, ty: TypeIndex, name: &str) -> Objec
         Field::new(&*model.ty(ty).item.name.camel_case(), TypeRef::named_nn(model.ty(ty).name), |ctx| {
             let item = ctx.parent_value.try_downcast_ref::<SessionPayload>().map(|payload| {
                 let WrittenItem { place, body } = payload.item.clone();
-                Some(FieldValue::owned_any(crate::served::ServedItem::whole(place, body)))
+                Some(FieldValue::owned_any(ServedItem { is_own: true, ..ServedItem::whole(place, body) }))
             });
             super::objects::Resolved::Now(item).into_future()
         });

@@ -131,7 +131,7 @@ async fn later<'a>(
     scope: &ServedScope,
 ) -> Result<Option<FieldValue<'a>>> {
     let declaration = field.declaration();
-    if let Some(grants) = &declaration.authorization.read {
+    if let Some(grants) = declaration.authorization.read.as_ref().filter(|_| !item.is_own) {
         let whole = whole(scope, item).await?;
         authorize(scope, grants, &whole).await?;
     }
@@ -191,7 +191,7 @@ async fn reference<'a>(
     let partial = |place: ItemPlace, copies: &Body| {
         let (mut part, known) = copied_part(&field.model, reference, target, copies);
         part.insert("id".to_owned(), Json::from(place.id.as_str()));
-        ServedItem { place, body: Arc::new(part), entry_fields: Some(known.into()) }
+        ServedItem { place, body: Arc::new(part), entry_fields: Some(known.into()), is_own: false }
     };
     if declaration.ty.list.is_some() {
         let mut values = Vec::new();
@@ -270,7 +270,7 @@ async fn whole(scope: &ServedScope, item: &ServedItem) -> Result<ServedItem> {
         let name = scope.reads().model().ty(item.place.ty).type_value;
         errors::error(Code::NotFound, format!("This {name} no longer exists."))
     })?;
-    Ok(ServedItem::whole(item.place.clone(), found))
+    Ok(ServedItem { is_own: item.is_own, ..ServedItem::whole(item.place.clone(), found) })
 }
 
 /// The property at the root of the items that has a field's value; `None` where items have none.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use onehop_model::{Action, Field, FieldKind, ItemType, ValueSource};
+use onehop_model::{Action, CountField, Field, FieldKind, ItemType, Kept, ValueSource};
 use onehop_store::{Ledger, PartitionKey, WriteOp};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -16,7 +16,7 @@ use crate::domain::error::{CommandError, Refusal, contended};
 use crate::domain::reservations::KeyClaim;
 use crate::domain::text::IdempotencyKey;
 use crate::served::ids::{ItemPlace, derived_id};
-use crate::served::input::{InputCheck, InputField, input_fields};
+use crate::served::input::{InputCheck, InputField, input_fields, input_name};
 use crate::served::model::{Body, PartitionSource, ServedType, TypeIndex};
 use crate::served::names::interned;
 use crate::served::references::{write_copied_scalars, write_reference};
@@ -101,6 +101,9 @@ impl ServedCommands {
     }
 
     fn set_initial(&self, field: &Field, body: &mut Body) {
+        if let FieldKind::Count(CountField { kept: Kept::Batch { property, .. }, .. }) = &field.kind {
+            stored::set(body, property, json!(0));
+        }
         let FieldKind::Stored(stored_field) = &field.kind else { return };
         let value = match (&stored_field.source, &stored_field.default) {
             (ValueSource::Created, _) => json!(self.timestamp()),
@@ -224,7 +227,7 @@ impl ServedCommands {
                 let found = self.reads.item(&place, ledger).await?;
                 let found = found.ok_or_else(|| {
                     let text = format!("there is no such {}", self.ty(place.ty).type_value);
-                    Refusal::not_found(interned(&format!("{name}Id")), &text)
+                    Refusal::not_found(input_name(field), &text)
                 })?;
                 targets.push((place, found));
             }
@@ -431,7 +434,7 @@ impl ServedCommands {
         match (hash, ty.item.id_from.first()) {
             (Some(_), None) => Err(Refusal::key_reused().into()),
             (_, first) => {
-                let field = interned(first.map_or("id", |name| name));
+                let field = first.and_then(|name| ty.item.field(name)).map_or("id", input_name);
                 Err(Refusal::conflict(field, &format!("this {} exists already", ty.type_value)).into())
             }
         }
