@@ -1,56 +1,36 @@
 //! The API of an app: the HTTP interface of `onehop serve`, put together from the app's parts. It names no
 //! adapter, listens to no socket and reads no settings.
 
+mod endpoint_parts;
 mod page_heads;
+mod served;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::time::Duration;
-
-use async_trait::async_trait;
-use axum::Router;
-use tokio_util::sync::CancellationToken;
 
 use self::page_heads::ModelPageHeads;
 use crate::accounts::Authenticator;
-use crate::accounts::brute_force_protection::{AttemptLimits, Attempts};
+use crate::accounts::brute_force_protection::Attempts;
 use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::token::Tokens;
-use crate::accounts::write_limits::{AccountWrites, WriteLimits};
+use crate::accounts::write_limits::AccountWrites;
 use crate::app::App;
 use crate::blog;
-use crate::blog::ids::{IdSource as _, RandomIds};
+use crate::blog::ids::RandomIds;
 use crate::blog::reads::ReadModels;
-use crate::domain::accounts::sessions::{SessionSettings, Sessions};
-use crate::graphql::{CHECKED_SCALARS, Executor, Recency, SchemaOptions, Services, sdl};
+use crate::domain::accounts::sessions::Sessions;
+use crate::graphql::{Executor, SchemaOptions, Services, sdl};
 use crate::http::page_routes;
 use crate::http::pages::Pages;
-use crate::http::session_cookie::SESSION_PATH;
 use crate::http::static_files::StaticFiles;
-use crate::operations::{self, PublicOptions, public_routes};
-use crate::telemetry::{Gauges, Telemetry};
+use crate::operations::{PublicOptions, public_routes};
+use crate::telemetry::Telemetry;
 use crate::webstore::reads::WebstoreReads;
-use crate::webstore::staff::Staff;
 use crate::webstore::{self, Webstore};
-use onehop_change_feed::{Position, PositionError, ProcessorStatus, WriteScope};
-use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
-use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};
-use onehop_graphql_server::live::{LiveLimits, LiveLoad};
-use onehop_graphql_server::observer::MetricsSource;
-use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
-use onehop_graphql_server::position::{InvalidPosition, NotReached, Reach};
-use onehop_graphql_server::router::{Exposure, HttpParts, router};
-use onehop_graphql_server::trusted_documents::{TrustError, TrustedDocuments};
-use onehop_graphql_server::variable_coercion::SdlError;
-use onehop_runtime::sealed::Sealer;
-use onehop_store::{FaultKind, Ledger, Store, WriteMark};
 
-/// The paths that have a label of their own in metrics and traces.
-const LABELLED_PATHS: &[&str] = &[SESSION_PATH, "/session/customer", operations::PATH];
-/// The purpose of sealing positions.
-const POSITION_PURPOSE: &[u8] = b"position\0";
-/// The longest position that is read, in characters. A position of many writes has some 2,700.
-const POSITION_CHARS_MAX: usize = 4096;
+use self::endpoint_parts::{EndpointParts, ProcessorRecency};
+
+pub use self::endpoint_parts::{Api, ApiError, ApiOptions};
+pub use self::served::{ServedApiParts, served_api_of};
 
 /// The parts of the API beside the app.
 pub struct ApiParts {
@@ -61,68 +41,6 @@ pub struct ApiParts {
     pub options: ApiOptions,
     /// Metrics and traces, if any.
     pub telemetry: Option<Arc<Telemetry>>,
-}
-
-/// The routes over an app.
-pub struct Api {
-    pub router: Router,
-    /// The source of `/metrics`.
-    pub metrics: Option<Arc<dyn MetricsSource>>,
-}
-
-/// Options of the API: limits, exposure, documents and sessions.
-#[derive(Debug, Clone)]
-pub struct ApiOptions {
-    pub limits: RequestLimits,
-    pub attempts: AttemptLimits,
-    /// No limits by default; the settings of the program have limits.
-    pub writes: WriteLimits,
-    pub live: LiveLimits,
-    pub schema: SchemaOptions,
-    pub exposure: Exposure,
-    /// Documents that are known from the start.
-    pub trusted: TrustedDocuments,
-    /// Document allowlist: whether nothing else runs.
-    pub trusted_only: bool,
-    /// Whether there is a playground.
-    pub playground: bool,
-    /// Whether `/metrics` is one of the routes.
-    pub metrics: bool,
-    /// Whether the queries of the operations API are served.
-    pub operations: bool,
-    /// The settings of sessions.
-    pub sessions: SessionSettings,
-    /// The users who may change the web store's catalogue.
-    pub staff: Staff,
-}
-
-impl Default for ApiOptions {
-    fn default() -> Self {
-        Self {
-            limits: RequestLimits::default(),
-            attempts: AttemptLimits::default(),
-            writes: WriteLimits::NONE,
-            live: LiveLimits::default(),
-            schema: SchemaOptions::default(),
-            exposure: Exposure::default(),
-            trusted: TrustedDocuments::default(),
-            trusted_only: false,
-            playground: true,
-            metrics: true,
-            operations: true,
-            sessions: SessionSettings::default(),
-            staff: Staff::default(),
-        }
-    }
-}
-
-/// Error of building the API.
-#[derive(Debug, thiserror::Error)]
-pub enum ApiError {
-    #[error("the schema cannot be served")]
-    Schema(#[from] SdlError),
-    #[error("--trusted-documents")]
-    Trusted(#[from] TrustError),
 }
 
 /// All routes over an app.
@@ -146,7 +64,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
             reads: app.webstore_reads.clone(),
             live_reads: WebstoreReads::new(Arc::clone(&app.recent)),
             commands: app.webstore_commands.clone(),
-            staff: Arc::new(options.staff),
+            staff: Arc::new(options.staff.clone()),
         },
         live: app.live.clone(),
         live_reads: ReadModels::new(&app.recent),
@@ -154,218 +72,36 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         writes: Arc::new(AccountWrites::new(declared_writes, &options.writes)),
         tokens: tokens.clone(),
         sessions,
-        recency: Arc::new(ProcessorRecency { app: Arc::clone(app), sealer: tokens.sealer() }),
+        recency: Arc::new(ProcessorRecency { engine: Arc::clone(&app.engine), sealer: tokens.sealer() }),
         clock: Arc::clone(&app.clock),
         ids: Arc::new(RandomIds),
     };
     let sealer = tokens.sealer();
     let executor = Executor::new(services, Authenticator::new(tokens, provider), options.schema)?;
     let executor = Arc::new(executor);
-    let graphql = GraphqlEndpoint::new(Arc::clone(&executor) as _, &sdl(), options.limits)?
-        .with_clock(Arc::clone(&app.clock))
-        .with_sealer(sealer)
-        .with_schema_told(options.schema.suggestions)
-        .with_allowed_origins(options.exposure.allowed_origins.clone())
-        .with_observer(telemetry.clone().map(|telemetry| telemetry as _))
-        .with_trusted(&options.trusted, options.trusted_only)?;
-    let graphql =
-        CHECKED_SCALARS.into_iter().fold(graphql, |graphql, (name, check)| graphql.with_scalar(name, check));
-    let live_load = Arc::<LiveLoad>::default();
-    let readiness = Arc::new(ProcessReadiness { app: Arc::clone(app), stop: app.tasks.soft_stop() });
-    let source = telemetry.clone().map(|telemetry| -> Arc<dyn MetricsSource> {
-        Arc::new(ProcessMetrics {
-            app: Arc::clone(app),
-            telemetry,
-            admission: graphql.concurrency_limit().clone(),
-            live_load: Arc::clone(&live_load),
-            readiness: Arc::clone(&readiness),
-            projections_seen_ms: AtomicI64::new(app.clock.now_ms()),
-            are_projections_known: AtomicBool::new(true),
-        })
-    });
-    let clock = Arc::clone(&app.clock);
-    let graphql = Arc::new(graphql);
     let pages = Pages::new(
         StaticFiles::embedded().with_playground(options.playground),
         Arc::new(ModelPageHeads { blog: app.reads.clone(), webstore: app.webstore_reads.clone() }),
     );
-    let pages = page_routes(pages, Some(executor), &graphql);
-    let SchemaOptions { introspection, suggestions, .. } = options.schema;
-    let routes = match options.operations {
-        true => pages.merge(public_routes(app, &graphql, PublicOptions { introspection, suggestions })),
-        false => pages,
+    let parts = EndpointParts {
+        engine: Arc::clone(&app.engine),
+        service: Arc::clone(&executor) as _,
+        sdl: &sdl(),
+        sealer,
+        commands_waiting: {
+            let commands = app.commands.clone();
+            Box::new(move || commands.waiting())
+        },
+        telemetry,
+        options,
     };
-    let router = router(HttpParts {
-        routes,
-        labelled_paths: LABELLED_PATHS,
-        graphql,
-        live: options.live,
-        tasks: app.tasks.clone(),
-        readiness,
-        exposure: options.exposure,
-        error_ids: Arc::new(move || RandomIds.next_id(clock.now_ms())),
-        live_load,
-        observer: telemetry.map(|telemetry| telemetry as _),
-        metrics: source.clone().filter(|_| options.metrics),
-    });
-    Ok(Api { router, metrics: source })
-}
-
-/// The source of `/metrics`: gauges that each scrape reads.
-struct ProcessMetrics {
-    app: Arc<App>,
-    telemetry: Arc<Telemetry>,
-    admission: ConcurrencyLimit,
-    live_load: Arc<LiveLoad>,
-    readiness: Arc<ProcessReadiness>,
-    /// When the status of the projections was last read, Unix ms.
-    projections_seen_ms: AtomicI64,
-    /// Whether the last read succeeded.
-    are_projections_known: AtomicBool,
-}
-
-impl ProcessMetrics {
-    /// The status of the projections; `None` where it cannot be read. Logged once, until it can be read
-    /// again.
-    async fn projections(&self) -> Option<ProcessorStatus> {
-        let standing = tokio::time::timeout(READINESS_TIMEOUT, self.app.processor.processor_status()).await;
-        let (standing, error) = match standing {
-            Ok(Ok(standing)) => (Some(standing), String::new()),
-            Ok(Err(fault)) => (None, fault.to_string()),
-            Err(_) => (None, format!("no answer within {READINESS_TIMEOUT:?}")),
-        };
-        let was_known = self.are_projections_known.swap(standing.is_some(), Ordering::Relaxed);
-        if standing.is_some() {
-            self.projections_seen_ms.store(self.app.clock.now_ms(), Ordering::Relaxed);
-        } else if was_known {
-            tracing::warn!(error, "the metrics of projections are left out: their status cannot be read");
+    let (operations, SchemaOptions { introspection, suggestions, .. }) =
+        (parts.options.operations, parts.options.schema);
+    parts.into_api(|graphql| {
+        let pages = page_routes(pages, Some(executor as _), graphql);
+        match operations {
+            true => pages.merge(public_routes(app, graphql, PublicOptions { introspection, suggestions })),
+            false => pages,
         }
-        standing
-    }
-}
-
-#[async_trait]
-impl MetricsSource for ProcessMetrics {
-    async fn metrics(&self) -> String {
-        let load = self.admission.load();
-        let (projections, condition) = tokio::join!(self.projections(), Condition::of(&*self.readiness));
-        self.telemetry.metrics.encode(&Gauges {
-            requests_executing: load.executing,
-            requests_waiting: load.waiting,
-            commands_waiting: self.app.commands.waiting(),
-            live_connections: self.live_load.connections(),
-            live_subscriptions: self.live_load.subscriptions(),
-            projections,
-            projections_seen_ms: self.projections_seen_ms.load(Ordering::Relaxed),
-            is_ready: condition.unready.is_empty(),
-            is_full: condition.limited.iter().any(|part| part.part == STORE),
-            embedded: self.app.embedded_gauges(),
-        })
-    }
-}
-
-/// The part of a condition that is about the store.
-const STORE: &str = "store";
-
-/// Readiness: the store answers reads, every projection runs, and the process is not stopping.
-struct ProcessReadiness {
-    app: Arc<App>,
-    stop: CancellationToken,
-}
-
-#[async_trait]
-impl Readiness for ProcessReadiness {
-    async fn condition(&self) -> Condition {
-        let part =
-            |part: &str, reason: &str| UnreadyPart { part: part.to_owned(), reason: reason.to_owned() };
-        let mut condition = Condition::default();
-        if self.stop.is_cancelled() {
-            condition.unready.push(part("process", "it is stopping"));
-        }
-        match self.app.store.ready().await {
-            Ok(()) => {}
-            Err(fault) if fault.kind == FaultKind::Full => {
-                condition.limited.push(part(STORE, "it has no room for writes; reads go on"));
-            }
-            Err(_) => condition.unready.push(part(STORE, "it does not answer")),
-        }
-        // Without room there is nothing to project, and no room for leases.
-        let is_full = !condition.limited.is_empty();
-        for following in self.app.processor.health().into_iter().filter(|following| !following.running) {
-            let parts = if is_full { &mut condition.limited } else { &mut condition.unready };
-            parts.push(part(following.projection, "the projection does not run"));
-        }
-        condition
-    }
-}
-
-/// Read-your-writes by the change feed processor: positions of writes, and the wait for them.
-struct ProcessorRecency {
-    app: Arc<App>,
-    /// Positions are opaque to clients (authenticated encryption).
-    sealer: Sealer,
-}
-
-impl ProcessorRecency {
-    fn store(&self) -> &dyn Store {
-        &*self.app.store
-    }
-
-    fn seal(&self, position: &Position) -> String {
-        self.sealer.seal(POSITION_PURPOSE, &position.encode())
-    }
-
-    fn open(&self, position: &str) -> Option<Position> {
-        let is_short = position.len() <= POSITION_CHARS_MAX;
-        let bytes = is_short.then(|| self.sealer.open(POSITION_PURPOSE, position)).flatten()?;
-        Position::parse(&bytes).ok()
-    }
-}
-
-#[async_trait]
-impl Recency for ProcessorRecency {
-    async fn position_after(&self, written: &WriteScope) -> Option<String> {
-        match self.app.processor.position_of(written).await {
-            Ok(position) => position.map(|position| self.seal(&position)),
-            Err(fault) => {
-                tracing::warn!(error = %fault, "the position of a write cannot be read");
-                None
-            }
-        }
-    }
-
-    fn join(&self, one: &str, other: &str) -> Option<String> {
-        let (one, other) = (self.open(one)?, self.open(other)?);
-        let joined = self.app.processor.join_positions(&one, &other).ok()?;
-        Some(self.seal(&joined))
-    }
-
-    async fn reach(
-        &self,
-        position: &str,
-        wait_max: Duration,
-        ledger: &Ledger,
-    ) -> Result<Reach, InvalidPosition> {
-        let position = self.open(position).ok_or(InvalidPosition)?;
-        match self.app.processor.wait_for_position(&position, wait_max, ledger).await {
-            Ok(onehop_change_feed::PositionOutcome::Reached) => Ok(Reach::Reached),
-            Ok(onehop_change_feed::PositionOutcome::TimedOut) => Ok(Reach::NotReached(NotReached::TimedOut)),
-            Ok(onehop_change_feed::PositionOutcome::DeadLettered) => {
-                Ok(Reach::NotReached(NotReached::Parked))
-            }
-            Err(PositionError::Invalid(_)) => Err(InvalidPosition),
-            Err(PositionError::Fault(fault)) => {
-                tracing::warn!(error = %fault, "the wait for a position failed");
-                Ok(Reach::NotReached(NotReached::Unavailable))
-            }
-        }
-    }
-
-    fn last_write(&self) -> Option<u64> {
-        self.store().write_marks().map(|marks| marks.done())
-    }
-
-    fn is_unwritten_since(&self, mark: WriteMark, write: u64) -> bool {
-        self.store().write_marks().is_some_and(|marks| marks.is_unwritten_since(mark, write))
-    }
+    })
 }

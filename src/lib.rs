@@ -20,5 +20,6 @@ pub mod domain;
 pub mod graphql;
 pub mod http;
 pub mod operations;
+pub mod served;
 pub mod telemetry;
 pub mod webstore;

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::operations::KeepGoing;
-use super::{App, DrainedChangeFeed};
+use super::{App, DrainedChangeFeed, Engine};
 use crate::accounts::password::Password;
 use crate::blog::study::dataset::{DEMO_USERNAMES, Dataset};
 use crate::blog::study::seed::{SeedProgress, Seeder};
@@ -132,41 +132,6 @@ impl App {
         Ok(report)
     }
 
-    /// Fills a read model again from the beginning of the change feed, or all of them.
-    ///
-    /// # Errors
-    /// There is no such read model; a fault of the store.
-    pub async fn rebuild(
-        &self,
-        read_model: Option<String>,
-        progress: &ProgressSink,
-    ) -> anyhow::Result<Rebuilt> {
-        let (mut changes, mut unreadable) = (0, BTreeSet::new());
-        for name in self.projections_named(read_model).await? {
-            let step = format!("rebuilding {name}");
-            let report = |RebuildProgress { done, total }| progress.report(&step, done, total);
-            let rebuilt = self.processor.rebuild(&name, &report).await?;
-            changes += rebuilt.done;
-            unreadable.extend(rebuilt.unreadable);
-        }
-        match self.processor.drain().await {
-            Err(error) if !error.is_damage() => return Err(error.into()),
-            _ => {}
-        }
-        Ok(Rebuilt { changes, parked: self.dead_letter_count().await?, unreadable })
-    }
-
-    /// Projects parked changes again, of one read model or of all.
-    ///
-    /// # Errors
-    /// There is no such read model; a fault of the store.
-    pub async fn replay(&self, read_model: Option<String>) -> anyhow::Result<ReplayReport> {
-        if read_model.is_some() {
-            self.projections_named(read_model.clone()).await?;
-        }
-        Ok(self.processor.replay(read_model.as_deref()).await?)
-    }
-
     /// Writes a data set, and waits until the read models have caught up.
     ///
     /// # Errors
@@ -216,6 +181,43 @@ impl App {
         progress.report("waiting for the read models", 0, None);
         self.processor.drain().await?;
         Ok(WebstoreSeeded { items, seconds: start.elapsed().as_secs_f64() })
+    }
+}
+
+impl Engine {
+    /// Fills a read model again from the beginning of the change feed, or all of them.
+    ///
+    /// # Errors
+    /// There is no such read model; a fault of the store.
+    pub async fn rebuild(
+        &self,
+        read_model: Option<String>,
+        progress: &ProgressSink,
+    ) -> anyhow::Result<Rebuilt> {
+        let (mut changes, mut unreadable) = (0, BTreeSet::new());
+        for name in self.projections_named(read_model).await? {
+            let step = format!("rebuilding {name}");
+            let report = |RebuildProgress { done, total }| progress.report(&step, done, total);
+            let rebuilt = self.processor.rebuild(&name, &report).await?;
+            changes += rebuilt.done;
+            unreadable.extend(rebuilt.unreadable);
+        }
+        match self.processor.drain().await {
+            Err(error) if !error.is_damage() => return Err(error.into()),
+            _ => {}
+        }
+        Ok(Rebuilt { changes, parked: self.dead_letter_count().await?, unreadable })
+    }
+
+    /// Projects parked changes again, of one read model or of all.
+    ///
+    /// # Errors
+    /// There is no such read model; a fault of the store.
+    pub async fn replay(&self, read_model: Option<String>) -> anyhow::Result<ReplayReport> {
+        if read_model.is_some() {
+            self.projections_named(read_model.clone()).await?;
+        }
+        Ok(self.processor.replay(read_model.as_deref()).await?)
     }
 
     /// The named projection, or all of them.

@@ -9,6 +9,7 @@ mod dead_letters;
 mod demo_users;
 mod documents;
 mod model;
+pub mod new;
 mod output;
 mod progress;
 mod provision;
@@ -128,6 +129,8 @@ pub enum Command {
     /// request charge of each kind of change, predicted and measured, and the idle charge, as
     /// docs/read-model-costs.md has them.
     ReadModels(read_models::PrintReadModels),
+    /// Write a small commented model with example requests, for `serve --model`
+    New(new::New),
     /// Check, print, draw and compare models: domains that are declared in one file
     ///
     /// The language is described in docs/model.md.
@@ -173,6 +176,7 @@ impl Cli {
             Command::Copy(command) => command.run().await,
             Command::Schema(command) => command.run(),
             Command::ReadModels(command) => command.run().await,
+            Command::New(command) => command.run(),
             Command::Model(command) => command.run(),
             Command::Documents(command) => command.run(),
         }

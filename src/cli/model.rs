@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
@@ -10,6 +11,9 @@ use onehop_model::{DIRECTIVES, Errors, Model, Severity};
 use serde_json::json;
 
 use super::{Exit, output};
+use crate::app::{AppOptions, ServedApp};
+use crate::config::{Environment, StoreSettings};
+use crate::served::ServedModel;
 
 /// Arguments of `onehop model`.
 #[derive(Debug, Args)]
@@ -127,6 +131,22 @@ fn summary(file: &Path, model: &Model) -> String {
         model.items().len(),
         model.queries().len(),
     )
+}
+
+/// A model that the server can serve. What it cannot serve is reported at once.
+pub(super) fn served_model(file: &Path) -> anyhow::Result<Arc<ServedModel>> {
+    let served = ServedModel::new(sound(file)?).map_err(|refused| {
+        let lines: String = refused.iter().map(|part| format!("\n  {part}")).collect();
+        anyhow::anyhow!("{} has parts that this server does not serve:{lines}", name_of(file))
+    })?;
+    Ok(Arc::new(served))
+}
+
+/// Opens the store of a served model, for a command that works on it alone.
+pub(super) async fn open_served(file: &Path, store: &StoreSettings) -> anyhow::Result<ServedApp> {
+    let model = served_model(file)?;
+    let choice = store.choice(&Environment::of_process())?;
+    ServedApp::open(model, &choice, AppOptions::default()).await
 }
 
 /// A model without errors.

@@ -1,10 +1,14 @@
 //! `onehop rebuild` and `onehop replay`: rebuilds read models from the change feed, and replays dead letters.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use serde::Deserialize;
 
 use super::Exit;
+use super::model::open_served;
 use super::progress::perform;
+use crate::app::work::{self, ProgressSink};
 use crate::config::StoreSettings;
 use crate::operations::{OperationRequest, REBUILD, REPLAY};
 
@@ -18,6 +22,10 @@ pub struct Rebuild {
     /// Read model to rebuild [default: all]
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
+
+    /// Model file: rebuild read models of the domain that it declares. No server may run on the data directory
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
+    model: Option<PathBuf>,
 
     #[command(flatten)]
     store: StoreSettings,
@@ -53,8 +61,18 @@ pub(super) struct Replayed {
 
 impl Rebuild {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let operation = OperationRequest::new(REBUILD).with("readModel", self.read_model);
-        let outcome: Rebuilt = perform(&self.store, operation).await?;
+        let outcome = match &self.model {
+            Some(file) => {
+                let app = open_served(file, &self.store).await?;
+                let rebuilt = app.engine.rebuild(self.read_model, &ProgressSink::none()).await;
+                app.engine.close().await;
+                let work::Rebuilt { changes, parked, unreadable } = rebuilt?;
+                Rebuilt { changes, parked, unreadable: unreadable.into_iter().collect() }
+            }
+            None => {
+                perform(&self.store, OperationRequest::new(REBUILD).with("readModel", self.read_model)).await?
+            }
+        };
         for problem in &outcome.unreadable {
             println!("unreadable: {problem}");
         }

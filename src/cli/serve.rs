@@ -8,17 +8,18 @@ use anyhow::Context;
 use clap::Args;
 
 use super::Exit;
+use super::model::served_model;
 use super::progress::perform_on;
 use crate::accounts::audience::Audience;
 use crate::accounts::key_directory::KeyDirectory;
 use crate::accounts::key_reload::KeyReload;
 use crate::accounts::oidc::{HttpProviderDocuments, OidcVerifier};
 use crate::accounts::token::Tokens;
-use crate::api::{Api, ApiOptions, ApiParts, api_of};
+use crate::api::{Api, ApiOptions, ApiParts, ServedApiParts, api_of, served_api_of};
 use crate::app::demo_users::refuse_demo_accounts;
 use crate::app::staff::resolve_staff;
 use crate::app::work::DEMO_PASSWORD;
-use crate::app::{App, AppOptions};
+use crate::app::{App, AppOptions, Engine, ServedApp};
 use crate::blog::study::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::{
     AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, GivenKeys,
@@ -28,6 +29,7 @@ use crate::config::{
 use crate::graphql::SchemaOptions;
 use crate::http::static_files::StaticFiles;
 use crate::operations;
+use crate::served::ServedModel;
 use crate::telemetry::{Telemetry, Traces};
 use crate::webstore::staff::Staff;
 use onehop_graphql_server::open_files::raise_open_files;
@@ -63,11 +65,28 @@ pub struct Serve {
     traces: TraceExportSettings,
 }
 
+/// The settings that the built-in domains and a served model share, checked.
+struct Given {
+    choice: StoreChoice,
+    keys: Option<GivenKeys>,
+    options: ApiOptions,
+    provider: Option<Arc<OidcVerifier>>,
+    telemetry: Arc<Telemetry>,
+}
+
+/// The servers, each with its address.
+struct Servers {
+    api: Server,
+    metrics: Option<Server>,
+}
+
 impl Serve {
     pub async fn run(self) -> anyhow::Result<Exit> {
         log_panics();
         self.exposure.refuse_dangers(&self.serve, &self.store, &self.accounts)?;
-        let (mut options, provider) = (self.options()?, self.provider()?);
+        // A model with mistakes is refused before any data is touched.
+        let model = self.serve.model.as_deref().map(served_model).transpose()?;
+        let (options, provider) = (self.options()?, self.provider()?);
         let environment = Environment::of_process();
         let choice = self.store.choice(&environment)?;
         let given_keys = self.accounts.signing_keys(&environment)?;
@@ -81,56 +100,115 @@ impl Serve {
         let traces =
             traces.map(|settings| Traces::start(&settings)).transpose().context("--otlp-endpoint")?;
         let telemetry = Arc::new(Telemetry { traces, ..Telemetry::default() });
-        let app_options = AppOptions {
-            live_poll: self.live.poll(),
-            projection_poll: self.serve.projection_poll(),
-            observers: vec![Arc::clone(&telemetry) as _],
-            ..AppOptions::default()
-        };
-        let app = Arc::new(App::open_with(&choice, app_options).await?);
+        let given = Given { choice, keys: given_keys, options, provider, telemetry };
+        match model {
+            Some(model) => self.serve_model(model, given).await,
+            None => self.serve_domains(given).await,
+        }
+    }
+
+    /// Serves the built-in domains.
+    async fn serve_domains(&self, given: Given) -> anyhow::Result<Exit> {
+        let Given { choice, keys, mut options, provider, telemetry } = given;
+        let app = Arc::new(App::open_with(&choice, self.app_options(&telemetry)).await?);
         if self.exposure.production {
             refuse_demo_accounts(&app).await?;
         }
         // The address is taken before a long seeding, so that an address in use is reported at once.
-        let server = Server::bind(self.serve.listen).await.context("--listen")?;
-        let server = server.with_limits(self.connection_limits());
-        let metrics_server = match self.exposure.metrics_listen {
-            Some(address) => Some(Server::bind(address).await.context("--metrics-listen")?),
-            None => None,
-        };
+        let servers = self.bind().await?;
         if self.serve.demo {
             self.seed_demo(&app).await?;
         }
-        let listed = self.webstore.listed(self.serve.demo);
+        let listed = self.webstore.listed(self.serve.demo)?;
         options.staff = resolve_staff(&app, &listed, self.exposure.production).await?;
+        let tokens = self.reloaded_tokens(&app.engine, &choice, keys).await?;
+        let parts =
+            ApiParts { tokens, provider: provider.clone(), options, telemetry: Some(Arc::clone(&telemetry)) };
+        let api = api_of(&app, parts)?;
+        app.start(provider);
+        operations::serve_socket(&app, !self.exposure.production)
+            .context("the operations socket cannot be created")?;
+        if !StaticFiles::embedded().has_pages() {
+            tracing::warn!("the pages are not part of this build: `make web` builds them");
+        }
+        self.listen(&app.engine, api, servers, telemetry).await
+    }
 
-        let (tokens, directory) = self.tokens(&app, &choice, given_keys).await?;
+    /// Serves the domain of a model.
+    async fn serve_model(&self, model: Arc<ServedModel>, given: Given) -> anyhow::Result<Exit> {
+        let Given { choice, keys, options, provider, telemetry } = given;
+        if provider.is_some() {
+            anyhow::bail!("--jwt-issuer: a served model has accounts of its own alone");
+        }
+        let app = ServedApp::open(model, &choice, self.app_options(&telemetry)).await?;
+        let servers = self.bind().await?;
+        let staff = app.staff(&self.webstore.staff, self.exposure.production).await?;
+        let tokens = self.reloaded_tokens(&app.engine, &choice, keys).await?;
+        let parts = ServedApiParts { tokens, staff, options, telemetry: Some(Arc::clone(&telemetry)) };
+        let api = served_api_of(&app, parts)?;
+        app.engine.start(None);
+        self.listen(&app.engine, api, servers, telemetry).await
+    }
+
+    fn app_options(&self, telemetry: &Arc<Telemetry>) -> AppOptions {
+        AppOptions {
+            live_poll: self.live.poll(),
+            projection_poll: self.serve.projection_poll(),
+            observers: vec![Arc::clone(telemetry) as _],
+            ..AppOptions::default()
+        }
+    }
+
+    /// Takes the addresses.
+    async fn bind(&self) -> anyhow::Result<Servers> {
+        let api = Server::bind(self.serve.listen).await.context("--listen")?;
+        let metrics = match self.exposure.metrics_listen {
+            Some(address) => Some(Server::bind(address).await.context("--metrics-listen")?),
+            None => None,
+        };
+        Ok(Servers { api: api.with_limits(self.connection_limits()), metrics })
+    }
+
+    /// Tokens, whose keys are read again while the server runs.
+    async fn reloaded_tokens(
+        &self,
+        engine: &Engine,
+        choice: &StoreChoice,
+        given: Option<GivenKeys>,
+    ) -> anyhow::Result<Tokens> {
+        let (tokens, directory) = self.tokens(engine, choice, given).await?;
         if let Some(directory) = directory {
-            let reload = KeyReload::new(directory, tokens.clone(), Arc::clone(&app.clock));
-            let stop = app.tasks.soft_stop();
-            app.tasks.spawn("signing keys", async move {
+            let reload = KeyReload::new(directory, tokens.clone(), Arc::clone(&engine.clock));
+            let stop = engine.tasks.soft_stop();
+            engine.tasks.spawn("signing keys", async move {
                 reload.run_until(stop).await;
                 Ok::<(), Infallible>(())
             });
         }
-        let parts =
-            ApiParts { tokens, provider: provider.clone(), options, telemetry: Some(Arc::clone(&telemetry)) };
-        let Api { router, metrics } = api_of(&app, parts)?;
-        app.start(provider);
-        operations::serve_socket(&app, !self.exposure.production)
-            .context("the operations socket cannot be created")?;
+        Ok(tokens)
+    }
 
-        let tasks = app.tasks.clone();
-        let address = server.local_address();
+    /// Listens until a signal, and stops gracefully.
+    async fn listen(
+        &self,
+        engine: &Engine,
+        api: Api,
+        servers: Servers,
+        telemetry: Arc<Telemetry>,
+    ) -> anyhow::Result<Exit> {
+        let Api { router, metrics } = api;
+        let tasks = engine.tasks.clone();
+        let address = servers.api.local_address();
         let (stop, deadline) =
             (tasks.soft_stop(), self.serve.graceful_stop_max().mul_f64(REQUESTS_STOP_SHARE));
         tasks.spawn("http", async move {
-            if let Stopped::DroppingConnections(connections) = server.serve(router, stop, deadline).await {
+            if let Stopped::DroppingConnections(connections) = servers.api.serve(router, stop, deadline).await
+            {
                 tracing::warn!(connections, "connections were dropped at the shutdown deadline");
             }
             Ok::<(), std::io::Error>(())
         });
-        if let (Some(server), Some(metrics)) = (metrics_server, metrics) {
+        if let (Some(server), Some(metrics)) = (servers.metrics, metrics) {
             let (stop, address) = (tasks.soft_stop(), server.local_address());
             let hosts = self.exposure.exposure(address)?.hosts;
             tasks.spawn("metrics", async move {
@@ -139,15 +217,12 @@ impl Serve {
             });
             println!("onehop metrics on http://{address}/metrics");
         }
-        if !StaticFiles::embedded().has_pages() {
-            tracing::warn!("the pages are not part of this build: `make web` builds them");
-        }
         // A reader of the line may send a request at once.
         let signals = tasks.listen_to_signals()?;
         println!("onehop listening on http://{address}");
 
         let outcome = tasks.run_until(signals, self.serve.graceful_stop_max()).await;
-        app.close().await;
+        engine.close().await;
         stop_traces(telemetry).await;
         outcome?;
         tracing::info!("stopped");
@@ -202,7 +277,7 @@ impl Serve {
     /// come from.
     async fn tokens(
         &self,
-        app: &App,
+        app: &Engine,
         choice: &StoreChoice,
         given: Option<GivenKeys>,
     ) -> anyhow::Result<(Tokens, Option<KeyDirectory>)> {
@@ -223,7 +298,7 @@ impl Serve {
     }
 
     /// The audience of access tokens and sessions.
-    async fn audience(&self, app: &App, choice: &StoreChoice) -> anyhow::Result<Audience> {
+    async fn audience(&self, app: &Engine, choice: &StoreChoice) -> anyhow::Result<Audience> {
         if let Some(audience) = self.accounts.audience()? {
             return Ok(audience);
         }

@@ -1,9 +1,12 @@
 //! `onehop verify`: verifies every count, copy, summary and reservation against the write side.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use clap::builder::BoolishValueParser;
 
 use super::Exit;
+use super::model::open_served;
 use super::progress::perform;
 use super::rebuild::NEXT_AFTER_DAMAGE;
 use crate::config::StoreSettings;
@@ -21,14 +24,25 @@ pub struct Verify {
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
 
+    /// Model file: verify the domain that it declares. No server may run on the data directory
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
+    model: Option<PathBuf>,
+
     #[command(flatten)]
     store: StoreSettings,
 }
 
 impl Verify {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let operation = OperationRequest::new(VERIFY).with("repair", self.repair);
-        let report: VerificationReport = perform(&self.store, operation).await?;
+        let report = match &self.model {
+            Some(file) => {
+                let app = open_served(file, &self.store).await?;
+                let report = app.verify(self.repair).await;
+                app.engine.close().await;
+                report?
+            }
+            None => perform(&self.store, OperationRequest::new(VERIFY).with("repair", self.repair)).await?,
+        };
         if self.json {
             println!("{}", serde_json::to_string_pretty(&report)?);
         } else {

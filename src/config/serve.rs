@@ -1,6 +1,7 @@
 //! Server settings: listen address, start and stop.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -16,6 +17,11 @@ pub struct ServeSettings {
     /// Address and port to listen on. Port 0 takes a free one, and the ready line names it
     #[arg(long, value_name = "ADDRESS:PORT", env = "ONEHOP_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
+
+    /// Model file: serve the domain that it declares, in place of the blog and the web store. See
+    /// docs/serve-your-model.md
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL", conflicts_with = "demo")]
+    pub model: Option<PathBuf>,
 
     /// Fill an empty data directory with the demo data set before the first start
     #[arg(long, env = "ONEHOP_DEMO", value_parser = BoolishValueParser::new())]

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::SettingError;
 use crate::accounts::Username;
 use crate::blog::commands::ListedUser;
 use crate::graphql::GlobalId;
@@ -13,20 +14,26 @@ const DEMO_STAFF: &str = "ada";
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Web store")]
 pub struct WebstoreSettings {
-    /// Staff, as usernames or user ids of the API with commas between them: users who may change the
-    /// catalogue, ship orders and see all customers. A username is resolved to its user at the start and
+    /// Staff, as usernames or user ids of the API with commas between them; with --model, as logins. Of the
+    /// web store, they may change the catalogue, ship orders and see all customers. A username is resolved to its user at the start and
     /// protected: no other user can take it, and its user keeps it. --production needs users that exist
     /// [default: none; `ada` with --demo]
-    #[arg(long, value_name = "USERS", env = "ONEHOP_STAFF", value_delimiter = ',', value_parser = parse_user)]
-    pub staff: Vec<ListedUser>,
+    #[arg(long, value_name = "USERS", env = "ONEHOP_STAFF", value_delimiter = ',')]
+    pub staff: Vec<String>,
 }
 
 impl WebstoreSettings {
     /// The staff as it is listed; in the demo there is always a member.
-    #[must_use]
-    pub fn listed(&self, is_demo: bool) -> Vec<ListedUser> {
-        let demo = (is_demo && self.staff.is_empty()).then(|| Username::parse(DEMO_STAFF).ok()).flatten();
-        self.staff.iter().cloned().chain(demo.map(ListedUser::Name)).collect()
+    ///
+    /// # Errors
+    /// A text that is neither a username nor the id of a user.
+    pub fn listed(&self, is_demo: bool) -> Result<Vec<ListedUser>, SettingError> {
+        let demo = (is_demo && self.staff.is_empty()).then(|| DEMO_STAFF.to_owned());
+        let listed = self.staff.iter().cloned().chain(demo).map(|text| {
+            parse_user(&text)
+                .map_err(|rule| SettingError::new(format!("--staff {text:?}: a username {rule}")))
+        });
+        listed.collect()
     }
 }
 
@@ -47,11 +54,12 @@ mod tests {
     #[test]
     fn the_demo_has_a_member_of_staff_unless_others_are_listed() {
         let name = |typed: &str| ListedUser::Name(Username::parse(typed).unwrap());
-        let named = WebstoreSettings { staff: vec![name("Eve")] };
+        let named = WebstoreSettings { staff: vec!["Eve".to_owned()] };
         let none = WebstoreSettings { staff: Vec::new() };
-        assert_eq!(none.listed(false), []);
-        assert_eq!(none.listed(true), [name("ada")]);
-        assert_eq!((named.listed(true), named.listed(false)), (vec![name("Eve")], vec![name("Eve")]));
+        assert_eq!(none.listed(false).unwrap(), []);
+        assert_eq!(none.listed(true).unwrap(), [name("ada")]);
+        assert_eq!(named.listed(true).unwrap(), [name("Eve")]);
+        assert_eq!(named.listed(false).unwrap(), [name("Eve")]);
     }
 
     #[test]

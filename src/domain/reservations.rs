@@ -49,7 +49,7 @@ pub(crate) enum HolderLookup<H> {
 /// The holders of keys, such as users or customers, and their items.
 #[async_trait]
 pub(crate) trait Holders: Send + Sync {
-    type Id: Copy + PartialEq + Send + Sync;
+    type Id: Clone + PartialEq + Send + Sync;
     /// A holder's item as it was read.
     type Holder: Send + Sync;
     /// The stored value of a key.
@@ -174,7 +174,7 @@ impl<H: Holders + ?Sized> Reservations<'_, H> {
     ) -> Result<ReservationState<H::Holder>, Fault> {
         let mut patience = PATIENCE.into_iter();
         loop {
-            match self.holders.find(holder, ledger).await? {
+            match self.holders.find(holder.clone(), ledger).await? {
                 HolderLookup::Found(found) if H::has_key(&found, key)? => {
                     return Ok(ReservationState::Held(found));
                 }

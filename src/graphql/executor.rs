@@ -24,7 +24,9 @@ use super::errors::{self, Code};
 use super::plans::{PlanCaller, PlanRequest};
 use super::response_completion::{complete, conceal_schema, root_keys};
 use super::response_extensions::{OPERATIONS, set_charges, set_reach};
-use super::schema::{BlogSchema, SchemaOptions, live_schema, schema, unchecked_schema, validated_schema};
+use super::schema::{
+    BlogSchema, SchemaOptions, live_schema, schema, sdl_of, unchecked_schema, validated_schema,
+};
 use super::scope::{RequestScope, Services};
 use super::subscription;
 use super::validation::{Validator, explain_decimals};
@@ -75,7 +77,7 @@ impl Executor {
         options: SchemaOptions,
     ) -> Result<Self, SdlError> {
         let schema = schema(options);
-        let complexity = Complexity::of_schema(&schema, options.complexity_max)?;
+        let complexity = Complexity::of_schema(&schema, &sdl_of(&schema), options.complexity_max)?;
         let live_services = Services {
             reads: services.live_reads.clone(),
             webstore: services.webstore.live(),
@@ -403,13 +405,13 @@ fn plan_caller(context: &RequestContext) -> PlanCaller {
 }
 
 /// A ledger that remembers its reads, if the request needs them, under the span of the store's work.
-fn ledger_for(context: &RequestContext) -> Ledger {
+pub(super) fn ledger_for(context: &RequestContext) -> Ledger {
     let ledger = if context.read_trace.is_some() { Ledger::remembering() } else { Ledger::new() };
     ledger.under(context.span)
 }
 
 /// The sum of all of these ledgers.
-fn sum<'a>(ledgers: impl IntoIterator<Item = &'a Ledger>) -> Ledger {
+pub(super) fn sum<'a>(ledgers: impl IntoIterator<Item = &'a Ledger>) -> Ledger {
     let sum = Ledger::new();
     ledgers.into_iter().for_each(|ledger| sum.absorb(ledger));
     sum

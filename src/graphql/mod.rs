@@ -37,6 +37,7 @@ mod roots;
 mod schema;
 mod scope;
 mod selected;
+pub mod served;
 mod session;
 mod session_service;
 mod subscribe;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_graphql::extensions::{Extension, ExtensionContext, ExtensionFactory, NextValidation};
 use async_graphql::parser::types::ExecutableDocument;
-use async_graphql::{CacheControl, Request, ServerError, ValidationResult, Value, Variables};
+use async_graphql::{CacheControl, Executor, Request, ServerError, ValidationResult, Value, Variables};
 use async_trait::async_trait;
 use futures::FutureExt;
 
@@ -28,13 +28,26 @@ impl Validator {
         operation_name: Option<&str>,
         variables: &Variables,
     ) -> Result<(), Vec<ServerError>> {
-        let mut request = Request::new("").variables(variables.clone());
-        request.operation_name = operation_name.map(str::to_owned);
-        request.set_parsed_query(document.clone());
-        // Validation waits for nothing.
-        let errors = self.0.execute(request).now_or_never().map(|response| response.errors);
-        errors.filter(|errors| !errors.is_empty()).map_or(Ok(()), Err)
+        validation_errors(&self.0, document, operation_name, variables)
     }
+}
+
+/// Validates a document by a schema with [`ValidatesOnly`].
+///
+/// # Errors
+/// The errors of the document with these variables.
+pub(super) fn validation_errors(
+    schema: &impl Executor,
+    document: &ExecutableDocument,
+    operation_name: Option<&str>,
+    variables: &Variables,
+) -> Result<(), Vec<ServerError>> {
+    let mut request = Request::new("").variables(variables.clone());
+    request.operation_name = operation_name.map(str::to_owned);
+    request.set_parsed_query(document.clone());
+    // Validation waits for nothing.
+    let errors = schema.execute(request).now_or_never().map(|response| response.errors);
+    errors.filter(|errors| !errors.is_empty()).map_or(Ok(()), Err)
 }
 
 /// Adds to an error about a decimal number in a document how a decimal number is written.
@@ -47,7 +60,7 @@ pub(super) fn explain_decimals(error: &mut ServerError) {
 }
 
 /// Ends every request with the errors of validation, which may be empty.
-struct ValidatesOnly;
+pub(super) struct ValidatesOnly;
 
 impl ExtensionFactory for ValidatesOnly {
     fn create(&self) -> Arc<dyn Extension> {

@@ -18,6 +18,7 @@ use onehop_graphql_server::endpoint::GraphqlEndpoint;
 use self::pages::Pages;
 use self::session_cookie::session_path;
 use self::session_endpoint::{SessionEndpoint, SessionService};
+use self::static_files::StaticFiles;
 use crate::accounts::account_id::AccountKind;
 
 /// The routes of pages: all paths that nothing else has, and `/session` where there are sessions.
@@ -32,6 +33,12 @@ pub fn page_routes(
         let (pages, reads) = (Arc::clone(&pages), Arc::clone(&reads));
         async move { pages.respond(&request.into_parts().0, &*reads).await }
     })
+}
+
+/// The routes of the playground and its files alone. The root leads there.
+pub fn playground_routes(files: StaticFiles) -> Router {
+    Router::new()
+        .fallback(move |request: Request| async move { pages::playground(files, &request.into_parts().0) })
 }
 
 /// `/session` alone, with a path for each kind of account. No other origin may read its answers, even an

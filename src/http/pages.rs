@@ -20,6 +20,9 @@ use onehop_graphql_server::quota::QuotaAccount;
 const HEAD_BEGINS: &str = "<!-- page -->";
 const HEAD_ENDS: &str = "<!-- /page -->";
 
+/// The path of the playground.
+const PLAYGROUND: &str = "/graphiql";
+
 /// Marks, embeddings, overrides and isolates of the bidirectional algorithm (UAX 9).
 const BIDIRECTIONAL: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<BidiControl>();
 
@@ -152,6 +155,17 @@ impl Pages {
 impl std::fmt::Debug for Pages {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Pages").field("files", &self.files).finish_non_exhaustive()
+    }
+}
+
+/// Answers with the playground and the files of the build, and no other page.
+pub(super) fn playground(files: StaticFiles, request: &Parts) -> Response<Body> {
+    let Parts { method, headers, uri, .. } = request;
+    let path = if uri.path() == "/" { PLAYGROUND } else { uri.path() };
+    match files.file(path, headers) {
+        Some(_) if method != Method::GET && method != Method::HEAD => only_read(),
+        Some(file) => file,
+        None => not_found(),
     }
 }
 

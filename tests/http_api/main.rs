@@ -7,6 +7,7 @@ mod graphql;
 mod hostile;
 mod http;
 mod schema;
+mod served;
 #[path = "../support/mod.rs"]
 mod support;
 mod webstore;

@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
+use async_graphql::Executor;
 use async_graphql::parser::types::{Field, SelectionSet};
 use futures::FutureExt as _;
 use serde_json::Value;
 
 use super::operation_input::OperationInput;
-use crate::graphql::schema::BlogSchema;
 use onehop_graphql_server::selections::fields;
 
 /// The whole content of introspection. A type that is named is looked up by its name.
@@ -28,16 +28,16 @@ const EVERYTHING: &str = "
 ";
 
 /// The data that introspection of the schema returns.
-pub(super) struct Introspected {
+pub(in crate::graphql) struct Introspected {
     schema: Value,
     types: HashMap<String, Value>,
 }
 
 impl Introspected {
     /// Asks the schema. One without introspection has nothing to count.
-    pub(super) fn of_schema(schema: &BlogSchema) -> Self {
+    pub(in crate::graphql) fn of_schema(schema: &impl Executor) -> Self {
         // No resolver of introspection waits for anything.
-        let response = schema.execute(EVERYTHING).now_or_never().unwrap_or_default();
+        let response = schema.execute(EVERYTHING.into()).now_or_never().unwrap_or_default();
         let mut data = serde_json::to_value(response.data).unwrap_or_default();
         let schema = data["__schema"].take();
         let types = schema["types"].as_array().into_iter().flatten();

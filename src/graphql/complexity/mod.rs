@@ -12,14 +12,13 @@ use async_graphql::parser::types::{
     Type, TypeKind, TypeSystemDefinition,
 };
 use async_graphql::parser::{Error as ParserError, parse_schema};
-use async_graphql::{InputType as _, ServerResult, Value, Variables};
+use async_graphql::{Executor, InputType as _, ServerResult, Value, Variables};
 
 use super::comparison::ReadRequest;
-use super::schema::{BlogSchema, sdl_of};
 use crate::blog::reads::FIRST_MAX;
 use crate::blog::study::read_path::ReadPath;
 use crate::webstore::commands::{ADDRESSES_MAX, TAGS_PER_PRODUCT_MAX};
-use introspection::Introspected;
+pub(super) use introspection::Introspected;
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 use onehop_graphql_server::selections::fields;
 use operation_input::{FIRST, OperationInput};
@@ -44,6 +43,29 @@ const LISTS: [(&str, &str, usize); 6] = [
     ("SalesOrder", "lines", 20),
     ("ReadPlan", "operations", 10),
 ];
+/// The fields that count more than once, by type and name.
+#[derive(Debug, Default)]
+pub(super) struct FieldWeights {
+    /// Texts, and as how many fields each counts.
+    pub(super) texts: Vec<((String, String), usize)>,
+    /// Whole lists, and as how many items each counts.
+    pub(super) lists: Vec<((String, String), usize)>,
+    /// Whether `Query.comparison` counts by its request.
+    pub(super) has_comparison: bool,
+}
+
+impl FieldWeights {
+    /// The fields of the built-in domains.
+    pub(super) fn built_in() -> Self {
+        let owned = |fields: &[(&str, &str, usize)]| {
+            let owned =
+                fields.iter().map(|(on, name, number)| (((*on).to_owned(), (*name).to_owned()), *number));
+            owned.collect()
+        };
+        Self { texts: owned(&TEXTS), lists: owned(&LISTS), has_comparison: true }
+    }
+}
+
 /// The number of introspection fields that count as one: no store is asked for them.
 const INTROSPECTED_FIELDS: usize = 2;
 
@@ -76,9 +98,21 @@ enum By {
 impl Complexity {
     /// # Errors
     /// The schema's own SDL does not parse.
-    pub(super) fn of_schema(schema: &BlogSchema, max: usize) -> Result<Self, ParserError> {
+    pub(super) fn of_schema(schema: &impl Executor, sdl: &str, max: usize) -> Result<Self, ParserError> {
+        Self::new(sdl, Introspected::of_schema(schema), &FieldWeights::built_in(), max)
+    }
+
+    /// # Errors
+    /// The schema's own SDL does not parse.
+    pub(super) fn new(
+        sdl: &str,
+        introspected: Introspected,
+        weights: &FieldWeights,
+        max: usize,
+    ) -> Result<Self, ParserError> {
+        let weights = WeightIndex::of(weights);
         let mut types = HashMap::new();
-        for definition in parse_schema(sdl_of(schema))?.definitions {
+        for definition in parse_schema(sdl)?.definitions {
             let TypeSystemDefinition::Type(definition) = definition else { continue };
             let fields = match definition.node.kind {
                 TypeKind::Object(object) => object.fields,
@@ -86,10 +120,10 @@ impl Complexity {
                 _ => continue,
             };
             let name = definition.node.name.node.to_string();
-            let fields = fields.into_iter().map(|field| counted(&name, field.node)).collect();
+            let fields = fields.into_iter().map(|field| counted(&name, field.node, &weights)).collect();
             types.insert(name, fields);
         }
-        Ok(Self { types, introspected: Introspected::of_schema(schema), max })
+        Ok(Self { types, introspected, max })
     }
 
     /// Whether so much may be asked.
@@ -173,7 +207,24 @@ fn comparison(request: ReadRequest, items: usize, fields: usize) -> usize {
     fields.saturating_mul(ReadPath::ALL.len()).saturating_add(operations)
 }
 
-fn counted(on: &str, field: FieldDefinition) -> (String, Counted) {
+/// The weights of fields by type and name.
+struct WeightIndex<'a> {
+    texts: HashMap<(&'a str, &'a str), usize>,
+    lists: HashMap<(&'a str, &'a str), usize>,
+    has_comparison: bool,
+}
+
+impl<'a> WeightIndex<'a> {
+    fn of(weights: &'a FieldWeights) -> Self {
+        let index = |fields: &'a [((String, String), usize)]| {
+            fields.iter().map(|((on, name), number)| ((on.as_str(), name.as_str()), *number)).collect()
+        };
+        let FieldWeights { texts, lists, has_comparison } = weights;
+        Self { texts: index(texts), lists: index(lists), has_comparison: *has_comparison }
+    }
+}
+
+fn counted(on: &str, field: FieldDefinition, weights: &WeightIndex<'_>) -> (String, Counted) {
     let items_default = field.arguments.iter().find(|argument| argument.node.name.node == FIRST).map(
         |argument| match argument.node.default_value.as_ref().map(|default| &default.node) {
             Some(Value::Number(number)) => {
@@ -182,14 +233,12 @@ fn counted(on: &str, field: FieldDefinition) -> (String, Counted) {
             _ => FIRST_MAX,
         },
     );
-    let is_compared = field.arguments.iter().any(|argument| argument.node.name.node == "request");
-    let among = |fields: &[(&str, &str, usize)]| {
-        let found =
-            fields.iter().find(|(parent, name, _)| *parent == on && *name == field.name.node.as_str());
-        found.map(|(_, _, number)| *number)
-    };
+    let is_compared =
+        weights.has_comparison && field.arguments.iter().any(|argument| argument.node.name.node == "request");
+    let place = (on, field.name.node.as_str());
+    let (text, list) = (weights.texts.get(&place).copied(), weights.lists.get(&place).copied());
     let by = match items_default {
-        None => among(&TEXTS).map(By::Text).or(among(&LISTS).map(By::List)).unwrap_or(By::Itself),
+        None => text.map(By::Text).or(list.map(By::List)).unwrap_or(By::Itself),
         Some(items_default) if is_compared => By::Comparison { items_default },
         Some(items_default) => By::Page { items_default },
     };
@@ -215,7 +264,7 @@ mod tests {
         let document = parse_query(document).unwrap();
         let (_, operation) = document.operations.iter().next().unwrap();
         let schema = crate::graphql::schema::schema(crate::graphql::SchemaOptions::default());
-        let complexity = Complexity::of_schema(&schema, usize::MAX).unwrap();
+        let complexity = Complexity::of_schema(&schema, &crate::graphql::sdl(), usize::MAX).unwrap();
         complexity.of(&document, &operation.node, &Variables::from_json(variables))
     }
 

@@ -124,7 +124,8 @@ impl Server {
             let store = decorate(Arc::clone(&app.store));
             app.reads = ReadModels::new(&store);
             app.webstore_reads = WebstoreReads::new(store);
-            app.recent = decorate(Arc::clone(&app.recent));
+            let recent = decorate(Arc::clone(&app.recent));
+            Arc::get_mut(&mut app.engine).expect("nobody else has the engine yet").recent = recent;
         }
         let app = Arc::new(app);
         setup.options.staff = staff(&app, setup.staff, setup.missing_staff).await;

@@ -1,0 +1,70 @@
+//! The API of a served model: the same endpoint, limits and routes as the built-in domains have, over the
+//! schema of the model.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::endpoint_parts::{Api, ApiError, ApiOptions, EndpointParts, ProcessorRecency};
+use crate::accounts::Authenticator;
+use crate::accounts::brute_force_protection::Attempts;
+use crate::accounts::token::Tokens;
+use crate::app::ServedApp;
+use crate::domain::accounts::sessions::Sessions;
+use crate::domain::ids::RandomIds;
+use crate::graphql::served::{ServedExecutor, ServedServices};
+use crate::http::playground_routes;
+use crate::http::static_files::StaticFiles;
+use crate::served::ServedReads;
+use crate::telemetry::Telemetry;
+
+/// The parts of the API beside the app.
+pub struct ServedApiParts {
+    /// Issues and verifies access tokens.
+    pub tokens: Tokens,
+    /// The accounts of the members of staff.
+    pub staff: HashSet<Uuid>,
+    pub options: ApiOptions,
+    /// Metrics and traces, if any.
+    pub telemetry: Option<Arc<Telemetry>>,
+}
+
+/// All routes over a served model.
+///
+/// # Errors
+/// The model gives no schema, or a trusted document is refused.
+pub fn served_api_of(app: &ServedApp, parts: ServedApiParts) -> Result<Api, ApiError> {
+    let ServedApiParts { tokens, staff, options, telemetry } = parts;
+    let engine = &app.engine;
+    let (recent, clock) = (Arc::clone(&engine.recent), Arc::clone(&engine.clock));
+    let sessions = Sessions::new(recent, Arc::clone(&clock), tokens.audience().clone(), options.sessions)
+        .with_sealer(tokens.sealer());
+    let sealer = tokens.sealer();
+    let services = ServedServices {
+        reads: ServedReads::new(Arc::clone(&engine.store), Arc::clone(&app.model)),
+        recent_reads: ServedReads::new(Arc::clone(&engine.recent), Arc::clone(&app.model)),
+        commands: app.commands.clone(),
+        staff: Arc::new(staff),
+        attempts: Arc::new(Attempts::new(options.attempts)),
+        tokens: tokens.clone(),
+        sessions,
+        recency: Arc::new(ProcessorRecency { engine: Arc::clone(engine), sealer: sealer.clone() }),
+        clock,
+        ids: Arc::new(RandomIds),
+    };
+    let executor =
+        ServedExecutor::new(&app.model, services, Authenticator::new(tokens, None), options.schema)?;
+    let (sdl, files) =
+        (executor.sdl().to_owned(), StaticFiles::embedded().with_playground(options.playground));
+    let parts = EndpointParts {
+        engine: Arc::clone(engine),
+        service: Arc::new(executor),
+        sdl: &sdl,
+        sealer,
+        commands_waiting: Box::new(|| 0),
+        telemetry,
+        options,
+    };
+    parts.into_api(|_| playground_routes(files))
+}

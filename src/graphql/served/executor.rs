@@ -1,0 +1,273 @@
+//! Runs requests of a served model: complexity, the caller, execution, and the charge of the request. The
+//! stages before and after are the pipeline's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_graphql::dynamic::{Schema, SchemaError};
+use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, OperationType};
+use async_graphql::{Request, Response, ServerError, Value, Variables};
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+
+use super::schema::{ServedSchemas, sdl_of, weights};
+use super::scope::{ServedScope, ServedServices};
+use crate::accounts::account_id::AccountId;
+use crate::accounts::{AuthenticationError, Authenticator, Bearer, Identity, Verified};
+use crate::graphql::charged::{Charged, StoreCharges, ledger_of};
+use crate::graphql::complexity::{Complexity, Introspected};
+use crate::graphql::errors::{self, Code};
+use crate::graphql::executor::{ledger_for, sum};
+use crate::graphql::response_completion::{complete, conceal_schema, root_keys};
+use crate::graphql::response_extensions::{OPERATIONS, set_charges, set_reach};
+use crate::graphql::schema::SchemaOptions;
+use crate::graphql::validation::validation_errors;
+use crate::graphql::viewer::session_of;
+use crate::served::ServedModel;
+use onehop_change_feed::WriteScope;
+use onehop_graphql_server::caller::{Caller, CallerSession, RequestRejection};
+use onehop_graphql_server::document::Document;
+use onehop_graphql_server::pipeline::context::RequestContext;
+use onehop_graphql_server::position::{InvalidPosition, POSITION, Reach};
+use onehop_graphql_server::quota::ChargeRecord;
+use onehop_graphql_server::service::GraphqlService;
+use onehop_graphql_server::variable_coercion::SdlError;
+use onehop_runtime::trace_context::SpanContext;
+use onehop_store::{Ledger, WriteMark};
+
+/// A model whose schema cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum ServedError {
+    /// The types do not agree.
+    #[error("the model gives no valid schema: {0}")]
+    Schema(#[from] SchemaError),
+    /// The schema's own text cannot be read back.
+    #[error("the schema cannot be served")]
+    Sdl(#[from] SdlError),
+}
+
+/// Executes the requests of a served model.
+pub struct ServedExecutor {
+    schemas: ServedSchemas,
+    sdl: String,
+    complexity: Complexity,
+    options: SchemaOptions,
+    services: Arc<ServedServices>,
+    authenticator: Authenticator,
+}
+
+impl ServedExecutor {
+    /// An executor over these services.
+    ///
+    /// # Errors
+    /// The model gives no schema.
+    pub fn new(
+        model: &Arc<ServedModel>,
+        services: ServedServices,
+        authenticator: Authenticator,
+        options: SchemaOptions,
+    ) -> Result<Self, ServedError> {
+        let schemas = ServedSchemas::new(model, options)?;
+        let sdl = sdl_of(&schemas.full);
+        let introspected = Introspected::of_schema(&schemas.full);
+        let complexity = Complexity::new(&sdl, introspected, &weights(model), options.complexity_max);
+        let complexity = complexity.map_err(SdlError::from)?;
+        Ok(Self { schemas, sdl, complexity, options, services: Arc::new(services), authenticator })
+    }
+
+    /// The schema in schema definition language.
+    #[must_use]
+    pub fn sdl(&self) -> &str {
+        &self.sdl
+    }
+
+    fn schema_for(&self, context: &RequestContext) -> &Schema {
+        match context.is_validated {
+            true if context.kind() == OperationType::Mutation => &self.schemas.unchecked,
+            true => &self.schemas.validated,
+            false => &self.schemas.full,
+        }
+    }
+
+    /// Whether the session of the caller's access token has ended.
+    async fn has_ended(&self, context: &RequestContext) -> bool {
+        match context.caller.as_deref().and_then(session_of) {
+            Some((account, session, issued_at_ms)) => {
+                matches!(self.services.sessions.exists(account, session, issued_at_ms).await, Ok(false))
+            }
+            None => false,
+        }
+    }
+
+    /// Adds the position at which the read models hold the writes of a mutation.
+    async fn add_position(&self, response: &mut Response, ledger: &Ledger, since_ms: i64) {
+        let read = WriteScope { containers: ledger.containers(), since_ms, ..WriteScope::default() };
+        for scope in [WriteScope::of(ledger, since_ms), read] {
+            if let Some(position) = self.services.recency.position_after(&scope).await {
+                response.extensions.insert(POSITION.to_owned(), Value::from(position));
+                return;
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl GraphqlService for ServedExecutor {
+    fn complexity(
+        &self,
+        document: &Document,
+        operation: &OperationDefinition,
+        variables: &Variables,
+    ) -> Result<usize, ServerError> {
+        if document.size.introspects && !self.options.introspection {
+            let message = "Introspection is disabled on this server.";
+            return Err(errors::document_error(Code::ValidationFailed, message));
+        }
+        let complexity = self.complexity.of(&document.definitions, operation, variables);
+        let complexity = complexity.map_err(|mut error| {
+            errors::complete(&mut error);
+            error
+        })?;
+        self.complexity.check(complexity)?;
+        Ok(complexity)
+    }
+
+    fn validate(
+        &self,
+        document: &Document,
+        operation_name: Option<&str>,
+        variables: &Variables,
+    ) -> Result<bool, Vec<ServerError>> {
+        let validated =
+            validation_errors(&self.schemas.validating, &document.definitions, operation_name, variables);
+        validated.map_err(|mut errors| {
+            conceal_schema(&mut errors, self.options);
+            errors.iter_mut().for_each(errors::complete);
+            errors
+        })?;
+        document.set_valid();
+        Ok(true)
+    }
+
+    fn new_charge_record(&self, span: Option<SpanContext>) -> Arc<dyn ChargeRecord> {
+        Arc::new(StoreCharges(Ledger::new().under(span)))
+    }
+
+    async fn authenticate(
+        &self,
+        bearer: &str,
+        _charges: &dyn ChargeRecord,
+    ) -> Result<Caller, RequestRejection> {
+        let now_ms = self.services.clock.now_ms();
+        let Verified { bearer, valid_until_ms } = match self.authenticator.authenticate(bearer, now_ms).await
+        {
+            Ok(verified) => verified,
+            Err(AuthenticationError::Expired | AuthenticationError::Invalid) => {
+                return Err(RequestRejection::InvalidToken);
+            }
+            Err(AuthenticationError::Unavailable(_)) => {
+                return Err(RequestRejection::Unavailable { retry_after: None });
+            }
+        };
+        let Identity::Local(Bearer { subject, session_id, issued_at_ms }) = bearer else {
+            return Err(RequestRejection::InvalidToken);
+        };
+        let account = AccountId::parse(&subject).ok_or(RequestRejection::InvalidToken)?;
+        match self.services.sessions.exists(account, session_id, issued_at_ms).await {
+            Ok(true) => {}
+            Ok(false) => return Err(RequestRejection::InvalidToken),
+            Err(fault) => {
+                tracing::warn!(kind = ?fault.kind, %fault, "the session of a token could not be checked");
+                return Err(RequestRejection::Unavailable { retry_after: fault.retry_after });
+            }
+        }
+        let valid_for_ms = u64::try_from(valid_until_ms.saturating_sub(now_ms)).unwrap_or(0);
+        Ok(Caller {
+            id: account.to_string(),
+            valid_for: Duration::from_millis(valid_for_ms),
+            session: Some(CallerSession { id: session_id.to_string(), issued_at_ms }),
+            is_new: account.is_new(now_ms),
+        })
+    }
+
+    async fn session_ended(&self, caller: &Caller) {
+        match session_of(caller) {
+            Some((account, session, issued_at_ms)) => {
+                self.services.sessions.ended(account, session, issued_at_ms).await;
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn execute(&self, mut request: Request, context: &Arc<RequestContext>) -> Response {
+        if self.has_ended(context).await {
+            let message = "The session has ended: sign in again.";
+            return Response::from_errors(vec![errors::document_error(Code::Unauthenticated, message)]);
+        }
+        let asks = request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true));
+        let scope = ServedScope::new(Arc::clone(&self.services), Arc::clone(context), ledger_for(context));
+        let scope = Arc::new(scope);
+        let is_mutation = context.kind() == OperationType::Mutation;
+        let begun_ms = is_mutation.then(|| self.services.clock.now_ms());
+        let charged = Charged::new(&*context.quota, scope.ledger()).with_follow_up(scope.follow_up());
+        request.data.insert(Arc::clone(&scope));
+        let mut response = self.schema_for(context).execute(request).await;
+        charged.finish();
+        conceal_schema(&mut response.errors, self.options);
+        complete(&mut response, &root_keys(context));
+        let before = context.prior_charges();
+        let spent = sum(before.iter().map(|before| ledger_of(&**before)).chain([scope.ledger()]));
+        set_charges(&mut response.extensions, &spent, asks && self.options.operations);
+        if let Some(waited) = context.waited {
+            set_reach(&mut response.extensions, waited);
+        }
+        if let Some(begun_ms) = begun_ms {
+            self.add_position(&mut response, &spent, begun_ms).await;
+        }
+        if let (Some(trace), Some(marks)) = (&context.read_trace, scope.ledger().touched()) {
+            trace.set(marks.into_iter().map(|mark| mark.0).collect());
+        }
+        response
+    }
+
+    async fn subscribe(
+        &self,
+        _request: Request,
+        _context: &Arc<RequestContext>,
+    ) -> Result<BoxStream<'static, Response>, Response> {
+        // Validation refuses subscriptions before: the schema has none.
+        let message = "This API has no subscriptions.";
+        Err(Response::from_errors(vec![errors::document_error(Code::ValidationFailed, message)]))
+    }
+
+    async fn reach(
+        &self,
+        position: &str,
+        wait_max: Duration,
+        charges: &dyn ChargeRecord,
+    ) -> Result<Reach, InvalidPosition> {
+        self.services.recency.reach(position, wait_max, ledger_of(charges)).await
+    }
+
+    fn join_positions(&self, one: &str, other: &str) -> Option<String> {
+        self.services.recency.join(one, other)
+    }
+
+    fn last_write(&self) -> Option<u64> {
+        self.services.recency.last_write()
+    }
+
+    fn is_unwritten_since(&self, mark: u32, write: u64) -> bool {
+        self.services.recency.is_unwritten_since(WriteMark(mark), write)
+    }
+
+    fn is_personal(&self, _document: &ExecutableDocument) -> bool {
+        true
+    }
+}
+
+impl std::fmt::Debug for ServedExecutor {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ServedExecutor").finish_non_exhaustive()
+    }
+}

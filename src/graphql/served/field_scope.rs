@@ -1,0 +1,58 @@
+//! Extension of async-graphql for dynamic schemas: the path of failed fields, and the response budget.
+//!
+//! In 7.2 an error of a dynamic field has no path, so that null propagation would miss it.
+
+use std::sync::Arc;
+
+use async_graphql::extensions::{Extension, ExtensionContext, ExtensionFactory, NextResolve, ResolveInfo};
+use async_graphql::{PathSegment, QueryPathNode, QueryPathSegment, ServerError, ServerResult, Value};
+use async_trait::async_trait;
+
+use super::scope::ServedScope;
+use onehop_graphql_server::json_length::{key_length, leaf_length};
+
+/// Adds the path to errors, and takes the bytes of each field from the response budget.
+pub(super) struct FieldScopes;
+
+impl ExtensionFactory for FieldScopes {
+    fn create(&self) -> Arc<dyn Extension> {
+        Arc::new(Self)
+    }
+}
+
+#[async_trait]
+impl Extension for FieldScopes {
+    async fn resolve(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        info: ResolveInfo<'_>,
+        next: NextResolve<'_>,
+    ) -> ServerResult<Option<Value>> {
+        let node = info.path_node;
+        let key = match node.segment {
+            QueryPathSegment::Name(name) => key_length(name),
+            QueryPathSegment::Index(_) => 0,
+        };
+        let value = next.run(ctx, info).await.map_err(|error| with_path(error, node))?;
+        let bytes = key + value.as_ref().map_or(4, leaf_length);
+        if let Some(scope) = ctx.data_opt::<Arc<ServedScope>>() {
+            scope.context().budget.take(bytes).map_err(|refused| with_path(refused.into(), node))?;
+        }
+        Ok(value)
+    }
+}
+
+/// The error with the path of its field, unless it has one.
+fn with_path(error: ServerError, node: &QueryPathNode<'_>) -> ServerError {
+    if !error.path.is_empty() {
+        return error;
+    }
+    let mut path: Vec<PathSegment> = std::iter::successors(Some(node), |node| node.parent)
+        .map(|node| match node.segment {
+            QueryPathSegment::Name(name) => PathSegment::Field(name.to_owned()),
+            QueryPathSegment::Index(index) => PathSegment::Index(index),
+        })
+        .collect();
+    path.reverse();
+    error.with_path(path)
+}

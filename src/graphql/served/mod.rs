@@ -1,0 +1,16 @@
+//! The schema of a served model: types of `async_graphql::dynamic` over `served`, and the service that runs
+//! requests through the same pipeline as the built-in domains.
+
+mod accounts;
+mod executor;
+mod field_scope;
+mod lists;
+mod mutations;
+mod objects;
+mod queries;
+mod schema;
+mod scope;
+
+pub use executor::{ServedError, ServedExecutor};
+pub use schema::served_sdl;
+pub use scope::ServedServices;

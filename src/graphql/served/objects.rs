@@ -1,0 +1,361 @@
+//! Object types of a served model: the fields of items and embedded objects, and the values that resolve them.
+
+use std::sync::Arc;
+
+use async_graphql::dynamic::{Field, FieldFuture, FieldValue, Object, ResolverContext, TypeRef};
+use async_graphql::{Error, Name, Result, Value};
+use onehop_model::{FieldKind, FieldType, Grants, ListElements, TypeOf};
+use serde_json::Value as Json;
+
+use super::lists::{ListField, list_field};
+use super::scope::{self, ServedScope};
+use crate::graphql::errors::{self, Code};
+use crate::served::{
+    Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, copied_part, elements, interned,
+    place_of_id, related, stored, target_place,
+};
+
+/// The interface of all items.
+pub(super) const NODE: &str = "Node";
+
+/// An object within an item.
+struct EmbeddedValue(Body);
+
+/// A field of an item type, by the places of type and field in the model.
+#[derive(Clone)]
+pub(super) struct ItemField {
+    pub(super) model: Arc<ServedModel>,
+    pub(super) ty: TypeIndex,
+    pub(super) index: usize,
+}
+
+impl ItemField {
+    pub(super) fn declaration(&self) -> &onehop_model::Field {
+        &self.model.ty(self.ty).item.fields[self.index]
+    }
+
+    fn json(&self, body: &Body) -> Json {
+        let fields = &self.model.ty(self.ty).item.fields;
+        stored::value_of(self.model.model(), fields, self.declaration(), body)
+    }
+}
+
+/// The object type of an item type.
+pub(super) fn item_object(model: &Arc<ServedModel>, ty: TypeIndex) -> Object {
+    let item = &model.ty(ty).item;
+    let mut object = Object::new(&*item.name);
+    if let Some(description) = &item.description {
+        object = object.description(description);
+    }
+    if item.is_node() {
+        object = object.implement(NODE);
+    }
+    for (index, field) in item.fields.iter().enumerate().filter(|(_, field)| !field.hidden) {
+        let item_field = ItemField { model: Arc::clone(model), ty, index };
+        let resolved = match related(field) {
+            Some(found) => list_field(ListField::of_item(item_field, found)),
+            None => {
+                let item_field = Arc::new(item_field);
+                Field::new(&*field.name, type_ref(&field.ty), move |ctx| {
+                    resolve_field(&item_field, ctx).into_future()
+                })
+            }
+        };
+        object = object.field(described(resolved, field.description.as_deref()));
+    }
+    object
+}
+
+/// The object type of an embedded type.
+pub(super) fn embedded_object(model: &Arc<ServedModel>, embedded: &onehop_model::EmbeddedType) -> Object {
+    let mut object = Object::new(&*embedded.name);
+    if let Some(description) = &embedded.description {
+        object = object.description(description);
+    }
+    for field in embedded.fields.iter().filter(|field| !field.hidden) {
+        let (model, declaration) = (Arc::clone(model), field.clone());
+        let resolved = Field::new(&*field.name, type_ref(&field.ty), move |ctx| {
+            let value = ctx.parent_value.try_downcast_ref::<EmbeddedValue>().map(|EmbeddedValue(body)| {
+                stored::value_of(model.model(), std::slice::from_ref(&declaration), &declaration, body)
+            });
+            let resolved = value.and_then(|value| output(&model, &declaration, value));
+            Resolved::Now(resolved).into_future()
+        });
+        object = object.field(described(resolved, field.description.as_deref()));
+    }
+    object
+}
+
+/// The result of a resolver.
+pub(super) enum Resolved<'a> {
+    /// A value that needed no read.
+    Now(Result<Option<FieldValue<'a>>>),
+    /// A value that is read.
+    Later(FieldFuture<'a>),
+}
+
+impl<'a> Resolved<'a> {
+    pub(super) fn into_future(self) -> FieldFuture<'a> {
+        match self {
+            Self::Now(Ok(value)) => FieldFuture::Value(value),
+            Self::Now(Err(error)) => FieldFuture::new(async move { Err::<Option<FieldValue<'a>>, _>(error) }),
+            Self::Later(future) => future,
+        }
+    }
+}
+
+/// Resolves a field of an item that is no list.
+fn resolve_field<'a>(field: &Arc<ItemField>, ctx: ResolverContext<'a>) -> Resolved<'a> {
+    let item = match ctx.parent_value.try_downcast_ref::<ServedItem>() {
+        Ok(item) => item,
+        Err(error) => return Resolved::Now(Err(error)),
+    };
+    let declaration = field.declaration();
+    let is_free = declaration.authorization.read.is_none();
+    let is_stored = matches!(declaration.kind, FieldKind::Stored(_) | FieldKind::Count(_));
+    if is_free
+        && is_stored
+        && let Some(property) = root_property(declaration)
+        && item.knows(property)
+    {
+        return Resolved::Now(value_of(field, item));
+    }
+    let (field, scope) = (Arc::clone(field), scope::of(ctx.ctx));
+    Resolved::Later(FieldFuture::new(async move { later(&field, item, scope).await }))
+}
+
+/// The value of a field that needs a read or a decision about the caller.
+async fn later<'a>(
+    field: &ItemField,
+    item: &ServedItem,
+    scope: &ServedScope,
+) -> Result<Option<FieldValue<'a>>> {
+    let declaration = field.declaration();
+    if let Some(grants) = declaration.authorization.read.as_ref().filter(|_| !item.is_own) {
+        let whole = whole(scope, item).await?;
+        authorize(scope, grants, &whole).await?;
+    }
+    let known = match root_property(declaration) {
+        Some(property) if !item.knows(property) => &whole(scope, item).await?,
+        _ => item,
+    };
+    match &declaration.kind {
+        FieldKind::Stored(_) => value_of(field, known),
+        FieldKind::Count(count) => match known_count(field, known) {
+            Some(value) => Ok(Some(value)),
+            None => {
+                let list = field.model.ty(field.ty).item.field(&count.of).and_then(related);
+                let list = list.and_then(|list| field.model.list_place(Some(field.ty), list));
+                let list = list.ok_or_else(|| errors::error(Code::Internal, "The list is unknown."))?;
+                let counted = scope.reads().count(&list, known, scope.ledger()).await;
+                let counted = counted.map_err(|fault| scope.fault(&fault))?;
+                Ok(Some(FieldValue::value(i32::try_from(counted).unwrap_or(i32::MAX))))
+            }
+        },
+        FieldKind::Reference(_) => reference(field, known, scope).await,
+        FieldKind::HasCaller(list) => has_caller(field, list, known, scope).await,
+        FieldKind::Related(_) => Ok(None),
+    }
+}
+
+fn known_count<'a>(field: &ItemField, item: &ServedItem) -> Option<FieldValue<'a>> {
+    root_property(field.declaration())?;
+    value_of(field, item).ok().flatten()
+}
+
+/// Whether the caller has an item in a list: a point read of the id that is derived from both.
+async fn has_caller<'a>(
+    field: &ItemField,
+    list: &str,
+    item: &ServedItem,
+    scope: &ServedScope,
+) -> Result<Option<FieldValue<'a>>> {
+    let Some(account) = scope.requester().account else { return Ok(Some(FieldValue::value(false))) };
+    let listed = field.model.ty(field.ty).item.field(list).and_then(related);
+    let listed = listed.and_then(|list| field.model.index_of(&list.item_type));
+    let place = listed.and_then(|ty| scope.services().commands.derived_place(ty, &item.place, account));
+    let Some(place) = place else { return Ok(Some(FieldValue::value(false))) };
+    let found = scope.loader().load(&place).await.map_err(|fault| scope.fault(&fault))?;
+    Ok(Some(FieldValue::value(found.is_some())))
+}
+
+/// The target of a reference, with the part that its copies tell.
+async fn reference<'a>(
+    field: &ItemField,
+    item: &ServedItem,
+    scope: &ServedScope,
+) -> Result<Option<FieldValue<'a>>> {
+    let declaration = field.declaration();
+    let FieldKind::Reference(reference) = &declaration.kind else { return Ok(None) };
+    let Some(target) = field.model.index_of(&reference.target) else { return Ok(None) };
+    let partial = |place: ItemPlace, copies: &Body| {
+        let (mut part, known) = copied_part(&field.model, reference, target, copies);
+        part.insert("id".to_owned(), Json::from(place.id.as_str()));
+        ServedItem { place, body: Arc::new(part), entry_fields: Some(known.into()), is_own: false }
+    };
+    if declaration.ty.list.is_some() {
+        let mut values = Vec::new();
+        for (id, copies) in elements(reference, &item.body) {
+            let Some(place) = place_of_id(&field.model, field.ty, reference, &id, &item.body) else {
+                continue;
+            };
+            values.push(FieldValue::owned_any(readable(scope, partial(place, &copies)).await?));
+        }
+        return Ok(Some(FieldValue::list(values)));
+    }
+    match target_place(&field.model, field.ty, declaration, &item.body) {
+        Some(place) => {
+            let target = readable(scope, partial(place, &item.body)).await?;
+            Ok(Some(FieldValue::owned_any(target)))
+        }
+        None => absent(declaration),
+    }
+}
+
+/// The item, if the caller may read it.
+///
+/// # Errors
+/// `UNAUTHENTICATED`, `FORBIDDEN`; `NOT_FOUND` where the item has gone.
+pub(super) async fn readable(scope: &ServedScope, item: ServedItem) -> Result<ServedItem> {
+    let model = scope.reads().model();
+    let grants = &model.ty(item.place.ty).item.authorization.read;
+    readable_by(scope, grants, item).await
+}
+
+/// The item, if these grants let the caller read it.
+pub(super) async fn readable_by(
+    scope: &ServedScope,
+    grants: &Grants,
+    item: ServedItem,
+) -> Result<ServedItem> {
+    match scope.requester().decide_without_item(grants) {
+        Some(Decision::Allowed) => Ok(item),
+        Some(decision) => Err(refused(decision)),
+        None => {
+            let by_id = grants.owner.iter().all(|path| path.single().is_some_and(|name| &**name == "id"));
+            let known = if by_id { item.clone() } else { whole(scope, &item).await? };
+            authorize(scope, grants, &known).await?;
+            Ok(item)
+        }
+    }
+}
+
+async fn authorize(scope: &ServedScope, grants: &Grants, item: &ServedItem) -> Result<()> {
+    let subject = (item.place.ty, &*item.body);
+    let decision = scope.requester().decide(scope.reads(), grants, subject, scope.ledger()).await;
+    match decision.map_err(|fault| scope.fault(&fault))? {
+        Decision::Allowed => Ok(()),
+        decision => Err(refused(decision)),
+    }
+}
+
+/// The error of a caller without a grant.
+pub(super) fn refused(decision: Decision) -> Error {
+    match crate::served::commands::refusal_of(decision) {
+        Err(refusal) => errors::refusal(&refusal),
+        Ok(()) => errors::error(Code::Internal, "Something went wrong on the server."),
+    }
+}
+
+/// The whole item of an entry or a reference.
+///
+/// # Errors
+/// `NOT_FOUND` where it has gone.
+async fn whole(scope: &ServedScope, item: &ServedItem) -> Result<ServedItem> {
+    if item.entry_fields.is_none() {
+        return Ok(item.clone());
+    }
+    let found = scope.loader().load(&item.place).await.map_err(|fault| scope.fault(&fault))?;
+    let found = found.ok_or_else(|| {
+        let name = scope.reads().model().ty(item.place.ty).type_value;
+        errors::error(Code::NotFound, format!("This {name} no longer exists."))
+    })?;
+    Ok(ServedItem { is_own: item.is_own, ..ServedItem::whole(item.place.clone(), found) })
+}
+
+/// The property at the root of the items that has a field's value; `None` where items have none.
+fn root_property(field: &onehop_model::Field) -> Option<&'static str> {
+    let path = match (&field.kind, field.property()) {
+        (_, Some(path)) => path,
+        (FieldKind::Stored(stored), None) => &stored.property,
+        (_, None) => return None,
+    };
+    path.properties().first().map(|property| interned(property))
+}
+
+/// The value of a stored field or count.
+fn value_of<'a>(field: &ItemField, item: &ServedItem) -> Result<Option<FieldValue<'a>>> {
+    let declaration = field.declaration();
+    if let FieldKind::Stored(stored) = &declaration.kind
+        && matches!(stored.source, onehop_model::ValueSource::Id)
+    {
+        return Ok(Some(FieldValue::value(item.place.encode(&field.model))));
+    }
+    output(&field.model, declaration, field.json(&item.body))
+}
+
+/// A stored value as the value of a field.
+fn output<'a>(
+    model: &ServedModel,
+    field: &onehop_model::Field,
+    value: Json,
+) -> Result<Option<FieldValue<'a>>> {
+    match value {
+        Json::Null => absent(field),
+        Json::Array(values) if field.ty.list.is_some() => {
+            let values: Result<Vec<_>> =
+                values.into_iter().map(|value| single(model, &field.ty.of, value)).collect();
+            Ok(Some(FieldValue::list(values?)))
+        }
+        value => Ok(Some(single(model, &field.ty.of, value)?)),
+    }
+}
+
+/// The value of an absent property.
+fn absent<'a>(field: &onehop_model::Field) -> Result<Option<FieldValue<'a>>> {
+    match (field.ty.non_null, field.ty.list) {
+        (false, _) => Ok(None),
+        (true, Some(_)) => Ok(Some(FieldValue::list(Vec::<FieldValue<'a>>::new()))),
+        (true, None) => {
+            let message = format!("The item has no value of {}, which is non-null.", field.name);
+            Err(errors::error(Code::Internal, message))
+        }
+    }
+}
+
+fn single<'a>(model: &ServedModel, of: &TypeOf, value: Json) -> Result<FieldValue<'a>> {
+    Ok(match (of, value) {
+        (_, Json::Null) => FieldValue::NULL,
+        (TypeOf::Embedded(_), Json::Object(body)) => FieldValue::owned_any(EmbeddedValue(body)),
+        (TypeOf::Enum(of), Json::String(text)) => {
+            let name = model.model().enum_type(of).and_then(|of| stored::enum_name(of, &text));
+            let unknown = || errors::error(Code::Internal, format!("The stored value is no {of}."));
+            FieldValue::value(Value::Enum(Name::new(name.ok_or_else(unknown)?)))
+        }
+        (_, value) => FieldValue::value(Value::from_json(value)?),
+    })
+}
+
+/// A type of the model as a type of the schema.
+pub(super) fn type_ref(ty: &FieldType) -> TypeRef {
+    wrapped(ty.of.name(), ty)
+}
+
+/// A name with the list and non-null wrappers of a field's type.
+pub(super) fn wrapped(name: &str, ty: &FieldType) -> TypeRef {
+    let named = TypeRef::named(name);
+    let inner = match ty.list {
+        None => named,
+        Some(ListElements::Nullable) => TypeRef::List(Box::new(named)),
+        Some(ListElements::NonNull) => TypeRef::List(Box::new(TypeRef::NonNull(Box::new(named)))),
+    };
+    if ty.non_null { TypeRef::NonNull(Box::new(inner)) } else { inner }
+}
+
+/// A field with its description.
+pub(super) fn described(field: Field, description: Option<&str>) -> Field {
+    match description {
+        Some(description) => field.description(description),
+        None => field,
+    }
+}

@@ -1,0 +1,137 @@
+//! The resolvers' context of a served model: the services of the process, and the request that is answered.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use async_graphql::{Context, Error};
+use uuid::Uuid;
+
+use crate::accounts::account_id::AccountId;
+use crate::accounts::brute_force_protection::Attempts;
+use crate::accounts::session::SessionId;
+use crate::accounts::token::Tokens;
+use crate::domain::accounts::sessions::Sessions;
+use crate::domain::error::CommandError;
+use crate::domain::ids::IdSource;
+use crate::graphql::charged::FollowUp;
+use crate::graphql::errors;
+use crate::graphql::recency::Recency;
+use crate::graphql::viewer::session_of;
+use crate::served::{ItemLoader, Requester, ServedCommands, ServedReads};
+use onehop_graphql_server::pipeline::context::RequestContext;
+use onehop_graphql_server::response_limits::ResponseRefused;
+use onehop_runtime::clock::Clock;
+use onehop_store::{Fault, Ledger};
+
+/// The services that the schema of a served model needs from the process.
+#[derive(Clone)]
+pub struct ServedServices {
+    /// The reads of requests.
+    pub reads: ServedReads,
+    /// The reads after a wait for a position: they see commits of other processes.
+    pub recent_reads: ServedReads,
+    /// The write side.
+    pub commands: ServedCommands,
+    /// The members of staff.
+    pub staff: Arc<HashSet<Uuid>>,
+    /// Brute-force protection of signing in and up.
+    pub attempts: Arc<Attempts>,
+    /// Issues the access tokens of sessions.
+    pub tokens: Tokens,
+    /// Starts, checks and ends sessions.
+    pub sessions: Sessions,
+    /// Read-your-writes.
+    pub recency: Arc<dyn Recency>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The ids under which faults are logged.
+    pub ids: Arc<dyn IdSource>,
+}
+
+/// One request: its caller, its reads, and their charge so far.
+pub(super) struct ServedScope {
+    services: Arc<ServedServices>,
+    context: Arc<RequestContext>,
+    reads: ServedReads,
+    loader: ItemLoader,
+    ledger: Arc<Ledger>,
+    requester: Requester,
+    follow_up: FollowUp,
+}
+
+impl ServedScope {
+    pub(super) fn new(services: Arc<ServedServices>, context: Arc<RequestContext>, ledger: Ledger) -> Self {
+        let account = context.caller.as_ref().and_then(|caller| AccountId::parse(&caller.id));
+        let account = account.map(|account| account.id);
+        let is_staff = account.is_some_and(|account| services.staff.contains(&account));
+        let ledger = Arc::new(ledger);
+        let reads = if context.waited.is_some() { &services.recent_reads } else { &services.reads }.clone();
+        Self {
+            loader: reads.loader(Arc::clone(&ledger)),
+            reads,
+            requester: Requester { account, is_staff },
+            follow_up: FollowUp::default(),
+            services,
+            context,
+            ledger,
+        }
+    }
+
+    pub(super) fn services(&self) -> &ServedServices {
+        &self.services
+    }
+
+    pub(super) fn context(&self) -> &RequestContext {
+        &self.context
+    }
+
+    pub(super) fn reads(&self) -> &ServedReads {
+        &self.reads
+    }
+
+    pub(super) fn loader(&self) -> &ItemLoader {
+        &self.loader
+    }
+
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub(super) fn requester(&self) -> Requester {
+        self.requester
+    }
+
+    pub(super) fn follow_up(&self) -> &FollowUp {
+        &self.follow_up
+    }
+
+    /// The session of the access token.
+    pub(super) fn token_session(&self) -> Option<SessionId> {
+        let (_, session, _) = session_of(self.context.caller.as_deref()?)?;
+        Some(session)
+    }
+
+    /// A failed command as the client sees it.
+    pub(super) fn command_error(&self, failure: CommandError) -> Error {
+        match failure {
+            CommandError::Rejected(refusal) => errors::refusal(&refusal),
+            CommandError::Fault(fault) => self.fault(&fault),
+        }
+    }
+
+    /// A fault as the client sees it; the log gets the rest.
+    pub(super) fn fault(&self, fault: &Fault) -> Error {
+        errors::fault(fault, self.services.ids.next_id(self.services.clock.now_ms()))
+    }
+
+    /// # Errors
+    /// The response is over its budget: nothing is written for a response that has no room to report it.
+    pub(super) fn check_room(&self) -> Result<(), Error> {
+        self.context.budget.check().map_err(ResponseRefused::into_error)
+    }
+}
+
+/// The request that a resolver works for.
+pub(super) fn of<'a>(context: &Context<'a>) -> &'a Arc<ServedScope> {
+    context.data_unchecked::<Arc<ServedScope>>()
+}

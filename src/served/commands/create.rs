@@ -1,0 +1,455 @@
+//! Create: the checks of the input, the references with their copies, the reservations of unique values, and
+//! the batch with the counts of parents.
+
+use std::sync::Arc;
+
+use onehop_model::{Action, CountField, Field, FieldKind, ItemType, Kept, ValueSource};
+use onehop_store::{Ledger, PartitionKey, WriteOp};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::counts::MissingParent;
+use super::{ServedCommand, ServedCommands, WrittenItem, new_item, next_version, refusal_of};
+use crate::domain::conditional_write::ATTEMPTS_MAX;
+use crate::domain::digest::sha256_hex;
+use crate::domain::error::{CommandError, Refusal, contended};
+use crate::domain::reservations::KeyClaim;
+use crate::domain::text::IdempotencyKey;
+use crate::served::ids::{ItemPlace, derived_id};
+use crate::served::input::{InputCheck, InputField, input_fields, input_name};
+use crate::served::model::{Body, PartitionSource, ServedType, TypeIndex};
+use crate::served::names::interned;
+use crate::served::references::{write_copied_scalars, write_reference};
+use crate::served::stored;
+use crate::served::unique::{check_chosen, reservation_keys};
+
+/// The input field of the idempotency key.
+pub const IDEMPOTENCY_KEY: &str = "idempotencyKey";
+/// The property with the hash of the input of a creation with an idempotency key.
+const CONTENT_HASH: &str = "contentHash";
+/// The property that names the command which created an item with a derived id.
+const COMMAND_ID: &str = "commandId";
+
+/// The values of an input, checked.
+pub(super) struct CheckedInput {
+    /// The stored form of the values, with the place of each field.
+    pub(super) values: Vec<(String, Value)>,
+    /// The references, each with the places of its targets.
+    pub(super) references: Vec<(String, Vec<ItemPlace>)>,
+}
+
+impl ServedCommands {
+    /// Creates an item.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` on any field; `UNAUTHENTICATED`, `FORBIDDEN`; `CONFLICT` for a taken value, for an item
+    /// that exists, and for an idempotency key with other input.
+    pub async fn create(
+        &self,
+        command: ServedCommand<'_>,
+        ledger: &Ledger,
+    ) -> Result<WrittenItem, CommandError> {
+        if let Some(decision) = command.requester.decide_without_item(&command.mutation.grants) {
+            refusal_of(decision)?;
+        }
+        let ty = command.mutation.ty;
+        let key = idempotency_key(command.input)?;
+        let mut body = self.new_body(&command, ledger).await?;
+        self.authorize(&command, &body, ledger).await?;
+        let id = self.new_item_id(&command, key.as_ref(), &body)?;
+        if key.is_some() {
+            let input = Value::Object(command.input.clone()).to_string();
+            body.insert(CONTENT_HASH.to_owned(), json!(sha256_hex(&[&input])));
+        }
+        let place = self.identify(ty, id, &mut body)?;
+        self.claim(&place, &body, ledger).await?;
+        self.write_new(place, body, ledger).await
+    }
+
+    /// The properties of a new item without its id.
+    pub(super) async fn new_body(
+        &self,
+        command: &ServedCommand<'_>,
+        ledger: &Ledger,
+    ) -> Result<Body, CommandError> {
+        let ty = self.ty(command.mutation.ty);
+        let fields = input_fields(ty, Action::Create, &command.mutation.fields);
+        let checked = self.check(command, &fields)?;
+        let mut body = Body::new();
+        body.insert("type".to_owned(), json!(ty.type_value));
+        body.insert("version".to_owned(), json!(1));
+        for field in &ty.item.fields {
+            self.set_initial(field, &mut body);
+        }
+        self.set_values(ty, checked.values, &mut body);
+        let mut references = checked.references;
+        for field in &ty.item.fields {
+            if let FieldKind::Reference(reference) = &field.kind
+                && reference.caller
+            {
+                let Some(account) = command.requester.account else {
+                    return Err(Refusal::unauthenticated("Sign in to do this.").into());
+                };
+                let target = self.model.index_of(&reference.target);
+                let place = target.and_then(|ty| ItemPlace::of_id(&self.model, ty, &account.to_string()));
+                references.extend(place.map(|place| (field.name.to_string(), vec![place])));
+            }
+        }
+        self.set_references(ty, references, &mut body, ledger).await?;
+        self.compute(command.mutation.ty, &mut body);
+        Ok(body)
+    }
+
+    fn set_initial(&self, field: &Field, body: &mut Body) {
+        if let FieldKind::Count(CountField { kept: Kept::Batch { property, .. }, .. }) = &field.kind {
+            stored::set(body, property, json!(0));
+        }
+        let FieldKind::Stored(stored_field) = &field.kind else { return };
+        let value = match (&stored_field.source, &stored_field.default) {
+            (ValueSource::Created, _) => json!(self.timestamp()),
+            (ValueSource::Version(_), None) => json!(1),
+            (_, Some(default)) if !default.sparse => {
+                stored::stored_literal(self.model.model(), &field.ty.of, &default.value)
+            }
+            _ => return,
+        };
+        stored::set(body, &stored_field.property, value);
+    }
+
+    /// Checks the values of an input. All invalid fields are reported at once.
+    pub(super) fn check(
+        &self,
+        command: &ServedCommand<'_>,
+        fields: &[InputField<'_>],
+    ) -> Result<CheckedInput, Refusal> {
+        let mut check = InputCheck::new(&self.model);
+        let mut checked = CheckedInput { values: Vec::new(), references: Vec::new() };
+        for input in fields {
+            let Some(typed) = command.input.get(input.name) else {
+                if input.is_required {
+                    check.refuse(input.name, &[], "is needed");
+                }
+                continue;
+            };
+            match &input.field.kind {
+                FieldKind::Reference(reference) => {
+                    let places = self.check_reference(&mut check, input, &reference.target, typed);
+                    checked.references.push((input.field.name.to_string(), places));
+                }
+                _ => {
+                    if let Some(value) = check.value(input.name, input.field, typed, &[]) {
+                        self.check_unique(&mut check, command.mutation.ty, input, &value);
+                        checked.values.push((input.field.name.to_string(), value));
+                    }
+                }
+            }
+        }
+        match check.invalid.is_empty() {
+            true => Ok(checked),
+            false => Err(Refusal::invalid(check.invalid)),
+        }
+    }
+
+    fn check_unique(&self, check: &mut InputCheck<'_>, ty: TypeIndex, input: &InputField<'_>, value: &Value) {
+        let unique = self.ty(ty).unique.iter().find(|unique| *unique.name == *input.field.name);
+        if let (Some(unique), Some(text)) = (unique, value.as_str()) {
+            let keys = reservation_keys(&self.model, ty, unique, text).map(drop);
+            if let Err(rule) = keys.and_then(|()| check_chosen(unique.normalize, text)) {
+                check.refuse(input.name, &[], rule);
+            }
+        }
+    }
+
+    fn check_reference(
+        &self,
+        check: &mut InputCheck<'_>,
+        input: &InputField<'_>,
+        target: &str,
+        typed: &Value,
+    ) -> Vec<ItemPlace> {
+        let ids: Vec<&Value> = match typed {
+            Value::Null => Vec::new(),
+            Value::Array(ids) => ids.iter().collect(),
+            id => vec![id],
+        };
+        let max = input.field.checks.length_max.unwrap_or(crate::served::input::LIST_ELEMENTS_MAX) as usize;
+        let min = input.field.checks.length_min.unwrap_or(0) as usize;
+        if input.field.ty.list.is_some() && !(min..=max).contains(&ids.len()) {
+            check.refuse(
+                input.name,
+                &[],
+                format_args!("must have {min} to {max} elements; this one has {}", ids.len()),
+            );
+            return Vec::new();
+        }
+        if ids.is_empty() && input.field.ty.non_null && input.field.ty.list.is_none() {
+            check.refuse(input.name, &[], "cannot be null");
+        }
+        let mut places = Vec::new();
+        for id in ids {
+            let place = id.as_str().and_then(|id| ItemPlace::decode(&self.model, id).ok());
+            match place.filter(|place| self.ty(place.ty).name == target) {
+                Some(place) if !places.contains(&place) => places.push(place),
+                Some(_) => {}
+                None => check.refuse(input.name, &[], format_args!("is not the id of {target}")),
+            }
+        }
+        places
+    }
+
+    pub(super) fn set_values(&self, ty: &ServedType, values: Vec<(String, Value)>, body: &mut Body) {
+        for (name, value) in values {
+            let Some(field) = ty.item.field(&name) else { continue };
+            let FieldKind::Stored(stored_field) = &field.kind else { continue };
+            let is_default = stored_field.default.as_ref().is_some_and(|default| {
+                default.sparse
+                    && value == stored::stored_literal(self.model.model(), &field.ty.of, &default.value)
+            });
+            stored::set(body, &stored_field.property, if is_default { Value::Null } else { value });
+        }
+    }
+
+    /// Reads the targets of references, and writes their ids and copies.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` on the input of a reference without its target.
+    pub(super) async fn set_references(
+        &self,
+        ty: &ServedType,
+        references: Vec<(String, Vec<ItemPlace>)>,
+        body: &mut Body,
+        ledger: &Ledger,
+    ) -> Result<(), CommandError> {
+        for (name, places) in references {
+            let Some(field) = ty.item.field(&name) else { continue };
+            let mut targets = Vec::new();
+            for place in places {
+                let found = self.reads.item(&place, ledger).await?;
+                let found = found.ok_or_else(|| {
+                    let text = format!("there is no such {}", self.ty(place.ty).type_value);
+                    Refusal::not_found(input_name(field), &text)
+                })?;
+                targets.push((place, found));
+            }
+            let targets: Vec<(ItemPlace, &Body)> =
+                targets.iter().map(|(place, found)| (place.clone(), &**found)).collect();
+            write_reference(&self.model, field, &targets, body);
+            write_copied_scalars(&self.model, &ty.item.fields, &name, targets.first(), body);
+            if let FieldKind::Reference(reference) = &field.kind
+                && let (Some(by), Some((place, _))) = (reference.partition.first(), targets.first())
+            {
+                self.check_partition(ty, &name, by, place, body)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A target lies in the logical partition that other fields of the item name.
+    fn check_partition(
+        &self,
+        ty: &ServedType,
+        name: &str,
+        by: &str,
+        place: &ItemPlace,
+        body: &Body,
+    ) -> Result<(), Refusal> {
+        let property = ty.item.field(by).and_then(Field::property);
+        let value = property.and_then(|property| stored::get(body, property)).and_then(Value::as_str);
+        match value == Some(place.partition.as_str()) {
+            true => Ok(()),
+            false => {
+                let field = interned(&format!("{name}Id"));
+                Err(Refusal::bad_input(field, format_args!("must be of the same {by}")))
+            }
+        }
+    }
+
+    /// Writes the computed values that items store.
+    pub(super) fn compute(&self, ty: TypeIndex, body: &mut Body) {
+        let ItemType { fields, .. } = &self.ty(ty).item;
+        for field in fields {
+            if let FieldKind::Stored(stored_field) = &field.kind
+                && let ValueSource::Computed(rule) = &stored_field.source
+                && rule.stored
+            {
+                let value = crate::served::computed::computed(self.model.model(), fields, rule, body);
+                stored::set(body, &stored_field.property, value);
+            }
+        }
+    }
+
+    /// The id of a new item: derived from its fields, derived from the idempotency key, or new.
+    fn new_item_id(
+        &self,
+        command: &ServedCommand<'_>,
+        key: Option<&IdempotencyKey>,
+        body: &Body,
+    ) -> Result<Uuid, CommandError> {
+        let ty = self.ty(command.mutation.ty);
+        if !ty.item.id_from.is_empty() {
+            return Ok(self.derived(command.mutation.ty, body));
+        }
+        Ok(match key {
+            Some(key) => {
+                let account =
+                    command.requester.account.map(|account| account.to_string()).unwrap_or_default();
+                derived_id(&["key", &account, ty.type_value, key.as_str()])
+            }
+            None => self.ids.next_id(self.clock.now_ms()),
+        })
+    }
+
+    /// The id that is derived from the fields of `idFrom`.
+    pub(super) fn derived(&self, ty: TypeIndex, body: &Body) -> Uuid {
+        let ty = self.ty(ty);
+        let text = |name: &onehop_model::Name| {
+            let field = ty.item.field(name)?;
+            match stored::value_of(self.model.model(), &ty.item.fields, field, body) {
+                Value::String(text) => Some(text),
+                value => Some(value.to_string()),
+            }
+        };
+        let texts: Vec<String> = ty.item.id_from.iter().filter_map(text).collect();
+        let parts: Vec<&str> = std::iter::once("fields").chain(texts.iter().map(String::as_str)).collect();
+        derived_id(&parts)
+    }
+
+    /// The place of the item of an account that refers to another item, where its id is derived from both.
+    #[must_use]
+    pub fn derived_place(&self, ty: TypeIndex, owner: &ItemPlace, account: Uuid) -> Option<ItemPlace> {
+        let mut body = Body::new();
+        for name in &self.ty(ty).item.id_from {
+            let field = self.ty(ty).item.field(name)?;
+            let FieldKind::Reference(reference) = &field.kind else { return None };
+            let id = if reference.caller { account.to_string() } else { owner.id.clone() };
+            stored::set(&mut body, &reference.property, json!(id));
+        }
+        let id = self.derived(ty, &body);
+        self.identify(ty, id, &mut body).ok()
+    }
+
+    /// Writes the id and the partition key.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` on the field of the key, where it is empty or too long.
+    pub(super) fn identify(&self, ty: TypeIndex, id: Uuid, body: &mut Body) -> Result<ItemPlace, Refusal> {
+        let served = self.ty(ty);
+        let id = id.to_string();
+        body.insert("id".to_owned(), json!(id));
+        let partition = match served.key {
+            PartitionSource::Id => PartitionKey::from(id.as_str()),
+            PartitionSource::Constant => PartitionKey::from(served.type_value),
+            PartitionSource::Property(property) => {
+                let value = body.get(property).and_then(Value::as_str).unwrap_or_default();
+                let max = onehop_store::limits::PARTITION_KEY_BYTES_MAX;
+                if value.is_empty() || value.len() > max {
+                    return Err(Refusal::bad_input(property, format_args!("must have 1 to {max} bytes")));
+                }
+                PartitionKey::from(value)
+            }
+        };
+        body.insert(served.key_property.to_owned(), json!(partition.as_str()));
+        Ok(ItemPlace { ty, partition, id })
+    }
+
+    /// Reserves the unique values of an item.
+    ///
+    /// # Errors
+    /// `CONFLICT` on the field whose value is taken.
+    pub(super) async fn claim(
+        &self,
+        place: &ItemPlace,
+        body: &Body,
+        ledger: &Ledger,
+    ) -> Result<(), CommandError> {
+        for (unique, key) in self.unique.keys(place.ty, body) {
+            let wanted = self.unique.reservation(&key, place);
+            if let KeyClaim::Held { .. } = self.unique.reservations().claim(&key, &wanted, ledger).await? {
+                let text = format!("this {} is taken", unique.name);
+                return Err(Refusal::conflict(unique.name, &text).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a new item with the counts of its parents. Safe to repeat with the same id.
+    pub(super) async fn write_new(
+        &self,
+        place: ItemPlace,
+        mut body: Body,
+        ledger: &Ledger,
+    ) -> Result<WrittenItem, CommandError> {
+        let is_derived = !self.ty(place.ty).item.id_from.is_empty();
+        if is_derived {
+            body.insert(COMMAND_ID.to_owned(), json!(self.ids.next_id(self.clock.now_ms()).to_string()));
+        }
+        let _turn = self.turns.wait(self.turn_key(&place)).await;
+        for _ in 0..ATTEMPTS_MAX {
+            let existing = match is_derived || body.contains_key(CONTENT_HASH) {
+                true => self.stored(&place, ledger).await?,
+                false => None,
+            };
+            let operation = match existing {
+                Some(existing) if self.is_present(place.ty, &existing.body) => {
+                    return self.repeated(place, &body, existing.body);
+                }
+                Some(existing) => {
+                    let version = existing.body.get("version").cloned().unwrap_or(json!(1));
+                    body.insert("version".to_owned(), version);
+                    next_version(&mut body);
+                    WriteOp::Replace { item: new_item(&place, &body), if_match: Some(existing.etag) }
+                }
+                None => WriteOp::Create(new_item(&place, &body)),
+            };
+            let counts = self.count_writes((place.ty, &body), 1, ledger).await?;
+            let counts = counts.map_err(|MissingParent| self.missing_parent(place.ty))?;
+            let operations = std::iter::once(operation).chain(counts).collect();
+            if self.write(&place, operations, ledger).await?.is_some() {
+                return Ok(WrittenItem { place, body: Arc::new(body) });
+            }
+            // The answer may be lost, or a parent has changed.
+            if let Some(found) = self.stored(&place, ledger).await?
+                && !is_derived
+                && !body.contains_key(CONTENT_HASH)
+            {
+                return match self.is_present(place.ty, &found.body) {
+                    true => Ok(WrittenItem { place, body: Arc::new(found.body) }),
+                    false => Err(contended("a reservation").into()),
+                };
+            }
+        }
+        Err(contended("an item").into())
+    }
+
+    /// The outcome of a creation whose item exists.
+    fn repeated(&self, place: ItemPlace, wanted: &Body, existing: Body) -> Result<WrittenItem, CommandError> {
+        let is_own = existing.get(COMMAND_ID) == wanted.get(COMMAND_ID);
+        let hash = wanted.get(CONTENT_HASH);
+        if (wanted.contains_key(COMMAND_ID) && is_own)
+            || (hash.is_some() && existing.get(CONTENT_HASH) == hash)
+        {
+            return Ok(WrittenItem { place, body: Arc::new(existing) });
+        }
+        let ty = self.ty(place.ty);
+        match (hash, ty.item.id_from.first()) {
+            (Some(_), None) => Err(Refusal::key_reused().into()),
+            (_, first) => {
+                let field = first.and_then(|name| ty.item.field(name)).map_or("id", input_name);
+                Err(Refusal::conflict(field, &format!("this {} exists already", ty.type_value)).into())
+            }
+        }
+    }
+
+    fn missing_parent(&self, ty: TypeIndex) -> Refusal {
+        let ty = self.ty(ty);
+        let parent = ty.counted_in.first().map_or("item", |count| self.ty(count.parent).type_value);
+        let field = ty.counted_in.first().map_or("id", |count| count.by);
+        Refusal::not_found(field, &format!("there is no such {parent}"))
+    }
+}
+
+/// The idempotency key of an input.
+fn idempotency_key(input: &Map<String, Value>) -> Result<Option<IdempotencyKey>, Refusal> {
+    let typed = input.get(IDEMPOTENCY_KEY).and_then(Value::as_str);
+    typed.map(|typed| IdempotencyKey::parse(typed.to_owned())).transpose()
+}

@@ -1,0 +1,55 @@
+//! Delete: the mark of a deleted item, or its removal, with the counts of its parents.
+
+use std::sync::Arc;
+
+use onehop_store::{Ledger, WriteOp};
+use serde_json::json;
+
+use super::{ServedCommand, ServedCommands, WrittenItem, new_item, next_version};
+use crate::domain::conditional_write::ATTEMPTS_MAX;
+use crate::domain::error::{CommandError, contended};
+
+impl ServedCommands {
+    /// Deletes an item. Items that it owns follow.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `UNAUTHENTICATED`, `FORBIDDEN`; `CONFLICT` where a condition does not hold.
+    pub async fn delete(
+        &self,
+        command: ServedCommand<'_>,
+        ledger: &Ledger,
+    ) -> Result<WrittenItem, CommandError> {
+        let (place, mut found) = self.named(&command, ledger).await?;
+        let _turn = self.turns.wait(self.turn_key(&place)).await;
+        for _ in 0..ATTEMPTS_MAX {
+            let before = found.body;
+            let operation = match self.ty(place.ty).tombstone_ttl_s() {
+                None => WriteOp::Delete { id: place.id.clone(), if_match: Some(found.etag) },
+                Some(ttl_s) => {
+                    let mut deleted = before.clone();
+                    deleted.insert("deleted".to_owned(), json!(true));
+                    deleted.insert("ttl".to_owned(), json!(ttl_s));
+                    next_version(&mut deleted);
+                    WriteOp::Replace { item: new_item(&place, &deleted), if_match: Some(found.etag) }
+                }
+            };
+            let counts = self.count_writes((place.ty, &before), -1, ledger).await?;
+            let operations = std::iter::once(operation).chain(counts.into_iter().flatten()).collect();
+            if self.write(&place, operations, ledger).await?.is_some() {
+                for (_, key) in self.unique.keys(place.ty, &before) {
+                    self.unique.release(&key, &place, ledger).await?;
+                }
+                return Ok(WrittenItem { place, body: Arc::new(before) });
+            }
+            (_, found) = match self.named(&command, ledger).await {
+                // An attempt whose answer was lost has deleted it.
+                Err(CommandError::Rejected(_)) => break,
+                again => again?,
+            };
+        }
+        match self.reads.item(&place, ledger).await? {
+            None => Ok(WrittenItem { place, body: Arc::default() }),
+            Some(_) => Err(contended("an item").into()),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Generated commands of a served model: create, update and delete, with checks, authorization, ownership,
+//! copies, counts and uniqueness. Each writes one batch in one logical partition.
+
+mod account;
+mod counts;
+mod create;
+mod delete;
+mod update;
+
+use std::sync::Arc;
+
+use onehop_model::{Action, Condition, FieldTest, Grants, Name};
+use onehop_runtime::clock::{Clock, format_timestamp};
+use onehop_store::{Batch, ETag, Fault, Item, Ledger, NewItem, Store, WriteOp};
+use serde_json::{Map, Value, json};
+
+use super::access::{Decision, Requester};
+use super::ids::ItemPlace;
+use super::model::{Body, ServedModel, ServedType, TypeIndex};
+use super::names::interned;
+use super::reads::{ServedReads, is_deleted};
+use super::stored;
+use super::unique::UniqueValues;
+use crate::accounts::password::PasswordHasher;
+use crate::domain::accounts::passwords::AccountPasswords;
+use crate::domain::conditional_write;
+use crate::domain::error::{CommandError, Refusal};
+use crate::domain::ids::IdSource;
+use crate::domain::keyed_turns::KeyedTurns;
+
+pub use account::{PasswordsTyped, SignUp};
+pub use create::IDEMPOTENCY_KEY;
+pub use update::IF_VERSION;
+
+/// The parts that commands need from outside.
+pub struct ServedCommandParts {
+    /// The store, whose reads decide about writes.
+    pub store: Arc<dyn Store>,
+    /// The model.
+    pub model: Arc<ServedModel>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// New ids.
+    pub ids: Arc<dyn IdSource>,
+    /// Password hashing.
+    pub passwords: PasswordHasher,
+}
+
+/// The write side of a served model. Cheap to clone; clones share the turns.
+#[derive(Clone)]
+pub struct ServedCommands {
+    store: Arc<dyn Store>,
+    model: Arc<ServedModel>,
+    reads: ServedReads,
+    unique: UniqueValues,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    passwords: PasswordHasher,
+    account_passwords: AccountPasswords,
+    turns: Arc<KeyedTurns>,
+}
+
+/// A mutation of the model.
+#[derive(Debug, Clone)]
+pub struct ServedMutation {
+    /// The item type that it writes.
+    pub ty: TypeIndex,
+    /// The write.
+    pub action: Action,
+    /// The fields that it writes; empty for all.
+    pub fields: Vec<Name>,
+    /// The conditions on the item.
+    pub conditions: Vec<Condition>,
+    /// The callers.
+    pub grants: Grants,
+}
+
+/// A command: a mutation with its input, as typed.
+#[derive(Debug)]
+pub struct ServedCommand<'a> {
+    /// The mutation.
+    pub mutation: &'a ServedMutation,
+    /// The input.
+    pub input: &'a Map<String, Value>,
+    /// The caller.
+    pub requester: Requester,
+}
+
+/// The result of a command: the item as written, and its place.
+#[derive(Debug, Clone)]
+pub struct WrittenItem {
+    /// Its place.
+    pub place: ItemPlace,
+    /// Its properties.
+    pub body: Arc<Body>,
+}
+
+/// An item as it was read for a write.
+struct StoredBody {
+    body: Body,
+    etag: ETag,
+}
+
+impl ServedCommands {
+    /// The write side over these parts. Each process needs exactly one: its turns order the writers.
+    #[must_use]
+    pub fn new(parts: ServedCommandParts) -> Self {
+        let ServedCommandParts { store, model, clock, ids, passwords } = parts;
+        Self {
+            reads: ServedReads::new(Arc::clone(&store), Arc::clone(&model)),
+            unique: UniqueValues { store: Arc::clone(&store), model: Arc::clone(&model) },
+            account_passwords: AccountPasswords::new(Arc::clone(&store)),
+            turns: Arc::default(),
+            store,
+            model,
+            clock,
+            ids,
+            passwords,
+        }
+    }
+
+    fn ty(&self, ty: TypeIndex) -> &ServedType {
+        self.model.ty(ty)
+    }
+
+    fn timestamp(&self) -> String {
+        format_timestamp(self.clock.now_ms())
+    }
+
+    /// An item as it is stored, also a deleted one.
+    async fn stored(&self, place: &ItemPlace, ledger: &Ledger) -> Result<Option<StoredBody>, Fault> {
+        let container = self.ty(place.ty).container;
+        let found = self.store.read(container, &place.partition, &place.id, ledger).await?;
+        found.map(|item: Item| Ok(StoredBody { body: item.decode()?, etag: item.etag })).transpose()
+    }
+
+    /// The item that the input of an update or deletion names.
+    async fn named(
+        &self,
+        command: &ServedCommand<'_>,
+        ledger: &Ledger,
+    ) -> Result<(ItemPlace, StoredBody), CommandError> {
+        let ty = self.ty(command.mutation.ty);
+        let name = id_input(ty);
+        let typed = command.input.get(name).and_then(Value::as_str).unwrap_or_default();
+        let place =
+            ItemPlace::decode(&self.model, typed).ok().filter(|place| place.ty == command.mutation.ty);
+        let place =
+            place.ok_or_else(|| Refusal::bad_input(name, format_args!("is not the id of {}", ty.name)))?;
+        let found = self.stored(&place, ledger).await?;
+        let found = found.filter(|found| self.is_present(place.ty, &found.body));
+        let found =
+            found.ok_or_else(|| Refusal::not_found(name, &format!("there is no such {}", ty.type_value)))?;
+        self.authorize(command, &found.body, ledger).await?;
+        self.check_conditions(command, &found.body)?;
+        Ok((place, found))
+    }
+
+    fn is_present(&self, ty: TypeIndex, body: &Body) -> bool {
+        body.get("type").and_then(Value::as_str) == Some(self.ty(ty).type_value) && !is_deleted(body)
+    }
+
+    /// # Errors
+    /// `UNAUTHENTICATED`, `FORBIDDEN`.
+    async fn authorize(
+        &self,
+        command: &ServedCommand<'_>,
+        body: &Body,
+        ledger: &Ledger,
+    ) -> Result<(), CommandError> {
+        let item = (command.mutation.ty, body);
+        let decision = command.requester.decide(&self.reads, &command.mutation.grants, item, ledger).await?;
+        Ok(refusal_of(decision)?)
+    }
+
+    /// # Errors
+    /// `CONFLICT` where a condition of the mutation does not hold.
+    fn check_conditions(&self, command: &ServedCommand<'_>, body: &Body) -> Result<(), Refusal> {
+        for condition in &command.mutation.conditions {
+            if !self.holds(command.mutation.ty, condition, body) {
+                let field = interned(condition.field.first());
+                return Err(Refusal::conflict(field, &format!("the mutation needs that {condition}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn holds(&self, ty: TypeIndex, condition: &Condition, body: &Body) -> bool {
+        let ty = self.ty(ty);
+        let Some(field) = ty.item.field(condition.field.first()) else { return false };
+        let model = self.model.model();
+        let value = stored::value_of(model, &ty.item.fields, field, body);
+        let literal = |literal| stored::stored_literal(model, &field.ty.of, literal);
+        match &condition.test {
+            FieldTest::Is(wanted) => value == literal(wanted),
+            FieldTest::In(wanted) => wanted.iter().any(|wanted| value == literal(wanted)),
+            FieldTest::Exists(exists) => value.is_null() != *exists,
+            FieldTest::AtLeast(bound) => {
+                compare(&value, &literal(bound)).is_some_and(std::cmp::Ordering::is_ge)
+            }
+            FieldTest::Below(bound) => {
+                compare(&value, &literal(bound)).is_some_and(std::cmp::Ordering::is_lt)
+            }
+        }
+    }
+
+    /// Writes a batch; `None` where its items have to be read again.
+    async fn write(
+        &self,
+        place: &ItemPlace,
+        mut operations: Vec<WriteOp>,
+        ledger: &Ledger,
+    ) -> Result<Option<()>, Fault> {
+        let container = self.ty(place.ty).container;
+        if operations.len() == 1
+            && let Some(operation) = operations.pop()
+        {
+            let written = self.store.write(container, &place.partition, operation, ledger).await;
+            return Ok(conditional_write::judge(written)?.map(drop));
+        }
+        let batch = Batch { operations, ..Batch::new(container, place.partition.clone()) };
+        Ok(conditional_write::judge(self.store.batch(batch, ledger).await)?.map(drop))
+    }
+}
+
+/// The input field with the id of the item that an update or deletion is about.
+#[must_use]
+pub fn id_input(ty: &ServedType) -> &'static str {
+    interned(&format!("{}Id", ty.item.name.camel_case()))
+}
+
+/// # Errors
+/// The refusal of a caller without a grant.
+pub fn refusal_of(decision: Decision) -> Result<(), Refusal> {
+    match decision {
+        Decision::Allowed => Ok(()),
+        Decision::SignInFirst => Err(Refusal::unauthenticated("Sign in to do this.")),
+        Decision::Forbidden => Err(Refusal::forbidden("You may not do this.")),
+    }
+}
+
+fn compare(one: &Value, other: &Value) -> Option<std::cmp::Ordering> {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one.as_f64()?.partial_cmp(&other.as_f64()?),
+        (Value::String(one), Value::String(other)) => Some(one.cmp(other)),
+        _ => None,
+    }
+}
+
+/// The item of a body.
+fn new_item(place: &ItemPlace, body: &Body) -> NewItem {
+    NewItem::encode(place.id.clone(), body)
+}
+
+/// The body with the next version. The next writer is no projection.
+fn next_version(body: &mut Body) {
+    let version = body.get("version").and_then(Value::as_u64).unwrap_or(1);
+    body.insert("version".to_owned(), json!(version + 1));
+    body.remove("causedBy");
+}

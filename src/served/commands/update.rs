@@ -1,0 +1,146 @@
+//! Update: changed fields of an item, guarded by the version that the client has seen.
+
+use std::sync::Arc;
+
+use onehop_model::{Action, Field, FieldKind, ValueSource};
+use onehop_store::{Ledger, WriteOp};
+use serde_json::{Value, json};
+
+use super::{ServedCommand, ServedCommands, StoredBody, WrittenItem, new_item, next_version, refusal_of};
+use crate::domain::conditional_write::ATTEMPTS_MAX;
+use crate::domain::error::{CommandError, Refusal, contended};
+use crate::served::ids::ItemPlace;
+use crate::served::input::{InputField, input_fields};
+use crate::served::model::{Body, ServedType};
+use crate::served::stored;
+
+/// The input field with the version that the client has seen.
+pub const IF_VERSION: &str = "ifVersion";
+
+impl ServedCommands {
+    /// Changes an item. Fields that the input leaves out stay.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` on any field; `NOT_FOUND`, `UNAUTHENTICATED`, `FORBIDDEN`; `CONFLICT` for a taken value,
+    /// another version, and a condition that does not hold.
+    pub async fn update(
+        &self,
+        command: ServedCommand<'_>,
+        ledger: &Ledger,
+    ) -> Result<WrittenItem, CommandError> {
+        let ty = self.ty(command.mutation.ty);
+        let fields = input_fields(ty, Action::Update, &command.mutation.fields);
+        for _ in 0..ATTEMPTS_MAX {
+            let (place, found) = self.named(&command, ledger).await?;
+            self.authorize_fields(&command, &fields, &found.body, ledger).await?;
+            let changed = self.changed(&command, &fields, &found.body, ledger).await?;
+            self.check_version(&command, ty, &found.body)?;
+            let Some(changed) = changed else {
+                return Ok(WrittenItem { place, body: Arc::new(found.body) });
+            };
+            if let Some(written) = self.replace(place, found, changed, ledger).await? {
+                return Ok(written);
+            }
+        }
+        Err(contended("an item").into())
+    }
+
+    /// Callers of fields with rules of their own.
+    async fn authorize_fields(
+        &self,
+        command: &ServedCommand<'_>,
+        fields: &[InputField<'_>],
+        body: &Body,
+        ledger: &Ledger,
+    ) -> Result<(), CommandError> {
+        for input in fields.iter().filter(|input| command.input.contains_key(input.name)) {
+            let Some(grants) = &input.field.authorization.update else { continue };
+            let item = (command.mutation.ty, body);
+            refusal_of(command.requester.decide(&self.reads, grants, item, ledger).await?)?;
+        }
+        Ok(())
+    }
+
+    /// The changed item; `None` where nothing differs.
+    async fn changed(
+        &self,
+        command: &ServedCommand<'_>,
+        fields: &[InputField<'_>],
+        before: &Body,
+        ledger: &Ledger,
+    ) -> Result<Option<Body>, CommandError> {
+        let ty = self.ty(command.mutation.ty);
+        let checked = self.check(command, fields)?;
+        let mut body = before.clone();
+        self.set_values(ty, checked.values, &mut body);
+        self.set_references(ty, checked.references, &mut body, ledger).await?;
+        self.compute(command.mutation.ty, &mut body);
+        let value =
+            |field: &Field, body: &Body| stored::value_of(self.model.model(), &ty.item.fields, field, body);
+        let differs = |field: &&Field| value(field, before) != value(field, &body);
+        let changed: Vec<&Field> = ty.item.fields.iter().filter(differs).collect();
+        if changed.is_empty() && body == *before {
+            return Ok(None);
+        }
+        for field in &ty.item.fields {
+            let FieldKind::Stored(stored_field) = &field.kind else { continue };
+            let concerns = |of: &[onehop_model::Name]| {
+                changed.iter().any(|changed| of.is_empty() || of.contains(&changed.name))
+            };
+            match &stored_field.source {
+                ValueSource::Updated(of) if concerns(of) => {
+                    stored::set(&mut body, &stored_field.property, json!(self.timestamp()));
+                }
+                ValueSource::Version(of) if concerns(of) => {
+                    let version = value(field, before).as_u64().unwrap_or(1);
+                    stored::set(&mut body, &stored_field.property, json!(version + 1));
+                }
+                _ => {}
+            }
+        }
+        next_version(&mut body);
+        Ok(Some(body))
+    }
+
+    /// # Errors
+    /// `CONFLICT` on `ifVersion`, with the present version.
+    fn check_version(
+        &self,
+        command: &ServedCommand<'_>,
+        ty: &ServedType,
+        body: &Body,
+    ) -> Result<(), Refusal> {
+        let Some(wanted) = command.input.get(IF_VERSION).and_then(Value::as_u64) else { return Ok(()) };
+        let Some((field, _)) = ty.version_field() else { return Ok(()) };
+        let current =
+            stored::value_of(self.model.model(), &ty.item.fields, field, body).as_u64().unwrap_or(1);
+        if wanted == current {
+            return Ok(());
+        }
+        let refusal = Refusal::conflict(IF_VERSION, &format!("the {} has version {current}", ty.type_value));
+        Err(Refusal { current_version: u32::try_from(current).ok(), ..refusal })
+    }
+
+    /// Writes the changed item; `None` where it has to be read again.
+    async fn replace(
+        &self,
+        place: ItemPlace,
+        found: StoredBody,
+        changed: Body,
+        ledger: &Ledger,
+    ) -> Result<Option<WrittenItem>, CommandError> {
+        let before = self.unique.keys(place.ty, &found.body);
+        let after = self.unique.keys(place.ty, &changed);
+        if before != after {
+            self.claim(&place, &changed, ledger).await?;
+        }
+        let replace = WriteOp::Replace { item: new_item(&place, &changed), if_match: Some(found.etag) };
+        if self.write(&place, vec![replace], ledger).await?.is_none() {
+            return Ok(None);
+        }
+        for (_, key) in before.iter().filter(|key| !after.contains(key)) {
+            self.unique.release(key, &place, ledger).await?;
+        }
+        Ok(Some(WrittenItem { place, body: Arc::new(changed) }))
+    }
+}

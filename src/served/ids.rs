@@ -1,0 +1,98 @@
+//! Global ids of served items: type, partition key and id in base64url, so that each item is one point read.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use onehop_store::PartitionKey;
+use onehop_store::limits::{ID_BYTES_MAX, PARTITION_KEY_BYTES_MAX};
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::model::{PartitionSource, ServedModel, TypeIndex};
+
+/// Separates the parts of an id. A stored id has no control characters.
+const SEPARATOR: char = '\u{1f}';
+/// Characters of the longest id: base64 of the parts.
+const CHARACTERS_MAX: usize = (ID_BYTES_MAX + PARTITION_KEY_BYTES_MAX + 256).div_ceil(3) * 4;
+/// The namespace of derived ids (UUID version 5).
+const DERIVED: Uuid = Uuid::from_u128(0x6f6e_6568_6f70_4d6f_8465_6c20_6964_7321);
+
+/// The place of an item: its type, its partition key and its id.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ItemPlace {
+    /// The type.
+    pub ty: TypeIndex,
+    /// The partition key.
+    pub partition: PartitionKey,
+    /// The id within the logical partition.
+    pub id: String,
+}
+
+/// A text that is no id of this API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("is not an id of this API")]
+pub struct InvalidItemId;
+
+impl ItemPlace {
+    /// The place of an item whose partition key follows from its id; `None` for other types.
+    #[must_use]
+    pub fn of_id(model: &ServedModel, ty: TypeIndex, id: &str) -> Option<Self> {
+        let partition = match model.ty(ty).key {
+            PartitionSource::Id => PartitionKey::from(id),
+            PartitionSource::Constant => PartitionKey::from(model.ty(ty).type_value),
+            PartitionSource::Property(_) => return None,
+        };
+        Some(Self { ty, partition, id: id.to_owned() })
+    }
+
+    /// The id as clients see it.
+    #[must_use]
+    pub fn encode(&self, model: &ServedModel) -> String {
+        let ty = model.ty(self.ty);
+        let text = match ty.key {
+            PartitionSource::Property(_) => {
+                format!("{}{SEPARATOR}{}{SEPARATOR}{}", ty.type_value, self.id, self.partition)
+            }
+            PartitionSource::Id | PartitionSource::Constant => {
+                format!("{}{SEPARATOR}{}", ty.type_value, self.id)
+            }
+        };
+        URL_SAFE_NO_PAD.encode(text)
+    }
+
+    /// Reads an id.
+    ///
+    /// # Errors
+    /// [`InvalidItemId`] unless [`encode`](Self::encode) writes exactly this text.
+    pub fn decode(model: &ServedModel, text: &str) -> Result<Self, InvalidItemId> {
+        if text.len() > CHARACTERS_MAX {
+            return Err(InvalidItemId);
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidItemId)?;
+        let decoded = String::from_utf8(bytes).map_err(|_| InvalidItemId)?;
+        let mut parts = decoded.splitn(3, SEPARATOR);
+        let (type_value, id) = (parts.next().unwrap_or_default(), parts.next().ok_or(InvalidItemId)?);
+        let is_type = |ty: &super::model::ServedType| ty.type_value == type_value;
+        let (ty, served) = model.types().find(|(_, ty)| is_type(ty)).ok_or(InvalidItemId)?;
+        let is_stored =
+            !id.is_empty() && id.len() <= ID_BYTES_MAX && !id.contains(['/', '\\', '?', '#', '\0']);
+        let place = match (served.key, parts.next()) {
+            (PartitionSource::Property(_), Some(partition)) if partition.len() <= PARTITION_KEY_BYTES_MAX => {
+                Some(Self { ty, partition: PartitionKey::from(partition), id: id.to_owned() })
+            }
+            (PartitionSource::Id | PartitionSource::Constant, None) => Self::of_id(model, ty, id),
+            _ => None,
+        };
+        place.filter(|_| is_stored).ok_or(InvalidItemId)
+    }
+}
+
+/// The id that is derived from these texts: equal for equal texts.
+#[must_use]
+pub fn derived_id(parts: &[&str]) -> Uuid {
+    let mut name = Vec::new();
+    for part in parts {
+        name.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        name.extend_from_slice(part.as_bytes());
+    }
+    Uuid::new_v5(&DERIVED, &name)
+}

@@ -1,0 +1,313 @@
+//! Input of generated mutations: its fields, and the checks of their values. All invalid fields of an input
+//! are reported at once, nested ones with their paths.
+
+use onehop_model::{Action, Checks, Field, FieldKind, FieldType, Literal, Scalar, TypeOf, ValueSource};
+use onehop_runtime::clock::{format_timestamp, parse_timestamp};
+use serde_json::{Map, Value, json};
+
+use super::model::{ServedModel, ServedType};
+use super::names::interned;
+use super::stored;
+use crate::domain::error::{InputStep, InvalidField};
+
+/// The most characters of a text whose field has no `@length`.
+pub const TEXT_CHARS_MAX: u32 = 10_000;
+/// The most elements of a list whose field has no `@length`.
+pub const LIST_ELEMENTS_MAX: u32 = 100;
+/// The levels of objects within objects.
+const DEPTH_MAX: usize = 16;
+
+/// A field of a mutation's input.
+#[derive(Debug, Clone, Copy)]
+pub struct InputField<'a> {
+    /// Its name in the input: of a reference, the field's with `Id` or `Ids` after it.
+    pub name: &'static str,
+    /// The field of the item.
+    pub field: &'a Field,
+    /// Whether the input needs a value.
+    pub is_required: bool,
+}
+
+/// The fields that the input of a mutation has, in the order of the model. `only` names the fields of a
+/// mutation that writes some.
+#[must_use]
+pub fn input_fields<'a>(
+    ty: &'a ServedType,
+    action: Action,
+    only: &[onehop_model::Name],
+) -> Vec<InputField<'a>> {
+    let is_wanted = |field: &&Field| only.is_empty() || only.contains(&field.name);
+    let fields = ty.item.fields.iter().filter(is_wanted);
+    fields.filter_map(|field| input_field(ty, field, action)).collect()
+}
+
+fn input_field<'a>(ty: &ServedType, field: &'a Field, action: Action) -> Option<InputField<'a>> {
+    let (is_input, is_immutable, has_default) = match &field.kind {
+        FieldKind::Stored(stored) => {
+            let is_input = matches!(stored.source, ValueSource::Input);
+            (is_input, stored.immutable, stored.default.is_some())
+        }
+        FieldKind::Reference(reference) => (!reference.caller, reference.immutable, false),
+        _ => return None,
+    };
+    let is_update = action == Action::Update;
+    if !is_input || field.hidden || (is_update && (is_immutable || ty.is_fixed(&field.name))) {
+        return None;
+    }
+    Some(InputField {
+        name: input_name(field),
+        field,
+        is_required: !is_update && field.ty.non_null && !has_default,
+    })
+}
+
+/// The name of a field in an input.
+#[must_use]
+pub fn input_name(field: &Field) -> &'static str {
+    let name = match (&field.kind, field.ty.list) {
+        (FieldKind::Reference(_), None) => format!("{}Id", field.name),
+        (FieldKind::Reference(_), Some(_)) => {
+            format!(
+                "{}Ids",
+                field.name.strip_suffix('s').filter(|stem| !stem.is_empty()).unwrap_or(&field.name)
+            )
+        }
+        _ => field.name.to_string(),
+    };
+    interned(&name)
+}
+
+/// The rule of a field's values, for descriptions.
+#[must_use]
+pub fn rule_of(field: &Field) -> Option<String> {
+    let Checks { length_min, length_max, range_min, range_max, pattern } = &field.checks;
+    let mut rules = Vec::new();
+    let unit = if field.ty.list.is_some() { "elements" } else { "characters" };
+    match (length_min, length_max) {
+        (Some(min), Some(max)) => rules.push(format!("{min} to {max} {unit}")),
+        (Some(min), None) => rules.push(format!("at least {min} {unit}")),
+        (None, Some(max)) => rules.push(format!("at most {max} {unit}")),
+        (None, None) => {}
+    }
+    match (range_min, range_max) {
+        (Some(min), Some(max)) => rules.push(format!("{min} to {max}")),
+        (Some(min), None) => rules.push(format!("at least {min}")),
+        (None, Some(max)) => rules.push(format!("at most {max}")),
+        (None, None) => {}
+    }
+    rules.extend(pattern.as_ref().map(|pattern| format!("matches {pattern}")));
+    (!rules.is_empty()).then(|| format!("{}.", rules.join("; ")))
+}
+
+/// Checks values, and collects the invalid fields.
+#[derive(Debug)]
+pub struct InputCheck<'a> {
+    model: &'a ServedModel,
+    /// The invalid fields so far.
+    pub invalid: Vec<InvalidField>,
+}
+
+impl<'a> InputCheck<'a> {
+    /// A check without findings.
+    #[must_use]
+    pub fn new(model: &'a ServedModel) -> Self {
+        Self { model, invalid: Vec::new() }
+    }
+
+    /// The stored form of a field's value; `None` where it is invalid.
+    pub fn value(
+        &mut self,
+        name: &'static str,
+        field: &Field,
+        typed: &Value,
+        within: &[InputStep],
+    ) -> Option<Value> {
+        let before = self.invalid.len();
+        let stored = self.typed(name, &field.ty, &field.checks, typed, within);
+        (self.invalid.len() == before).then_some(stored)
+    }
+
+    /// Reports a field.
+    pub fn refuse(&mut self, name: &'static str, within: &[InputStep], rule: impl std::fmt::Display) {
+        self.invalid.push(InvalidField::new(name, rule).within(within));
+    }
+
+    fn typed(
+        &mut self,
+        name: &'static str,
+        ty: &FieldType,
+        checks: &Checks,
+        typed: &Value,
+        within: &[InputStep],
+    ) -> Value {
+        match (typed, ty.list) {
+            (Value::Null, _) => {
+                if ty.non_null {
+                    self.refuse(name, within, "cannot be null");
+                }
+                Value::Null
+            }
+            (Value::Array(values), Some(_)) => {
+                self.length(name, checks, values.len(), "elements", LIST_ELEMENTS_MAX, within);
+                let limit = checks.length_max.unwrap_or(LIST_ELEMENTS_MAX) as usize;
+                let element_checks = Checks { length_min: None, length_max: None, ..checks.clone() };
+                let elements = values.iter().take(limit).enumerate().map(|(index, value)| {
+                    let found = self.invalid.len();
+                    let stored = self.single(name, &ty.of, &element_checks, value, &[]);
+                    for invalid in &mut self.invalid[found..] {
+                        let steps = std::mem::take(&mut invalid.path);
+                        let rest =
+                            if steps.first() == Some(&InputStep::Field(name)) { &steps[1..] } else { &steps };
+                        invalid.path = within.to_vec();
+                        invalid.path.extend([InputStep::Field(name), InputStep::Index(index)]);
+                        invalid.path.extend_from_slice(rest);
+                    }
+                    stored
+                });
+                Value::Array(elements.collect())
+            }
+            (_, Some(_)) => {
+                self.refuse(name, within, "must be a list");
+                Value::Null
+            }
+            (value, None) => self.single(name, &ty.of, checks, value, within),
+        }
+    }
+
+    fn single(
+        &mut self,
+        name: &'static str,
+        of: &TypeOf,
+        checks: &Checks,
+        value: &Value,
+        within: &[InputStep],
+    ) -> Value {
+        match of {
+            TypeOf::Scalar(scalar) => self.scalar(name, *scalar, checks, value, within),
+            TypeOf::Enum(of) => {
+                let known = self.model.model().enum_type(of);
+                let text = value.as_str().and_then(|value| stored::stored_text(known?, value));
+                match text {
+                    Some(text) => json!(text),
+                    None => self.refused(name, within, format_args!("is no value of {of}")),
+                }
+            }
+            TypeOf::Embedded(of) => self.object(name, of, value, within),
+            TypeOf::Item(_) => self.refused(name, within, "is no value"),
+        }
+    }
+
+    fn object(&mut self, name: &'static str, of: &str, value: &Value, within: &[InputStep]) -> Value {
+        let (Some(embedded), Value::Object(values)) = (self.model.embedded(of), value) else {
+            return self.refused(name, within, format_args!("must be an object of {of}"));
+        };
+        if within.len() >= DEPTH_MAX {
+            return self.refused(name, within, format_args!("has more than {DEPTH_MAX} levels of objects"));
+        }
+        let inner: Vec<InputStep> = [within, &[InputStep::Field(name)]].concat();
+        let mut object = Map::new();
+        for field in &embedded.fields {
+            let FieldKind::Stored(stored_field) = &field.kind else { continue };
+            let inner_name = interned(&field.name);
+            let value = match (values.get(inner_name), &stored_field.default) {
+                (Some(value), _) => self.typed(inner_name, &field.ty, &field.checks, value, &inner),
+                (None, Some(default)) if !default.sparse => {
+                    stored::stored_literal(self.model.model(), &field.ty.of, &default.value)
+                }
+                (None, None) if field.ty.non_null => self.refused(inner_name, &inner, "is needed"),
+                (None, _) => Value::Null,
+            };
+            stored::set(&mut object, &stored_field.property, value);
+        }
+        Value::Object(object)
+    }
+
+    fn scalar(
+        &mut self,
+        name: &'static str,
+        scalar: Scalar,
+        checks: &Checks,
+        value: &Value,
+        within: &[InputStep],
+    ) -> Value {
+        match (scalar, value) {
+            (Scalar::String | Scalar::Id, Value::String(text)) => {
+                self.text(name, checks, text, within);
+                value.clone()
+            }
+            (Scalar::Int, Value::Number(number))
+                if number.as_i64().is_some_and(|whole| i32::try_from(whole).is_ok()) =>
+            {
+                self.range(name, checks, number.as_f64().unwrap_or_default(), value, within);
+                value.clone()
+            }
+            (Scalar::Float, Value::Number(number)) => {
+                self.range(name, checks, number.as_f64().unwrap_or_default(), value, within);
+                value.clone()
+            }
+            (Scalar::Boolean, Value::Bool(_)) => value.clone(),
+            (Scalar::DateTime, Value::String(text)) => match parse_timestamp(text) {
+                Some(instant) => json!(format_timestamp(instant)),
+                None => self.refused(name, within, "must be an instant such as 2026-11-20T09:30:00.125Z"),
+            },
+            _ => self.refused(name, within, format_args!("must be a value of {}", scalar.name())),
+        }
+    }
+
+    fn text(&mut self, name: &'static str, checks: &Checks, text: &str, within: &[InputStep]) {
+        self.length(name, checks, text.chars().count(), "characters", TEXT_CHARS_MAX, within);
+        if let Err(refusal) = crate::domain::text::check_controls(name, text) {
+            self.invalid.extend(refusal.invalid_fields.into_iter().map(|field| field.within(within)));
+        }
+        if let Some(pattern) = &checks.pattern
+            && !self.model.pattern(pattern).is_some_and(|regex| regex.is_match(text))
+        {
+            self.refuse(name, within, format_args!("must match {pattern}"));
+        }
+    }
+
+    fn length(
+        &mut self,
+        name: &'static str,
+        checks: &Checks,
+        actual: usize,
+        unit: &str,
+        max_default: u32,
+        within: &[InputStep],
+    ) {
+        let (min, max) = (checks.length_min.unwrap_or(0), checks.length_max.unwrap_or(max_default));
+        if actual < min as usize || actual > max as usize {
+            self.refuse(name, within, format_args!("must have {min} to {max} {unit}; this one has {actual}"));
+        }
+    }
+
+    fn range(
+        &mut self,
+        name: &'static str,
+        checks: &Checks,
+        number: f64,
+        shown: &Value,
+        within: &[InputStep],
+    ) {
+        let bound = |literal: &Option<Literal>| match literal {
+            Some(Literal::Int(bound)) => Some(*bound as f64),
+            Some(Literal::Float(bound)) => Some(*bound),
+            _ => None,
+        };
+        let (min, max) = (bound(&checks.range_min), bound(&checks.range_max));
+        let is_outside = min.is_some_and(|min| number < min) || max.is_some_and(|max| number > max);
+        if is_outside {
+            let rule = match (min, max) {
+                (Some(min), Some(max)) => format!("must be {min} to {max}, is {shown}"),
+                (Some(min), None) => format!("must be at least {min}, is {shown}"),
+                (None, max) => format!("must be at most {}, is {shown}", max.unwrap_or_default()),
+            };
+            self.refuse(name, within, rule);
+        }
+    }
+
+    fn refused(&mut self, name: &'static str, within: &[InputStep], rule: impl std::fmt::Display) -> Value {
+        self.refuse(name, within, rule);
+        Value::Null
+    }
+}

@@ -1,0 +1,32 @@
+//! Served models: a domain that is declared in a model file alone, with its reads, commands and accounts. No
+//! Rust is written or generated for it.
+//!
+//! [`ServedModel`] refuses a model with parts that this server does not support, before any data is touched.
+//! GraphQL types follow in `graphql::served`. It names no adapter of the store and no other domain.
+
+mod access;
+pub mod commands;
+mod computed;
+pub mod cursor;
+mod ids;
+pub mod input;
+mod model;
+mod names;
+mod reads;
+mod references;
+pub mod stored;
+mod supported;
+mod unique;
+mod verify;
+
+pub use access::{Decision, Requester};
+pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMutation, WrittenItem};
+pub use ids::{InvalidItemId, ItemPlace};
+pub use model::{
+    Body, ListPlace, ListScope, PartitionSource, ServedModel, ServedType, TypeIndex, lists, related,
+};
+pub use names::interned;
+pub use reads::{ItemLoader, ItemPage, ServedItem, ServedReads};
+pub use references::{copied_part, elements, place_of_id, target_place};
+pub use verify::verifier;
+pub use supported::{Unsupported, mutation_name, pascal};

@@ -1,0 +1,457 @@
+//! Served model: a checked model with the lookups that reads and commands need: containers, partition keys,
+//! lists, counts and unique fields of each item type.
+
+use std::collections::HashMap;
+
+use onehop_model::{
+    Action, Checks, CountField, EmbeddedType, Field, FieldKind, ItemType, Kept, KeySource, Model, Name,
+    Normalize, RelatedField, RelatedSource, StoredField, ValueSource,
+};
+use onehop_read_models::{ReadModels, container_specs};
+use onehop_store::{ContainerName, ContainerSpec, PartitionKey};
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::names::interned;
+use super::supported::{Unsupported, unsupported};
+use crate::domain::containers::ACCOUNTS_SPEC;
+
+/// A stored item or entry: its properties.
+pub type Body = Map<String, Value>;
+
+/// The time to live of a deleted item, in seconds, where a model states none.
+const TOMBSTONE_TTL_S: u32 = 30 * 24 * 60 * 60;
+
+/// A model that the program serves.
+#[derive(Debug)]
+pub struct ServedModel {
+    model: Model,
+    types: Vec<ServedType>,
+    containers: Vec<ContainerSpec>,
+    patterns: HashMap<String, Regex>,
+    read_models: ReadModels,
+}
+
+/// A type of items, by its place in the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeIndex(usize);
+
+/// An item type with its container and its relations to others.
+#[derive(Debug)]
+pub struct ServedType {
+    /// The declaration.
+    pub item: ItemType,
+    /// Its name in the API.
+    pub name: &'static str,
+    /// The value of the property `type`.
+    pub type_value: &'static str,
+    /// The container of the items.
+    pub container: ContainerName,
+    /// The property with the partition key.
+    pub key_property: &'static str,
+    /// The source of the partition key.
+    pub key: PartitionSource,
+    /// The stored counts of other items that items of this type are part of.
+    pub counted_in: Vec<StoredCount>,
+    /// The unique fields.
+    pub unique: Vec<UniqueField>,
+    /// The single fields by which lists have the entries of these items.
+    pub listed_by: Vec<String>,
+}
+
+/// The source of an item's partition key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartitionSource {
+    /// The id.
+    Id,
+    /// The type: all items are in one logical partition.
+    Constant,
+    /// A property.
+    Property(&'static str),
+}
+
+/// A count that a command keeps in its batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredCount {
+    /// The type of the item with the count.
+    pub parent: TypeIndex,
+    /// The property of the count.
+    pub property: &'static str,
+    /// The property of the counted item with the id of the parent.
+    pub by: &'static str,
+}
+
+/// A field whose values are unique across partitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UniqueField {
+    /// Its name.
+    pub name: &'static str,
+    /// The normal form in which values are compared.
+    pub normalize: Normalize,
+}
+
+/// The place of a list's items: a logical partition, or all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListPlace {
+    /// The container that is queried.
+    pub container: ContainerName,
+    /// The property `type` of the items or entries.
+    pub item_type: &'static str,
+    /// The scope of the query.
+    pub scope: ListScope,
+    /// Whether the largest value of the order comes first.
+    pub descending: bool,
+    /// The properties that entries have; `None` where the list has whole items.
+    pub entry_fields: Option<Vec<&'static str>>,
+    /// The property with the id of the item.
+    pub id_property: &'static str,
+}
+
+/// The scope of a list's query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListScope {
+    /// The logical partition of the owner's id.
+    OwnerId,
+    /// The logical partition of a property of the owner.
+    OwnerProperty(&'static str),
+    /// One logical partition.
+    Constant(&'static str),
+    /// All logical partitions, where a property is the owner's id.
+    Equality(&'static str),
+    /// The newest in all logical partitions.
+    Newest,
+}
+
+impl ServedModel {
+    /// Prepares a model.
+    ///
+    /// # Errors
+    /// Everything in the model that the program cannot serve, at once.
+    pub fn new(model: Model) -> Result<Self, Vec<Unsupported>> {
+        let mut refused = unsupported(&model);
+        let read_models = ReadModels::from_model(&model);
+        let own = container_specs(&model);
+        for error in read_models.as_ref().err().or(own.as_ref().err()).into_iter().flatten() {
+            refused.push(Unsupported::from(error));
+        }
+        let mut patterns = HashMap::new();
+        for (place, checks) in all_checks(&model) {
+            let Some(pattern) = &checks.pattern else { continue };
+            match Regex::new(&format!("^(?:{pattern})$")) {
+                Ok(regex) => drop(patterns.insert(pattern.clone(), regex)),
+                Err(_) => refused.push(Unsupported::new(
+                    place,
+                    "@pattern",
+                    "is no regular expression of this server",
+                )),
+            }
+        }
+        let (Ok(read_models), Ok(own), true) = (read_models, own, refused.is_empty()) else {
+            return Err(refused);
+        };
+        let types: Vec<ServedType> = model.items().iter().map(|item| served_type(&model, item)).collect();
+        let containers = all_containers(&model, own);
+        let mut served = Self { model, types, containers, patterns, read_models };
+        served.link();
+        Ok(served)
+    }
+
+    /// The declaration.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The containers of the model and of accounts.
+    #[must_use]
+    pub fn containers(&self) -> &[ContainerSpec] {
+        &self.containers
+    }
+
+    /// The read models.
+    #[must_use]
+    pub fn read_models(&self) -> &ReadModels {
+        &self.read_models
+    }
+
+    /// All types.
+    pub fn types(&self) -> impl Iterator<Item = (TypeIndex, &ServedType)> {
+        self.types.iter().enumerate().map(|(index, ty)| (TypeIndex(index), ty))
+    }
+
+    /// A type.
+    #[must_use]
+    pub fn ty(&self, index: TypeIndex) -> &ServedType {
+        &self.types[index.0]
+    }
+
+    /// The type of a name.
+    #[must_use]
+    pub fn index_of(&self, name: &str) -> Option<TypeIndex> {
+        self.types.iter().position(|ty| ty.name == name).map(TypeIndex)
+    }
+
+    /// The type that people sign in as.
+    #[must_use]
+    pub fn account(&self) -> Option<TypeIndex> {
+        self.types.iter().position(|ty| ty.item.login.is_some()).map(TypeIndex)
+    }
+
+    /// The compiled regular expression of a check.
+    #[must_use]
+    pub fn pattern(&self, pattern: &str) -> Option<&Regex> {
+        self.patterns.get(pattern)
+    }
+
+    /// The fields of an embedded type.
+    #[must_use]
+    pub fn embedded(&self, name: &str) -> Option<&EmbeddedType> {
+        self.model.embedded_type(name)
+    }
+
+    /// The place of the items of a list: of an item type, or of `Query` where there is none.
+    #[must_use]
+    pub fn list_place(&self, owner: Option<TypeIndex>, related: &RelatedField) -> Option<ListPlace> {
+        let listed = self.ty(self.index_of(&related.item_type)?);
+        let descending = related.order.first().is_some_and(|order| order.descending);
+        let whole = |container, scope| ListPlace {
+            container,
+            item_type: listed.type_value,
+            scope,
+            descending,
+            entry_fields: None,
+            id_property: "id",
+        };
+        match &related.source {
+            RelatedSource::Partition { by } => {
+                Some(whole(listed.container, self.scope_by(owner, listed, by.first())?))
+            }
+            RelatedSource::Find { by, .. } => Some(whole(
+                listed.container,
+                match by {
+                    Some(by) => ListScope::Equality(interned(listed.item.field(by)?.property()?.last())),
+                    None => ListScope::Newest,
+                },
+            )),
+            RelatedSource::List(list) => {
+                let mut fields = vec!["id", "type", "version"];
+                fields.extend(match listed.key {
+                    PartitionSource::Property(property) => Some(property),
+                    _ => None,
+                });
+                for path in &list.fields {
+                    fields.extend(entry_properties(listed, path.first()));
+                }
+                Some(ListPlace {
+                    container: ContainerName(interned(&list.container)),
+                    item_type: interned(&list.entry_type),
+                    scope: match list.by.first() {
+                        Some(by) => self.scope_by(owner, listed, Some(by))?,
+                        None => ListScope::Constant(interned(&list.entry_type)),
+                    },
+                    descending,
+                    entry_fields: Some(fields),
+                    id_property: match list.by.first().and_then(|by| listed.item.field(by)) {
+                        Some(by) if by.ty.list.is_some() => interned(&format!("{}Id", listed.type_value)),
+                        _ => "id",
+                    },
+                })
+            }
+        }
+    }
+
+    fn scope_by(
+        &self,
+        owner: Option<TypeIndex>,
+        listed: &ServedType,
+        by: Option<&Name>,
+    ) -> Option<ListScope> {
+        let (Some(by), Some(owner)) = (by, owner) else {
+            return Some(ListScope::Constant(listed.type_value));
+        };
+        let owner = self.ty(owner);
+        match &listed.item.field(by)?.kind {
+            FieldKind::Reference(reference) if *reference.target == *owner.name => Some(ListScope::OwnerId),
+            _ => Some(ListScope::OwnerProperty(interned(owner.item.field(by)?.property()?.last()))),
+        }
+    }
+
+    fn link(&mut self) {
+        let mut links = Vec::new();
+        for (parent, ty) in self.types() {
+            for field in &ty.item.fields {
+                let FieldKind::Count(CountField { of, kept: Kept::Batch { property, .. } }) = &field.kind
+                else {
+                    continue;
+                };
+                let Some(counted) = ty.item.field(of).and_then(related) else { continue };
+                let RelatedSource::Partition { by } = &counted.source else { continue };
+                let Some(child) = self.index_of(&counted.item_type) else { continue };
+                let by = by.first().and_then(|by| self.ty(child).item.field(by)).and_then(Field::property);
+                let Some(by) = by else { continue };
+                links.push((
+                    child,
+                    StoredCount { parent, property: interned(property.last()), by: interned(by.last()) },
+                ));
+            }
+        }
+        for (child, count) in links {
+            self.types[child.0].counted_in.push(count);
+        }
+    }
+}
+
+/// The containers of a model, of accounts and of the change feed processor.
+fn all_containers(model: &Model, own: Vec<ContainerSpec>) -> Vec<ContainerSpec> {
+    let mut specs = onehop_change_feed::SPECS.to_vec();
+    specs.push(ACCOUNTS_SPEC);
+    for mut spec in own {
+        // The id of a creation that was given up is blocked by a deleted item, where the type is the key.
+        let is_blocked = |item: &ItemType| {
+            let is_constant = matches!(item.key.first(), Some(KeySource::Type));
+            let is_unique = |field: &Field| matches!(&field.kind, FieldKind::Stored(stored) if stored.unique.is_some());
+            *item.container == *spec.name.as_str() && is_constant && item.fields.iter().any(is_unique)
+        };
+        spec.soft_deletes |= model.items().iter().any(is_blocked);
+        specs.push(spec);
+    }
+    specs
+}
+
+impl ServedType {
+    /// The partition key of an item with this id, from the item or an entry of it.
+    #[must_use]
+    pub fn partition_key(&self, id: Option<&str>, body: &Body) -> Option<PartitionKey> {
+        let text = match self.key {
+            PartitionSource::Constant => Some(self.type_value),
+            PartitionSource::Id => id,
+            PartitionSource::Property(property) => body.get(property).and_then(Value::as_str),
+        };
+        text.map(PartitionKey::from)
+    }
+
+    /// The time to live of a deleted item, in seconds; `None` where it is removed at once.
+    #[must_use]
+    pub fn tombstone_ttl_s(&self) -> Option<u32> {
+        match &self.item.deletion {
+            onehop_model::Deletion::Soft { ttl_seconds, .. } => Some(*ttl_seconds),
+            onehop_model::Deletion::Hard => None,
+            _ => Some(TOMBSTONE_TTL_S),
+        }
+    }
+
+    /// Whether a mutation is generated for an action.
+    #[must_use]
+    pub fn writes(&self, action: Action) -> bool {
+        self.item.writes.contains(&action)
+    }
+
+    /// The field with the number of changes, which clients see.
+    #[must_use]
+    pub fn version_field(&self) -> Option<(&Field, &StoredField)> {
+        self.item.fields.iter().filter(|field| !field.hidden).find_map(|field| match &field.kind {
+            FieldKind::Stored(stored) if matches!(stored.source, ValueSource::Version(_)) => {
+                Some((field, stored))
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether updates leave a field unchanged: it is part of the partition key or of the id, or names the
+    /// logical partition of a list's entry, which does not move.
+    #[must_use]
+    pub fn is_fixed(&self, name: &str) -> bool {
+        let is_key = |source: &KeySource| matches!(source, KeySource::Field(field) if **field == *name);
+        self.item.key.iter().any(is_key)
+            || self.item.id_from.iter().any(|field| **field == *name)
+            || self.listed_by.iter().any(|field| field == name)
+    }
+}
+
+fn served_type(model: &Model, item: &ItemType) -> ServedType {
+    let container = model.container(&item.container);
+    let key_path = container.and_then(|container| container.key.first());
+    let key_property = key_path.map_or("id", |path| interned(path.last()));
+    let key = match item.key.first() {
+        Some(KeySource::Id) | None => PartitionSource::Id,
+        Some(KeySource::Type) => PartitionSource::Constant,
+        Some(KeySource::Field(field)) => {
+            let property = item.field(field).and_then(Field::property);
+            PartitionSource::Property(property.map_or(key_property, |path| interned(path.last())))
+        }
+    };
+    let unique = item.fields.iter().filter_map(|field| match &field.kind {
+        FieldKind::Stored(StoredField { unique: Some(normalize), .. }) => {
+            Some(UniqueField { name: interned(&field.name), normalize: *normalize })
+        }
+        _ => None,
+    });
+    ServedType {
+        name: interned(&item.name),
+        type_value: interned(&item.type_value),
+        container: ContainerName(interned(&item.container)),
+        key_property,
+        key,
+        counted_in: Vec::new(),
+        unique: unique.collect(),
+        listed_by: listed_by(model, item),
+        item: item.clone(),
+    }
+}
+
+fn listed_by(model: &Model, item: &ItemType) -> Vec<String> {
+    let of_item = lists(model).filter(|(_, related)| related.item_type == item.name);
+    let fields = of_item.flat_map(|(_, related)| match &related.source {
+        RelatedSource::List(list) => list.by.as_slice(),
+        _ => &[],
+    });
+    let is_single = |name: &&Name| item.field(name).is_some_and(|field| field.ty.list.is_none());
+    fields.filter(is_single).map(Name::to_string).collect()
+}
+
+/// The related field, if the field is one.
+#[must_use]
+pub fn related(field: &Field) -> Option<&RelatedField> {
+    match &field.kind {
+        FieldKind::Related(related) => Some(related),
+        _ => None,
+    }
+}
+
+/// All lists of a model, each with its type; `None` for `Query`.
+pub fn lists(model: &Model) -> impl Iterator<Item = (Option<&str>, &RelatedField)> {
+    let of_types = model.items().iter().flat_map(|item| {
+        let fields = item.fields.iter().filter_map(related);
+        fields.map(move |related| (Some(&*item.name), related))
+    });
+    let of_query = model.queries().iter().filter_map(|query| match &query.kind {
+        onehop_model::QueryKind::Related(related) => Some((None, related)),
+        _ => None,
+    });
+    of_types.chain(of_query)
+}
+
+/// The properties of an entry that hold a field of its item.
+fn entry_properties(ty: &ServedType, field: &str) -> Vec<&'static str> {
+    let Some(field) = ty.item.field(field) else { return Vec::new() };
+    match &field.kind {
+        FieldKind::Reference(reference) => {
+            let mut properties = vec![interned(reference.property.last())];
+            if field.ty.list.is_none() {
+                properties.extend(reference.copies.iter().map(|copy| interned(copy.property.last())));
+            }
+            properties
+        }
+        FieldKind::Stored(stored) => vec![interned(stored.property.last())],
+        _ => field.property().map(|path| interned(path.last())).into_iter().collect(),
+    }
+}
+
+/// The checks of all fields, with their places.
+fn all_checks(model: &Model) -> impl Iterator<Item = (String, &Checks)> {
+    let items = model.items().iter().map(|item| (&item.name, item.fields.as_slice()));
+    let embedded = model.embedded().iter().map(|embedded| (&embedded.name, embedded.fields.as_slice()));
+    items.chain(embedded).flat_map(|(name, fields)| {
+        fields.iter().map(move |field| (format!("{name}.{}", field.name), &field.checks))
+    })
+}

@@ -1,0 +1,259 @@
+//! Reads of served items: point reads, in batches by a data loader, pages of lists by one query, and counts.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use dataloader::BatchFn;
+use dataloader::cached::Loader;
+use onehop_store::{Direction, Fault, FaultKind, Item, Keyset, Ledger, PartitionKey, Query, Store};
+use serde_json::Value;
+
+use super::ids::ItemPlace;
+use super::model::{Body, ListPlace, ListScope, ServedModel, TypeIndex};
+use crate::domain::containers::ABANDONED;
+
+/// The number of times that a loader lets other fields of the request go first, so that they may add to its
+/// batch.
+const LOADER_YIELDS: usize = 2;
+/// The items of one batch.
+const LOADER_BATCH_MAX: usize = 100;
+
+/// The reads of a served model. Cheap to clone.
+#[derive(Clone)]
+pub struct ServedReads {
+    store: Arc<dyn Store>,
+    model: Arc<ServedModel>,
+}
+
+/// An item, or the part of one that an entry or a reference has.
+#[derive(Debug, Clone)]
+pub struct ServedItem {
+    /// Its place.
+    pub place: ItemPlace,
+    /// Its properties.
+    pub body: Arc<Body>,
+    /// The properties that an entry has; `None` for a whole item.
+    pub entry_fields: Option<Arc<[&'static str]>>,
+    /// Whether the caller has just signed in as this item, so that nothing of it is refused.
+    pub is_own: bool,
+}
+
+/// A page of a list.
+#[derive(Debug, Default)]
+pub struct ItemPage {
+    /// The items.
+    pub items: Vec<ServedItem>,
+    /// The position of each item, for its cursor.
+    pub keysets: Vec<Keyset>,
+    /// Whether more items follow.
+    pub has_next: bool,
+}
+
+/// The data loader of one request: items by their places, each read once.
+pub struct ItemLoader {
+    loader: Loader<ItemPlace, Result<Option<Arc<Body>>, Arc<Fault>>, BatchedReads>,
+}
+
+/// The batches of a loader.
+struct BatchedReads {
+    reads: ServedReads,
+    ledger: Arc<Ledger>,
+}
+
+impl ServedItem {
+    /// A whole item.
+    #[must_use]
+    pub fn whole(place: ItemPlace, body: Arc<Body>) -> Self {
+        Self { place, body, entry_fields: None, is_own: false }
+    }
+
+    /// Whether the value at a property of the root is known without another read.
+    #[must_use]
+    pub fn knows(&self, property: &str) -> bool {
+        self.entry_fields.as_ref().is_none_or(|fields| fields.contains(&property))
+    }
+}
+
+impl ServedReads {
+    /// The reads of a model in a store.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, model: Arc<ServedModel>) -> Self {
+        Self { store, model }
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &Arc<ServedModel> {
+        &self.model
+    }
+
+    /// A loader for one request.
+    #[must_use]
+    pub fn loader(&self, ledger: Arc<Ledger>) -> ItemLoader {
+        let loader = Loader::new(BatchedReads { reads: self.clone(), ledger });
+        ItemLoader { loader: loader.with_yield_count(LOADER_YIELDS).with_max_batch_size(LOADER_BATCH_MAX) }
+    }
+
+    /// An item; `None` where there is none, or it is deleted.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn item(&self, place: &ItemPlace, ledger: &Ledger) -> Result<Option<Arc<Body>>, Fault> {
+        let container = self.model.ty(place.ty).container;
+        let found = self.store.read(container, &place.partition, &place.id, ledger).await?;
+        self.present(place.ty, found)
+    }
+
+    /// The item of a read, if it is of its type and not deleted.
+    fn present(&self, ty: TypeIndex, found: Option<Item>) -> Result<Option<Arc<Body>>, Fault> {
+        let Some(item) = found else { return Ok(None) };
+        let body: Body = item.decode()?;
+        let is_type = body.get("type").and_then(Value::as_str) == Some(self.model.ty(ty).type_value);
+        Ok((is_type && !is_deleted(&body)).then(|| Arc::new(body)))
+    }
+
+    /// A page of a list.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn page(
+        &self,
+        ty: TypeIndex,
+        list: &ListPlace,
+        owner: Option<&ServedItem>,
+        (first, after): (usize, Option<&Keyset>),
+        ledger: &Ledger,
+    ) -> Result<ItemPage, Fault> {
+        let direction = if list.descending { Direction::NewestFirst } else { Direction::OldestFirst };
+        let partition = partition_of(list, owner)?;
+        let query = match (&list.scope, &partition) {
+            (ListScope::Equality(path), _) => Query::Equality {
+                container: list.container,
+                path,
+                value: owner.map_or("", |owner| owner.place.id.as_str()),
+                item_type: list.item_type,
+                direction,
+                after,
+                limit: first,
+            },
+            (ListScope::Newest, _) => {
+                Query::Newest { container: list.container, item_type: list.item_type, after, limit: first }
+            }
+            (_, Some(partition_key)) => Query::Partition {
+                container: list.container,
+                partition_key,
+                item_type: list.item_type,
+                direction,
+                after,
+                limit: first,
+            },
+            (_, None) => return Ok(ItemPage::default()),
+        };
+        let page = self.store.query(&query, ledger).await?;
+        let mut found = ItemPage { has_next: page.has_more, ..ItemPage::default() };
+        let entry_fields: Option<Arc<[&'static str]>> = list.entry_fields.clone().map(Into::into);
+        let order_by = self.order_property(list);
+        for item in page.items.iter() {
+            let body: Body = item.decode()?;
+            let keyset = keyset_of(&body, order_by);
+            let place = self.place_of(ty, list.id_property, &body)?;
+            found.keysets.push(keyset);
+            found.items.push(ServedItem { place, body: Arc::new(body), entry_fields: entry_fields.clone(), is_own: false });
+        }
+        Ok(found)
+    }
+
+    /// The number of items in the logical partition of a list.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn count(&self, list: &ListPlace, owner: &ServedItem, ledger: &Ledger) -> Result<u64, Fault> {
+        match partition_of(list, Some(owner))? {
+            Some(partition) => self.store.count(list.container, &partition, list.item_type, ledger).await,
+            None => Ok(0),
+        }
+    }
+
+    /// The place of an item or of its entry.
+    fn place_of(&self, ty: TypeIndex, id_property: &str, body: &Body) -> Result<ItemPlace, Fault> {
+        let id = body.get(id_property).and_then(Value::as_str);
+        let partition = self.model.ty(ty).partition_key(id, body);
+        match (id, partition) {
+            (Some(id), Some(partition)) => Ok(ItemPlace { ty, partition, id: id.to_owned() }),
+            _ => Err(Fault::new(FaultKind::Corrupt, "an item has no id or no partition key")),
+        }
+    }
+
+    fn order_property(&self, list: &ListPlace) -> Option<&'static str> {
+        let spec = self.model.containers().iter().find(|spec| spec.name == list.container);
+        spec.and_then(|spec| spec.order_by)
+    }
+}
+
+impl ItemLoader {
+    /// An item, in a batch with others that the request needs at the same time.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn load(&self, place: &ItemPlace) -> Result<Option<Arc<Body>>, Fault> {
+        match self.loader.try_load(place.clone()).await {
+            Ok(found) => found.map_err(|fault| fault.again()),
+            Err(error) => Err(Fault::new(FaultKind::Internal, "a batch left a key out").with_source(error)),
+        }
+    }
+}
+
+impl BatchFn<ItemPlace, Result<Option<Arc<Body>>, Arc<Fault>>> for BatchedReads {
+    async fn load(
+        &mut self,
+        places: &[ItemPlace],
+    ) -> HashMap<ItemPlace, Result<Option<Arc<Body>>, Arc<Fault>>> {
+        let mut loaded = HashMap::new();
+        let containers: HashSet<_> =
+            places.iter().map(|place| self.reads.model.ty(place.ty).container).collect();
+        for container in containers {
+            let of_container = |place: &&ItemPlace| self.reads.model.ty(place.ty).container == container;
+            let places: Vec<&ItemPlace> = places.iter().filter(of_container).collect();
+            let keys: Vec<(PartitionKey, String)> =
+                places.iter().map(|place| (place.partition.clone(), place.id.clone())).collect();
+            match self.reads.store.read_many(container, &keys, &self.ledger).await {
+                Ok(found) => {
+                    for (place, item) in places.into_iter().zip(found) {
+                        let body = self.reads.present(place.ty, item).map_err(Arc::new);
+                        loaded.insert(place.clone(), body);
+                    }
+                }
+                Err(fault) => {
+                    let fault = Arc::new(fault);
+                    loaded.extend(places.into_iter().map(|place| (place.clone(), Err(Arc::clone(&fault)))));
+                }
+            }
+        }
+        loaded
+    }
+}
+
+/// The logical partition of a list; `None` for a query across partitions, and where the owner has none.
+fn partition_of(list: &ListPlace, owner: Option<&ServedItem>) -> Result<Option<PartitionKey>, Fault> {
+    Ok(match (&list.scope, owner) {
+        (ListScope::Constant(value), _) => Some(PartitionKey::from(*value)),
+        (ListScope::OwnerId, Some(owner)) => Some(PartitionKey::from(owner.place.id.as_str())),
+        (ListScope::OwnerProperty(property), Some(owner)) => {
+            owner.body.get(*property).and_then(Value::as_str).map(PartitionKey::from)
+        }
+        (ListScope::Equality(_) | ListScope::Newest, _) => None,
+        (_, None) => return Err(Fault::new(FaultKind::Internal, "a list has no owner")),
+    })
+}
+
+fn keyset_of(body: &Body, order_by: Option<&str>) -> Keyset {
+    let text = |property| body.get(property).and_then(Value::as_str).unwrap_or_default().to_owned();
+    Keyset { order_value: order_by.map(text).unwrap_or_default(), id: text("id") }
+}
+
+/// Whether an item is deleted, or blocks the id of a creation that was given up.
+#[must_use]
+pub fn is_deleted(body: &Body) -> bool {
+    body.get("deleted") == Some(&Value::Bool(true))
+        || body.get("type").and_then(Value::as_str) == Some(ABANDONED)
+}

@@ -1,0 +1,118 @@
+//! References between served items: the place of a target, and the copies of its fields beside a reference.
+
+use onehop_model::{CopyOrigin, Field, FieldKind, ReferenceField, ValueSource};
+use onehop_store::PartitionKey;
+use serde_json::{Map, Value, json};
+
+use super::ids::ItemPlace;
+use super::model::{Body, ServedModel, TypeIndex};
+use super::stored;
+
+/// The place of a single reference's target; `None` where the reference is absent.
+#[must_use]
+pub fn target_place(model: &ServedModel, source: TypeIndex, field: &Field, body: &Body) -> Option<ItemPlace> {
+    let FieldKind::Reference(reference) = &field.kind else { return None };
+    let id = stored::value_of(model.model(), &[], field, body);
+    place_of_id(model, source, reference, id.as_str()?, body)
+}
+
+/// The place of a target with this id, referred to from an item of a source type.
+#[must_use]
+pub fn place_of_id(
+    model: &ServedModel,
+    source: TypeIndex,
+    reference: &ReferenceField,
+    id: &str,
+    body: &Body,
+) -> Option<ItemPlace> {
+    let ty = model.index_of(&reference.target)?;
+    let Some(by) = reference.partition.first() else { return ItemPlace::of_id(model, ty, id) };
+    let property = model.ty(source).item.field(by)?.property()?;
+    let partition = stored::get(body, property).and_then(Value::as_str)?;
+    Some(ItemPlace { ty, partition: PartitionKey::from(partition), id: id.to_owned() })
+}
+
+/// The elements of a list reference: the id and the copies of each.
+#[must_use]
+pub fn elements(reference: &ReferenceField, body: &Body) -> Vec<(String, Body)> {
+    let value = stored::get(body, &reference.property);
+    let element = |value: &Value| match value {
+        Value::String(id) => Some((id.clone(), Map::new())),
+        Value::Object(copies) => Some((copies.get("id")?.as_str()?.to_owned(), copies.clone())),
+        _ => None,
+    };
+    value.and_then(Value::as_array).into_iter().flatten().filter_map(element).collect()
+}
+
+/// The part of a target that is known from its copies, with the properties that are known.
+#[must_use]
+pub fn copied_part(
+    model: &ServedModel,
+    reference: &ReferenceField,
+    target: TypeIndex,
+    copies: &Body,
+) -> (Body, Vec<&'static str>) {
+    let (mut part, mut known) = (Map::new(), vec!["id"]);
+    let target = model.ty(target);
+    for copy in &reference.copies {
+        let Some(property) = target.item.field(&copy.field).and_then(Field::property) else { continue };
+        known.push(super::names::interned(property.last()));
+        if let Some(value) = stored::get(copies, &copy.property) {
+            stored::set(&mut part, property, value.clone());
+        }
+    }
+    (part, known)
+}
+
+/// Writes a reference with the copies of its targets' fields. An empty list of a single reference removes it.
+pub fn write_reference(model: &ServedModel, field: &Field, targets: &[(ItemPlace, &Body)], body: &mut Body) {
+    let FieldKind::Reference(reference) = &field.kind else { return };
+    let copy = |target: &(ItemPlace, &Body), name: &str| {
+        let ty = model.ty(target.0.ty);
+        ty.item
+            .field(name)
+            .map_or(Value::Null, |field| stored::value_of(model.model(), &ty.item.fields, field, target.1))
+    };
+    if field.ty.list.is_some() {
+        let element = |target: &(ItemPlace, &Body)| {
+            if reference.copies.is_empty() {
+                return json!(target.0.id);
+            }
+            let mut element = Map::from_iter([("id".to_owned(), json!(target.0.id))]);
+            for copied in &reference.copies {
+                stored::set(&mut element, &copied.property, copy(target, &copied.field));
+            }
+            Value::Object(element)
+        };
+        stored::set(body, &reference.property, Value::Array(targets.iter().map(element).collect()));
+        return;
+    }
+    let target = targets.first();
+    stored::set(body, &reference.property, target.map_or(Value::Null, |target| json!(target.0.id)));
+    for copied in &reference.copies {
+        stored::set(body, &copied.property, target.map_or(Value::Null, |target| copy(target, &copied.field)));
+    }
+}
+
+/// Writes the scalars of an item that are copied from the target of one of its references.
+pub fn write_copied_scalars(
+    model: &ServedModel,
+    fields: &[Field],
+    reference: &str,
+    target: Option<&(ItemPlace, &Body)>,
+    body: &mut Body,
+) {
+    for field in fields {
+        let FieldKind::Stored(stored_field) = &field.kind else { continue };
+        let ValueSource::Copied(source) = &stored_field.source else { continue };
+        let CopyOrigin::Reference { reference: of, field: copied } = &source.from else { continue };
+        if **of != *reference {
+            continue;
+        }
+        let value = target.and_then(|(place, target)| {
+            let ty = model.ty(place.ty);
+            Some(stored::value_of(model.model(), &ty.item.fields, ty.item.field(copied)?, target))
+        });
+        stored::set(body, &stored_field.property, value.unwrap_or(Value::Null));
+    }
+}

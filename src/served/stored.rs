@@ -1,0 +1,110 @@
+//! Stored values: reading and writing the properties of an item as the fields of a model, with former
+//! properties, defaults and stored texts of enums.
+
+use onehop_model::{
+    EnumType, Field, FieldKind, Kept, Literal, Model, PropertyPath, TypeOf, ValueSource,
+};
+use serde_json::{Value, json};
+
+use super::computed::computed;
+use super::model::Body;
+
+/// The value at a path of properties.
+#[must_use]
+pub fn get<'a>(body: &'a Body, path: &PropertyPath) -> Option<&'a Value> {
+    let (first, rest) = path.properties().split_first()?;
+    let value = rest.iter().try_fold(body.get(first)?, |value, property| value.get(property))?;
+    Some(value).filter(|value| !value.is_null())
+}
+
+/// Writes a value at a path of properties; `null` removes the property.
+pub fn set(body: &mut Body, path: &PropertyPath, value: Value) {
+    let Some((last, parents)) = path.properties().split_last() else { return };
+    let mut object = body;
+    for property in parents {
+        let entry = object.entry(property.clone()).or_insert_with(|| json!({}));
+        if !entry.is_object() {
+            *entry = json!({});
+        }
+        let Value::Object(inner) = entry else { return };
+        object = inner;
+    }
+    match value {
+        Value::Null => drop(object.remove(last)),
+        value => drop(object.insert(last.clone(), value)),
+    }
+}
+
+/// The value of a stored field, with former properties and the default.
+#[must_use]
+pub fn value_of(model: &Model, fields: &[Field], field: &Field, body: &Body) -> Value {
+    let FieldKind::Stored(stored) = &field.kind else { return other_value(field, body) };
+    let paths = std::iter::once(&stored.property).chain(&stored.former);
+    if let Some(value) = paths.into_iter().find_map(|path| get(body, path)) {
+        return value.clone();
+    }
+    match (&stored.source, &stored.default) {
+        (ValueSource::Computed(rule), _) => computed(model, fields, rule, body),
+        (_, Some(default)) => stored_literal(model, &field.ty.of, &default.value),
+        (ValueSource::Version(_), None) => json!(1),
+        _ => Value::Null,
+    }
+}
+
+/// The stored value of a count or a reference.
+fn other_value(field: &Field, body: &Body) -> Value {
+    match &field.kind {
+        FieldKind::Count(count) => match &count.kept {
+            Kept::Batch { property, former } | Kept::Behind { property, former, .. } => {
+                let paths = std::iter::once(property).chain(former);
+                paths.into_iter().find_map(|path| get(body, path)).cloned().unwrap_or(json!(0))
+            }
+            Kept::Query => Value::Null,
+        },
+        FieldKind::Reference(reference) => {
+            let paths = std::iter::once(&reference.property).chain(&reference.former);
+            paths.into_iter().find_map(|path| get(body, path)).cloned().unwrap_or(Value::Null)
+        }
+        _ => Value::Null,
+    }
+}
+
+/// A literal of a model as it is stored.
+#[must_use]
+pub fn stored_literal(model: &Model, of: &TypeOf, literal: &Literal) -> Value {
+    match literal {
+        Literal::Null => Value::Null,
+        Literal::Boolean(value) => json!(value),
+        Literal::Int(value) => json!(value),
+        Literal::Float(value) => json!(value),
+        Literal::String(text) => json!(text),
+        Literal::Enum(name) => match of {
+            TypeOf::Enum(of) => model
+                .enum_type(of)
+                .and_then(|of| stored_text(of, name))
+                .map_or(json!(name), |text| json!(text)),
+            _ => json!(name),
+        },
+        Literal::List(values) => {
+            Value::Array(values.iter().map(|value| stored_literal(model, of, value)).collect())
+        }
+        Literal::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| (name.clone(), stored_literal(model, of, value)));
+            Value::Object(fields.collect())
+        }
+    }
+}
+
+/// The stored text of an enum's value.
+#[must_use]
+pub fn stored_text<'a>(of: &'a EnumType, name: &str) -> Option<&'a str> {
+    of.values.iter().find(|value| &*value.name == name).map(|value| value.stored.as_str())
+}
+
+/// The name of an enum's value by its stored text.
+#[must_use]
+pub fn enum_name<'a>(of: &'a EnumType, stored: &str) -> Option<&'a str> {
+    let is_it = |text: &String| text == stored;
+    let found = of.values.iter().find(|value| is_it(&value.stored) || value.former.iter().any(is_it));
+    found.map(|value| &*value.name)
+}

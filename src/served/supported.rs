@@ -1,0 +1,438 @@
+//! Support check: what of a valid model this server cannot serve, all of it at once, before any data is
+//! touched. Each finding names the type and field, and the directive.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use onehop_model::{
+    Action, CopyOrigin, Deletion, Field, FieldKind, Format, Function, Grants, ItemType, ItemVersion, Kept,
+    Model, QueryKind, RelatedField, RelatedSource, Scalar, StoredField, TypeOf, ValueSource,
+};
+use onehop_read_models::ModelError;
+
+use super::model::related;
+
+/// Containers of the server itself.
+const OWN_CONTAINERS: [&str; 3] = ["accounts", "leases", "dead-letters"];
+/// Types that the server adds to the schema.
+const OWN_TYPES: [&str; 9] =
+    ["Query", "Mutation", "Subscription", "Node", "PageInfo", "DateTime", "Decimal", "Money", "Upload"];
+/// Mutations of accounts.
+const ACCOUNT_MUTATIONS: [&str; 4] = ["signIn", "signOut", "renewSession", "changePassword"];
+
+/// The longest name, in bytes: names that the server derives fit the store's limits.
+const NAME_BYTES_MAX: usize = 200;
+
+/// A part of a model that the server cannot serve.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Unsupported {
+    /// The type and the field, such as `Post.comments`, or the container.
+    pub place: String,
+    /// The directive.
+    pub directive: String,
+    /// The reason, as the end of a sentence.
+    pub reason: String,
+}
+
+impl Unsupported {
+    /// A finding.
+    pub fn new(place: impl Into<String>, directive: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { place: place.into(), directive: directive.into(), reason: reason.into() }
+    }
+}
+
+impl From<&ModelError> for Unsupported {
+    fn from(error: &ModelError) -> Self {
+        match error {
+            ModelError::Unsupported { place, directive, reason } => Self::new(place, *directive, format!("is not served: {reason}")),
+            error => Self::new("the read models", "", error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {} {}", self.place, self.directive, self.reason)
+    }
+}
+
+/// Collects the findings of a model.
+struct Findings(Vec<Unsupported>);
+
+impl Findings {
+    fn add(&mut self, place: &str, directive: &'static str, reason: &str) {
+        self.0.push(Unsupported::new(place, directive, reason));
+    }
+
+    fn add_if(&mut self, is_found: bool, place: &str, directive: &'static str, reason: &str) {
+        if is_found {
+            self.add(place, directive, reason);
+        }
+    }
+}
+
+/// Everything in a model that the server cannot serve.
+#[must_use]
+pub fn unsupported(model: &Model) -> Vec<Unsupported> {
+    let mut findings = Findings(Vec::new());
+    containers(model, &mut findings);
+    for item in model.items() {
+        item_type(item, &mut findings);
+        for field in &item.fields {
+            item_field(model, item, field, &mut findings);
+        }
+    }
+    for embedded in model.embedded() {
+        for field in &embedded.fields {
+            embedded_field(&format!("{}.{}", embedded.name, field.name), field, &mut findings);
+        }
+    }
+    operations(model, &mut findings);
+    names(model, &mut findings);
+    findings.0
+}
+
+fn containers(model: &Model, findings: &mut Findings) {
+    for container in model.containers() {
+        let name = format!("container {}", container.name);
+        findings.add_if(
+            OWN_CONTAINERS.contains(&&*container.name),
+            &name,
+            "@container",
+            "is a name of the server",
+        );
+    }
+}
+
+fn item_type(item: &ItemType, findings: &mut Findings) {
+    findings.add_if(
+        !item.recognised_by.is_empty(),
+        &item.name,
+        "@where",
+        "on a type is not served: use @item(type)",
+    );
+    let is_plain = matches!(&item.version, ItemVersion::Property(path) if path.properties() == ["version"]);
+    findings.add_if(!is_plain, &item.name, "@item(version)", "must be the property version");
+    match &item.deletion {
+        Deletion::Soft { path, is, .. } => {
+            let is_plain = path.properties() == ["deleted"] && *is == onehop_model::Literal::Boolean(true);
+            findings.add_if(
+                !is_plain,
+                &item.name,
+                "@deletes(path, is)",
+                "must be the property deleted with true",
+            );
+        }
+        Deletion::Hard => {}
+        Deletion::Ttl | Deletion::AllVersions => {
+            findings.add(&item.name, "@deletes(by)", "is served as SOFT or HARD alone");
+        }
+    }
+    let rules = &item.authorization;
+    for grants in [&rules.create, &rules.read, &rules.update, &rules.delete] {
+        claims(&item.name, grants, findings);
+    }
+    let is_account = item.login.is_some();
+    findings.add_if(
+        is_account && !matches!(item.key.first(), Some(onehop_model::KeySource::Id)),
+        &item.name,
+        "@account",
+        "needs its id as the partition key",
+    );
+    findings.add_if(
+        is_account && !item.id_from.is_empty(),
+        &item.name,
+        "@account",
+        "has an id of the server, no @item(idFrom)",
+    );
+    findings.add_if(
+        is_account && (item.writes.contains(&Action::Create) || item.writes.contains(&Action::Delete)),
+        &item.name,
+        "@item(write)",
+        "of an account has UPDATE alone: people sign up, and accounts stay",
+    );
+}
+
+fn claims(place: &str, grants: &Grants, findings: &mut Findings) {
+    findings.add_if(
+        !grants.claims.is_empty(),
+        place,
+        "@auth(claim)",
+        "is not served: access tokens are the server's own",
+    );
+}
+
+fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Findings) {
+    let place = format!("{}.{}", item.name, field.name);
+    for grants in [&field.authorization.read, &field.authorization.update].into_iter().flatten() {
+        claims(&place, grants, findings);
+    }
+    match &field.kind {
+        FieldKind::Stored(stored) => stored_field(item, &place, field, stored, findings),
+        FieldKind::Reference(reference) => {
+            let is_nested = reference.property.properties().len() > 1;
+            findings.add_if(is_nested, &place, "@stored(as)", "must be a property at the root of the item");
+            findings.add_if(
+                field.hidden && field.ty.non_null && !reference.caller,
+                &place,
+                "@hidden",
+                "leaves a non-null reference without input",
+            );
+            let target = model.item(&reference.target);
+            let needs_fields = reference.partition.is_empty()
+                && target.is_some_and(|target| {
+                    matches!(target.key.first(), Some(onehop_model::KeySource::Field(_)))
+                });
+            findings.add_if(needs_fields, &place, "@reference(partition)", "is needed here");
+            findings.add_if(
+                field.ty.list.is_some() && !reference.partition.is_empty(),
+                &place,
+                "@reference(partition)",
+                "of a list is not served yet",
+            );
+        }
+        FieldKind::Related(found) => related_field(&place, found, findings),
+        FieldKind::Count(count) => {
+            findings.add_if(
+                matches!(count.kept, Kept::Behind { .. }),
+                &place,
+                "@count(kept: BEHIND)",
+                "is not served yet",
+            );
+            let of = item.field(&count.of).and_then(related);
+            let is_partition = of.is_some_and(|of| matches!(of.source, RelatedSource::Partition { .. }));
+            findings.add_if(
+                !is_partition,
+                &place,
+                "@count(of)",
+                "counts the items of a @partition field alone",
+            );
+        }
+        FieldKind::HasCaller(list) => {
+            let listed = item.field(list).and_then(related).and_then(|list| model.item(&list.item_type));
+            let is_derived = listed.is_some_and(|listed| {
+                let caller = |name: &onehop_model::Name| {
+                    matches!(listed.field(name).map(|field| &field.kind), Some(FieldKind::Reference(reference)) if reference.caller)
+                };
+                let owner = |name: &onehop_model::Name| {
+                    matches!(listed.field(name).map(|field| &field.kind), Some(FieldKind::Reference(reference)) if reference.target == item.name && !reference.caller)
+                };
+                listed.id_from.len() == 2 && listed.id_from.iter().any(caller) && listed.id_from.iter().any(owner)
+            });
+            findings.add_if(
+                !is_derived,
+                &place,
+                "@caller(in)",
+                "needs a list of items whose @item(idFrom) is this item and the caller",
+            );
+        }
+    }
+}
+
+fn stored_field(item: &ItemType, place: &str, field: &Field, stored: &StoredField, findings: &mut Findings) {
+    scalar(place, &field.ty.of, stored.format, findings);
+    match &stored.source {
+        ValueSource::Computed(rule) => {
+            let is_served = !matches!(rule.function, Function::Product | Function::Sum);
+            findings.add_if(
+                !is_served,
+                place,
+                "@computed(by)",
+                "is served for EXCERPT, PADDED, SAME and LOWER alone",
+            );
+            let is_plain = rule.from.len() == 1 && rule.from[0].single().is_some();
+            findings.add_if(
+                is_served && !is_plain,
+                place,
+                "@computed(from)",
+                "must be one field of the item",
+            );
+        }
+        ValueSource::Copied(source) => {
+            let is_served = matches!(&source.from, CopyOrigin::Reference { reference, .. }
+                if item.field(reference).is_some_and(|field| field.ty.list.is_none()));
+            findings.add_if(
+                !is_served,
+                place,
+                "@copy(from)",
+                "is served from a single reference of the item alone",
+            );
+        }
+        ValueSource::Input => {
+            let is_written = !field.hidden || !field.ty.non_null || stored.default.is_some();
+            findings.add_if(
+                !is_written,
+                place,
+                "@hidden",
+                "leaves a non-null field without input and @default",
+            );
+            let is_login = item.login.as_ref() == Some(&field.name);
+            findings.add_if(is_login && field.hidden, place, "@hidden", "hides the login");
+        }
+        _ => {}
+    }
+    let is_nested = stored.property.properties().len() > 1;
+    findings.add_if(
+        is_nested && stored.unique.is_some(),
+        place,
+        "@unique",
+        "must be at the root of the item",
+    );
+}
+
+fn embedded_field(place: &str, field: &Field, findings: &mut Findings) {
+    match &field.kind {
+        FieldKind::Stored(stored) => {
+            scalar(place, &field.ty.of, stored.format, findings);
+            let is_input = matches!(stored.source, ValueSource::Input);
+            findings.add_if(!is_input, place, "@embedded", "has input fields alone");
+        }
+        _ => findings.add(place, "@embedded", "has stored values alone"),
+    }
+}
+
+fn scalar(place: &str, of: &TypeOf, format: Format, findings: &mut Findings) {
+    if let TypeOf::Scalar(scalar @ (Scalar::Money | Scalar::Decimal)) = of {
+        findings.add(place, scalar.name(), "is not served yet");
+    }
+    findings.add_if(format != Format::Iso, place, "@stored(format)", "is not served yet");
+}
+
+fn related_field(place: &str, found: &RelatedField, findings: &mut Findings) {
+    let is_list = matches!(found.source, RelatedSource::List(_));
+    findings.add_if(!is_list && !found.conditions.is_empty(), place, "@where", "on a list is not served yet");
+    match &found.source {
+        RelatedSource::Find { through: Some(_), .. } => findings.add(place, "@find(through)", "is not served yet"),
+        RelatedSource::Find { by: None, .. } => {
+            let is_newest = found.order.first().is_some_and(|order| order.descending);
+            findings.add_if(!is_newest, place, "@find", "of all items needs @order(desc: true)");
+        }
+        RelatedSource::Partition { by } => {
+            findings.add_if(by.len() > 1, place, "@partition(by)", "is served for one field");
+        }
+        RelatedSource::Find { .. } | RelatedSource::List(_) => {}
+    }
+}
+
+fn operations(model: &Model, findings: &mut Findings) {
+    for query in model.queries() {
+        let place = format!("Query.{}", query.name);
+        if let Some(grants) = &query.authorization {
+            claims(&place, grants, findings);
+        }
+        match &query.kind {
+            QueryKind::Related(found) => related_field(&place, found, findings),
+            QueryKind::ById | QueryKind::ByUnique(_) | QueryKind::Caller => {}
+        }
+    }
+    for mutation in model.mutations() {
+        let place = format!("Mutation.{}", mutation.name);
+        findings.add_if(mutation.rust, &place, "@writes(rust)", "needs a program with the command");
+        let dotted = mutation.conditions.iter().any(|condition| condition.field.single().is_none());
+        findings.add_if(dotted, &place, "@where(field)", "is served for fields of the item alone");
+        let is_account = model.item(&mutation.item_type).is_some_and(|item| item.login.is_some());
+        let is_update = mutation.action == Action::Update;
+        findings.add_if(is_account && !is_update, &place, "@writes(action)", "of an account is UPDATE alone");
+        if let Some(grants) = &mutation.authorization {
+            claims(&place, grants, findings);
+        }
+    }
+    for subscription in model.subscriptions() {
+        findings.add(&format!("Subscription.{}", subscription.name), "@live", "is not served yet");
+    }
+    let accounts = model.items().iter().filter(|item| item.login.is_some());
+    for item in accounts.skip(1) {
+        findings.add(&item.name, "@account", "is served for one type");
+    }
+}
+
+/// The names of the model and the ones that the server adds.
+fn names(model: &Model, findings: &mut Findings) {
+    let mut added: BTreeSet<String> = OWN_TYPES.iter().map(|name| (*name).to_owned()).collect();
+    let mut mutations: BTreeSet<String> = BTreeSet::new();
+    for item in model.items().iter().filter(|item| !item.hidden) {
+        added.extend([format!("{}Connection", item.name), format!("{}Edge", item.name)]);
+        for action in ["Create", "Update", "Delete"] {
+            added.extend([format!("{action}{}Input", item.name), format!("{action}{}Payload", item.name)]);
+        }
+        let generated = item.writes.iter().map(|action| mutation_name(*action, &item.name));
+        mutations.extend(generated);
+        if item.login.is_some() {
+            mutations.extend(ACCOUNT_MUTATIONS.map(str::to_owned));
+            mutations.insert(mutation_name(Action::Create, &item.name));
+        }
+    }
+    added.extend(model.embedded().iter().map(|embedded| format!("{}Input", embedded.name)));
+    for mutation in ACCOUNT_MUTATIONS
+        .iter()
+        .copied()
+        .map(str::to_owned)
+        .chain(model.mutations().iter().map(|mutation| mutation.name.to_string()))
+    {
+        let name = pascal(&mutation);
+        added.extend([format!("{name}Input"), format!("{name}Payload")]);
+    }
+    let items = model.items().iter().map(|item| &item.name);
+    let embedded = model.embedded().iter().map(|embedded| &embedded.name);
+    for name in items.chain(embedded).chain(model.enums().iter().map(|it| &it.name)) {
+        findings.add_if(
+            added.contains(&**name),
+            name,
+            "type",
+            "has a name that the server adds to the schema",
+        );
+    }
+    for name in all_names(model) {
+        let shown: String = name.chars().take(40).collect();
+        findings.add_if(name.len() > NAME_BYTES_MAX, &format!("{shown}…"), "name", "has more than 200 bytes");
+    }
+    for mutation in model.mutations() {
+        let place = format!("Mutation.{}", mutation.name);
+        findings.add_if(
+            mutations.contains(&*mutation.name),
+            &place,
+            "@writes",
+            "has the name of a generated mutation",
+        );
+    }
+    for query in model.queries() {
+        let place = format!("Query.{}", query.name);
+        findings.add_if(
+            &*query.name == "node",
+            &place,
+            "Query",
+            "has a name that the server adds to the schema",
+        );
+    }
+}
+
+/// The names of types, fields and stored properties.
+fn all_names(model: &Model) -> impl Iterator<Item = &str> {
+    let items = model.items().iter().map(|item| (&*item.name, item.fields.as_slice()));
+    let embedded = model.embedded().iter().map(|embedded| (&*embedded.name, embedded.fields.as_slice()));
+    let of_fields = items.chain(embedded).flat_map(|(name, fields)| {
+        let properties = fields.iter().filter_map(|field| field.property().map(|path| path.last()));
+        std::iter::once(name).chain(fields.iter().map(|field| &*field.name)).chain(properties)
+    });
+    let stored = model.items().iter().flat_map(|item| [item.type_value.as_str(), &*item.container]);
+    of_fields.chain(stored)
+}
+
+/// The name of a generated mutation.
+#[must_use]
+pub fn mutation_name(action: Action, item_type: &str) -> String {
+    let verb = match action {
+        Action::Create => "create",
+        Action::Read => "read",
+        Action::Update => "update",
+        Action::Delete => "delete",
+    };
+    format!("{verb}{item_type}")
+}
+
+/// A name with a capital first letter.
+#[must_use]
+pub fn pascal(name: &str) -> String {
+    let mut characters = name.chars();
+    characters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(characters).collect()
+}

@@ -1,0 +1,225 @@
+//! Unique fields of served items, by reservations in the accounts container. See
+//! [`crate::domain::reservations`] for why a crash neither loses a value nor gives it twice.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use onehop_model::Normalize;
+use onehop_store::{ETag, Fault, Item, Ledger, NewItem, PartitionKey, Store, WriteOp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::ids::ItemPlace;
+use super::model::{Body, ServedModel, TypeIndex, UniqueField};
+use super::reads::is_deleted;
+use super::stored;
+use crate::accounts::email_address::EmailAddress;
+use crate::accounts::username::Username;
+use crate::domain::conditional_write::{self, Attempt};
+use crate::domain::containers::{ABANDONED, ABANDONED_TTL_S};
+use crate::domain::digest::sha256_hex;
+use crate::domain::reservations::{HolderLookup, Holders, Reservations};
+
+/// The value of `type` of a reservation.
+pub(super) const RESERVATION: &str = "reservation";
+
+/// The items of a model, as holders of unique values.
+#[derive(Clone)]
+pub(crate) struct UniqueValues {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) model: Arc<ServedModel>,
+}
+
+/// The reservation of a value.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UniqueReservation {
+    id: String,
+    #[serde(rename = "type")]
+    item_type: String,
+    /// The value of `type` of the holder.
+    holder_type: String,
+    holder_partition: String,
+    holder_id: String,
+}
+
+/// The holder of a value: its `type`, partition key and id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HolderId {
+    holder_type: String,
+    partition: String,
+    id: String,
+}
+
+/// A holder as it was read.
+pub(crate) struct StoredHolder {
+    pub(crate) place: ItemPlace,
+    /// The keys of its unique values.
+    pub(crate) keys: Vec<String>,
+    item: Item,
+}
+
+/// A text that has no normal form: it breaks the rules of its kind.
+pub(crate) type InvalidForm = String;
+
+impl UniqueValues {
+    pub(crate) fn reservations(&self) -> Reservations<'_, Self> {
+        Reservations { store: &*self.store, holders: self }
+    }
+
+    /// A reservation of a value by an item.
+    pub(crate) fn reservation(&self, key: &str, place: &ItemPlace) -> UniqueReservation {
+        UniqueReservation {
+            id: key.to_owned(),
+            item_type: RESERVATION.to_owned(),
+            holder_type: self.model.ty(place.ty).type_value.to_owned(),
+            holder_partition: place.partition.as_str().to_owned(),
+            holder_id: place.id.clone(),
+        }
+    }
+
+    /// Whether a reservation points to an item.
+    pub(crate) fn is_of(&self, reservation: &UniqueReservation, place: &ItemPlace) -> bool {
+        Self::holder_of(reservation) == Self::holder_of(&self.reservation(&reservation.id, place))
+    }
+
+    /// The place of a reservation's holder; `None` where the model has no such type.
+    pub(crate) fn place_of(&self, reservation: &UniqueReservation) -> Option<ItemPlace> {
+        self.place(&Self::holder_of(reservation))
+    }
+
+    /// The reservations that an item should have: the keys of its unique values.
+    pub(crate) fn keys(&self, ty: TypeIndex, body: &Body) -> Vec<(UniqueField, String)> {
+        let served = self.model.ty(ty);
+        let mut found = Vec::new();
+        for unique in &served.unique {
+            let Some(field) = served.item.field(unique.name) else { continue };
+            let value = stored::value_of(self.model.model(), &served.item.fields, field, body);
+            let keys = value.as_str().map(|text| reservation_keys(&self.model, ty, unique, text));
+            let keys = keys.and_then(Result::ok).unwrap_or_default();
+            found.extend(keys.into_iter().map(|key| (*unique, key)));
+        }
+        found
+    }
+
+    fn place(&self, holder: &HolderId) -> Option<ItemPlace> {
+        let (ty, _) = self.model.types().find(|(_, ty)| ty.type_value == holder.holder_type)?;
+        Some(ItemPlace {
+            ty,
+            partition: PartitionKey::from(holder.partition.as_str()),
+            id: holder.id.clone(),
+        })
+    }
+
+    async fn write(&self, place: &ItemPlace, operation: WriteOp, ledger: &Ledger) -> Result<Attempt, Fault> {
+        let container = self.model.ty(place.ty).container;
+        conditional_write::attempt(&*self.store, container, &place.partition, operation, ledger).await
+    }
+
+    /// Deletes the reservation of an item, if it is still there and its own.
+    pub(crate) async fn release(&self, key: &str, place: &ItemPlace, ledger: &Ledger) -> Result<(), Fault> {
+        let reservations = self.reservations();
+        for _ in 0..conditional_write::ATTEMPTS_MAX {
+            let found = reservations.find(key, ledger).await?;
+            let Some((_, etag)) = found.filter(|(found, _)| self.is_of(found, place)) else { return Ok(()) };
+            if reservations.delete(key, etag, ledger).await? == Attempt::Written {
+                return Ok(());
+            }
+        }
+        Err(crate::domain::error::contended("a reservation"))
+    }
+}
+
+#[async_trait]
+impl Holders for UniqueValues {
+    type Id = HolderId;
+    type Holder = StoredHolder;
+    type Reservation = UniqueReservation;
+
+    fn holder_of(reservation: &UniqueReservation) -> HolderId {
+        HolderId {
+            holder_type: reservation.holder_type.clone(),
+            partition: reservation.holder_partition.clone(),
+            id: reservation.holder_id.clone(),
+        }
+    }
+
+    fn renewed(wanted: &UniqueReservation, _existing: &UniqueReservation) -> UniqueReservation {
+        wanted.clone()
+    }
+
+    async fn find(&self, id: HolderId, ledger: &Ledger) -> Result<HolderLookup<StoredHolder>, Fault> {
+        let Some(place) = self.place(&id) else { return Ok(HolderLookup::Abandoned) };
+        let container = self.model.ty(place.ty).container;
+        let Some(item) = self.store.read(container, &place.partition, &place.id, ledger).await? else {
+            return Ok(HolderLookup::Missing);
+        };
+        let body: Body = item.decode()?;
+        if body.get("type").and_then(Value::as_str) == Some(ABANDONED) {
+            return Ok(HolderLookup::Abandoned);
+        }
+        let keys = match is_deleted(&body) {
+            true => Vec::new(),
+            false => self.keys(place.ty, &body).into_iter().map(|(_, key)| key).collect(),
+        };
+        Ok(HolderLookup::Found(StoredHolder { place, keys, item }))
+    }
+
+    fn has_key(holder: &StoredHolder, key: &str) -> Result<bool, Fault> {
+        Ok(holder.keys.iter().any(|known| known == key))
+    }
+
+    async fn confirm(&self, holder: StoredHolder, ledger: &Ledger) -> Result<Attempt, Fault> {
+        let item = NewItem { id: holder.place.id.clone(), body: holder.item.body };
+        let etag: ETag = holder.item.etag;
+        self.write(&holder.place, WriteOp::Replace { item, if_match: Some(etag) }, ledger).await
+    }
+
+    async fn abandon(&self, id: HolderId, ledger: &Ledger) -> Result<Attempt, Fault> {
+        let Some(place) = self.place(&id) else { return Ok(Attempt::LookAgain) };
+        let key_property = self.model.ty(place.ty).key_property;
+        let mut block = Body::new();
+        block.insert(key_property.to_owned(), json!(place.partition.as_str()));
+        block.insert("id".to_owned(), json!(place.id));
+        if key_property != "type" {
+            block.insert("type".to_owned(), json!(ABANDONED));
+        } else {
+            block.insert("deleted".to_owned(), json!(true));
+        }
+        block.insert("ttl".to_owned(), json!(ABANDONED_TTL_S));
+        let item = NewItem::encode(place.id.clone(), &block);
+        self.write(&place, WriteOp::Create(item), ledger).await
+    }
+}
+
+/// The ids of the reservations of a value: one, and of a username one more for each look-alike form.
+///
+/// # Errors
+/// The rule that the value breaks.
+pub(crate) fn reservation_keys(
+    model: &ServedModel,
+    ty: TypeIndex,
+    unique: &UniqueField,
+    value: &str,
+) -> Result<Vec<String>, InvalidForm> {
+    let forms = match unique.normalize {
+        Normalize::Exact => vec![value.to_owned()],
+        Normalize::Lower => vec![value.to_lowercase()],
+        Normalize::Email => vec![EmailAddress::parse(value).map_err(|error| error.to_string())?.key()],
+        Normalize::Username => {
+            let name = Username::parse(value).map_err(|error| error.to_string())?;
+            name.keys().iter().map(|key| key.as_str().to_owned()).collect()
+        }
+    };
+    let id = |form: String| format!("unique:{}", sha256_hex(&[model.ty(ty).type_value, unique.name, &form]));
+    Ok(forms.into_iter().map(id).collect())
+}
+
+/// The rule that a chosen value breaks, beyond its normal form.
+pub(crate) fn check_chosen(normalize: Normalize, value: &str) -> Result<(), InvalidForm> {
+    match normalize {
+        Normalize::Email => EmailAddress::choose(value).map(drop).map_err(|error| error.to_string()),
+        Normalize::Username => Username::choose(value).map(drop).map_err(|error| error.to_string()),
+        Normalize::Exact | Normalize::Lower => Ok(()),
+    }
+}

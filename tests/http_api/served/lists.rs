@@ -1,0 +1,136 @@
+//! Lists of a served model: pages, cursors, read models and their verification, batches and request charges.
+
+use serde_json::{Value, json};
+
+use super::server::{BIRDS, PASSWORD, ServedServer};
+
+const REPORT: &str =
+    "mutation($input: CreateSightingInput!) { createSighting(input: $input) { sighting { id summary } } }";
+
+/// A server with a species, and the token and id of an observer.
+async fn with_species() -> (ServedServer, String, String) {
+    let server = ServedServer::start_with_staff(BIRDS, &["staff@example.com"]).await;
+    let sign_in = "mutation($input: SignInInput!) { signIn(input: $input) { accessToken observer { id } } }";
+    let input = json!({ "input": { "email": "staff@example.com", "password": PASSWORD } });
+    let data = server.data(None, sign_in, input).await;
+    let token = data["signIn"]["accessToken"].as_str().unwrap().to_owned();
+    let create = "mutation($input: CreateSpeciesInput!) { createSpecies(input: $input) { species { id } } }";
+    let data = server.data(Some(&token), create, json!({ "input": { "name": "Wren" } })).await;
+    let species = data["createSpecies"]["species"]["id"].as_str().unwrap().to_owned();
+    (server, token, species)
+}
+
+async fn report(server: &ServedServer, token: &str, (site, species): (&str, &str), birds: u32) -> Value {
+    let note = format!("We saw {birds} of them near the water, early in the morning.");
+    let input = json!({ "siteId": site, "speciesId": species, "birds": birds, "note": note });
+    server.data(Some(token), REPORT, json!({ "input": input })).await
+}
+
+#[tokio::test]
+async fn pages_of_a_list_follow_each_other() {
+    let (server, token, species) = with_species().await;
+    let site = server.create_site(&token, "Mere").await;
+    for birds in 1..=5 {
+        report(&server, &token, (&site, &species), birds).await;
+    }
+    let query = "query($id: ID!, $after: String) { site(id: $id) { sightingCount sightings(first: 2, after: $after) {
+        nodes { birds } pageInfo { hasNextPage hasPreviousPage endCursor } } } }";
+    let (mut after, mut seen) = (Value::Null, Vec::new());
+    for _ in 0..3 {
+        let data = server.data(None, query, json!({ "id": site, "after": after })).await;
+        let page = &data["site"]["sightings"];
+        seen.extend(page["nodes"].as_array().unwrap().iter().map(|node| node["birds"].as_i64().unwrap()));
+        assert_eq!(data["site"]["sightingCount"], 5);
+        assert_eq!(page["pageInfo"]["hasNextPage"], seen.len() < 5);
+        assert_eq!(page["pageInfo"]["hasPreviousPage"], !after.is_null());
+        after = page["pageInfo"]["endCursor"].clone();
+    }
+    assert_eq!(seen, [5, 4, 3, 2, 1]);
+    let other = server.create_site(&token, "Fen").await;
+    let stranger = server.refusal(None, query, json!({ "id": other, "after": after })).await;
+    assert_eq!(stranger, ("BAD_USER_INPUT".to_owned(), json!("after")));
+    let many = "query($id: ID!) { site(id: $id) { sightings(first: 51) { nodes { birds } } } }";
+    let many = server.refusal(None, many, json!({ "id": site })).await;
+    assert_eq!(many, ("BAD_USER_INPUT".to_owned(), json!("first")));
+}
+
+#[tokio::test]
+async fn a_read_model_has_short_copies_that_follow_their_sources() {
+    let (server, token, species) = with_species().await;
+    let site = server.create_site(&token, "Mere").await;
+    report(&server, &token, (&site, &species), 3).await;
+    let rename = "mutation($input: UpdateSiteInput!) { updateSite(input: $input) { site { name } } }";
+    server.data(Some(&token), rename, json!({ "input": { "siteId": site, "name": "Fen" } })).await;
+    server.settle().await;
+    let query = "{ viewer { sightings { nodes { birds summary note site { name } species { name } } } } }";
+    let data = server.data(Some(&token), query, json!({})).await;
+    let note = "We saw 3 of them near the water, early in the morning.";
+    let node = json!({
+        "birds": 3, "summary": "We saw 3 of them near the water, early…", "note": note,
+        "site": { "name": "Fen" }, "species": { "name": "Wren" },
+    });
+    assert_eq!(data["viewer"]["sightings"]["nodes"], json!([node]));
+    assert!(server.app.verify(false).await.unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn a_bounded_list_keeps_the_newest_items() {
+    let server = ServedServer::start(BIRDS).await;
+    let (token, _) = server.sign_up("Ada", "ada@example.com").await;
+    for name in ["A", "B", "C", "D"] {
+        server.create_site(&token, name).await;
+    }
+    server.settle().await;
+    let query = "{ recentSites(first: 10) { nodes { name habitat sightingCount warden { name } } edges { cursor } } }";
+    let data = server.data(None, query, json!({})).await;
+    let names: Vec<_> = data["recentSites"]["nodes"].as_array().unwrap().iter().map(|node| &node["name"]).collect();
+    assert_eq!(names, ["D", "C", "B"]);
+    let first = json!({ "name": "D", "habitat": "WOODLAND", "sightingCount": 0, "warden": { "name": "Ada" } });
+    assert_eq!(data["recentSites"]["nodes"][0], first);
+    assert!(server.app.verify(false).await.unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn a_page_reads_fields_that_entries_lack_in_one_batch() {
+    let server = ServedServer::start(BIRDS).await;
+    let (token, _) = server.sign_up("Ada", "ada@example.com").await;
+    for name in ["A", "B", "C"] {
+        server.create_site(&token, name).await;
+    }
+    server.settle().await;
+    let charge = |response: Value| response["extensions"]["requestCharge"].as_f64().unwrap();
+    let short = charge(server.send(None, "{ recentSites { nodes { name } } }", json!({})).await);
+    let long = charge(server.send(None, "{ recentSites { nodes { name code } } }", json!({})).await);
+    let copied = charge(server.send(None, "{ recentSites { nodes { name warden { name } } } }", json!({})).await);
+    let followed = charge(server.send(None, "{ recentSites { nodes { name warden { joinedAt } } } }", json!({})).await);
+    assert_eq!(long - short, 3.0, "three point reads");
+    assert_eq!(copied, short, "copies need no read");
+    assert_eq!(followed - short, 1.0, "one warden is read once");
+}
+
+#[tokio::test]
+async fn a_lost_entry_is_found_and_repaired() {
+    let server = ServedServer::start(BIRDS).await;
+    let (token, _) = server.sign_up("Ada", "ada@example.com").await;
+    server.create_site(&token, "Mere").await;
+    assert!(!server.app.verify(false).await.unwrap().items.is_empty());
+    let store = &server.app.engine.store;
+    let container = onehop_store::ContainerName("recent");
+    let key = onehop_store::PartitionKey::from("site");
+    let ledger = onehop_store::Ledger::new();
+    let query = onehop_store::Query::Partition {
+        container,
+        partition_key: &key,
+        item_type: "site",
+        direction: onehop_store::Direction::NewestFirst,
+        after: None,
+        limit: 10,
+    };
+    let entries = store.query(&query, &ledger).await.unwrap();
+    let entry: Value = entries.items[0].decode().unwrap();
+    let id = entry["id"].as_str().unwrap().to_owned();
+    let delete = onehop_store::WriteOp::Delete { id, if_match: None };
+    store.write(container, &key, delete, &ledger).await.unwrap();
+    assert_eq!(server.app.verify(false).await.unwrap().drifts.len(), 1);
+    assert!(server.app.verify(true).await.unwrap().is_clean());
+}

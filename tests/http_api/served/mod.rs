@@ -1,0 +1,8 @@
+//! A served model over HTTP: its schema, its generated mutations, its accounts and its read models.
+
+mod accounts;
+mod lists;
+mod refusals;
+mod schema;
+mod server;
+mod writes;

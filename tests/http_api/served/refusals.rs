@@ -1,0 +1,67 @@
+//! Models that are refused: with all of their mistakes, before any data is touched.
+
+use onehop::served::ServedModel;
+use onehop_model::Model;
+
+/// The findings of a sound model that the server cannot serve.
+fn refused(text: &str) -> Vec<String> {
+    let model = Model::read("test.graphql", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let refused = ServedModel::new(model).map(drop).expect_err("the model is refused");
+    refused.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn every_unsupported_part_is_named_at_once() {
+    let found = refused(
+        r#"
+extend schema @model(name: "odd") @container(name: "things", key: "/thingId") @container(name: "leases", key: "/id")
+type Thing @item(container: "things", partition: "id", write: CREATE) @auth(on: READ, claim: "role", has: "x") {
+  id: ID!
+  price: Money!
+  weight: Decimal!
+  size: Int! @range(min: 1)
+  odd: String! @pattern(is: "(")
+  parts: [Part!]! @partition(by: "thing") @where(field: "isNew", is: true)
+  partCount: Int! @count(of: "parts", kept: BEHIND)
+}
+type Part @item(container: "things", partition: "thing") {
+  id: ID!
+  thing: Thing! @reference
+  isNew: Boolean!
+}
+type PageInfo @item(container: "leases") { id: ID! }
+type Query { thing(id: ID!): Thing }
+type Mutation { make: Thing @writes(action: CREATE, rust: true) }
+type Subscription { thingChanged(id: ID!): Thing! @live(on: CHANGED) }
+"#,
+    );
+    for expected in [
+        "container leases: @container is a name of the server",
+        "Thing: @auth(claim) is not served",
+        "Thing.price: Money is not served yet",
+        "Thing.weight: Decimal is not served yet",
+        "Thing.odd: @pattern is no regular expression of this server",
+        "Thing.parts: @where on a list is not served yet",
+        "Thing.partCount: @count(kept: BEHIND) is not served yet",
+        "PageInfo: type has a name that the server adds to the schema",
+        "Mutation.make: @writes(rust) needs a program with the command",
+        "Subscription.thingChanged: @live is not served yet",
+    ] {
+        assert!(found.iter().any(|line| line.starts_with(expected)), "{expected}\n{found:#?}");
+    }
+}
+
+#[test]
+fn a_container_with_two_orders_is_refused_with_its_field() {
+    let found = refused(
+        r#"
+extend schema @model(name: "odd") @container(name: "things", key: "/type")
+type Thing @item(container: "things", write: CREATE) { id: ID! name: String! rank: String! }
+type Query {
+  byName: [Thing!] @partition @order(by: "name")
+  byRank: [Thing!] @partition @order(by: "rank")
+}
+"#,
+    );
+    assert!(found.iter().any(|line| line.starts_with("Query.byRank: @order")), "{found:#?}");
+}

@@ -1,0 +1,158 @@
+//! A server of a model for a test: the program's own composition, with cheap password hashes. Read models
+//! follow when a test says so, by [`ServedServer::settle`].
+
+use std::collections::HashSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use onehop::accounts::password::HashingCost;
+use onehop::accounts::signing_secrets::{Secrets, SigningSecret};
+use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
+use onehop::api::{ApiOptions, ServedApiParts, served_api_of};
+use onehop::app::{AppOptions, Member, ServedApp};
+use onehop::served::ServedModel;
+use onehop_change_feed::Sharing;
+use onehop_graphql_server::server::Server as HttpServer;
+use onehop_model::Model;
+use onehop_runtime::clock::Clock;
+use serde_json::{Value, json};
+
+use crate::support::store::{self, Keeper};
+
+/// A model in a domain of its own, with most directives.
+pub const BIRDS: &str = include_str!("../../fixtures/birds.graphql");
+/// The password of all accounts of the tests.
+pub const PASSWORD: &str = "a-secret-that-no-log-may-show";
+
+/// A clock that goes on by a millisecond at each reading.
+struct TickingClock(AtomicI64);
+
+impl Clock for TickingClock {
+    fn now_ms(&self) -> i64 {
+        self.0.fetch_add(1, Ordering::SeqCst)
+    }
+
+    fn monotonic_ms(&self) -> i64 {
+        self.now_ms()
+    }
+}
+
+/// A model as it is served.
+pub fn served_model(text: &str) -> Arc<ServedModel> {
+    let model = Model::read("test.graphql", text).unwrap_or_else(|errors| panic!("{errors}"));
+    Arc::new(ServedModel::new(model).unwrap_or_else(|refused| panic!("{refused:#?}")))
+}
+
+pub struct ServedServer {
+    pub app: ServedApp,
+    http: reqwest::Client,
+    address: SocketAddr,
+    _keeper: Keeper,
+}
+
+impl ServedServer {
+    pub async fn start(text: &str) -> Self {
+        Self::start_with_staff(text, &[]).await
+    }
+
+    /// A server with accounts of the model of birds that are staff, by their e-mail addresses.
+    pub async fn start_with_staff(text: &str, staff: &[&str]) -> Self {
+        let model = served_model(text);
+        let keeper = store::keep(model.containers());
+        let clock: Arc<dyn Clock> = Arc::new(TickingClock(AtomicI64::new(1_800_000_000_000)));
+        let options = AppOptions { hashing: HashingCost::CHEAP, clock, ..AppOptions::default() };
+        let open = keeper.open(model.containers(), Arc::clone(&options.clock)).await;
+        let member = match &keeper {
+            Keeper::Directory(_) => Member::alone(),
+            Keeper::Emulator(_) => Member { owner: "test".to_owned(), sharing: Sharing::with_others() },
+        };
+        let app = ServedApp::over(model, &open, member, options).await.unwrap();
+        let mut server = Self {
+            address: listen(&app, HashSet::new()).await,
+            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            app,
+            _keeper: keeper,
+        };
+        for email in staff {
+            server.sign_up("Staff", email).await;
+        }
+        let staff: Vec<String> = staff.iter().map(|email| (*email).to_owned()).collect();
+        let staff = server.app.staff(&staff, true).await.unwrap();
+        server.address = listen(&server.app, staff).await;
+        server
+    }
+
+    /// The response to a request.
+    pub async fn send(&self, token: Option<&str>, query: &str, variables: Value) -> Value {
+        let request = self.http.post(format!("http://{}/graphql", self.address));
+        let request = token.into_iter().fold(request, |request, token| request.bearer_auth(token));
+        let request = request.header("content-type", "application/json");
+        let body = json!({ "query": query, "variables": variables }).to_string();
+        let text = request.body(body).send().await.unwrap().text().await.unwrap();
+        serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"))
+    }
+
+    /// The data of a response without errors.
+    pub async fn data(&self, token: Option<&str>, query: &str, variables: Value) -> Value {
+        let mut response = self.send(token, query, variables).await;
+        assert_eq!(response.get("errors"), None, "{query}");
+        response["data"].take()
+    }
+
+    /// The code of the only error of a response, and its field.
+    pub async fn refusal(&self, token: Option<&str>, query: &str, variables: Value) -> (String, Value) {
+        let response = self.send(token, query, variables).await;
+        assert_eq!(response["errors"].as_array().map(Vec::len), Some(1), "{response}");
+        let extensions = &response["errors"][0]["extensions"];
+        (extensions["code"].as_str().unwrap().to_owned(), extensions["field"].clone())
+    }
+
+    /// Signs up an observer: the access token and the id.
+    pub async fn sign_up(&self, name: &str, email: &str) -> (String, String) {
+        let query = "mutation($input: CreateObserverInput!) { createObserver(input: $input) { accessToken observer { id } } }";
+        let input = json!({ "input": { "name": name, "email": email, "password": PASSWORD } });
+        let data = self.data(None, query, input).await;
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        (text(&data["createObserver"]["accessToken"]), text(&data["createObserver"]["observer"]["id"]))
+    }
+
+    /// Creates a site with this name: its id.
+    pub async fn create_site(&self, token: &str, name: &str) -> String {
+        let query = "mutation($input: CreateSiteInput!) { createSite(input: $input) { site { id } } }";
+        let data = self.data(Some(token), query, json!({ "input": site(name) })).await;
+        data["createSite"]["site"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Brings the read models up to the writes so far.
+    pub async fn settle(&self) {
+        self.app.engine.processor.drain().await.unwrap();
+    }
+}
+
+/// The input of a site.
+pub fn site(name: &str) -> Value {
+    let location = json!({ "latitude": 51.5, "longitude": -2.25 });
+    json!({ "name": name, "code": "AB-123", "location": location, "hides": [{ "label": "North", "seats": 4 }] })
+}
+
+async fn listen(app: &ServedApp, staff: HashSet<uuid::Uuid>) -> SocketAddr {
+    let tokens = Tokens::new(
+        &Secrets::from(&SigningSecret::from_bytes(vec![7; 48]).unwrap()),
+        ACCESS_TOKEN_LIFETIME_DEFAULT,
+    );
+    let mut options = ApiOptions::default();
+    // Nothing reads the change feed in the background.
+    options.limits.positions.sessions_max = 0;
+    options.attempts.sign_ups_per_address = 0;
+    let parts = ServedApiParts { tokens, staff, options, telemetry: None };
+    let router = served_api_of(app, parts).unwrap().router;
+    let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
+    let (address, stop) = (listening.local_address(), app.engine.tasks.soft_stop());
+    app.engine.tasks.spawn("http", async move {
+        listening.serve(router, stop, Duration::ZERO).await;
+        Ok::<(), std::convert::Infallible>(())
+    });
+    address
+}
