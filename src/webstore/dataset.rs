@@ -24,9 +24,9 @@ const PRODUCTS_MIN: u32 = 74;
 const TAGS_MIN: u32 = 24;
 /// As many as there are names.
 const TAGS_MAX: u32 = 420;
-/// The cheapest product and how many times as much the dearest costs, in cents.
-const PRICE_MIN: f64 = 229.0;
-const PRICE_RATIO: f64 = 1560.0;
+/// The cheapest product of a kind by its usual price, and how many times as much the dearest costs.
+const CHEAPEST: f64 = 0.6;
+const PRICE_RATIO: f64 = 3.5;
 const DAY_MS: i64 = 24 * 3_600_000;
 /// Before the end of the data set: how long customers sign up, and order.
 const YEARS_MS: i64 = 2 * 365 * DAY_MS;
@@ -42,11 +42,55 @@ mod streams {
     pub const ORDERS: Stream = Stream(25);
 }
 
-const THINGS: [&str; 37] = [
-    "Bells", "Pedals", "Saddles", "Lamps", "Locks", "Pumps", "Baskets", "Gloves", "Helmets", "Jerseys",
-    "Socks", "Bottles", "Racks", "Chains", "Brakes", "Wheels", "Forks", "Frames", "Tyres", "Tubes", "Cranks",
-    "Levers", "Stems", "Grips", "Mirrors", "Trailers", "Bags", "Tools", "Stands", "Paints", "Cables", "Hubs",
-    "Rims", "Spokes", "Gears", "Horns", "Flags",
+/// A kind of product: the category, the word in product names, and a usual price in whole units.
+struct ProductKind {
+    category: &'static str,
+    thing: &'static str,
+    usual_price: f64,
+}
+
+const fn kind(category: &'static str, thing: &'static str, usual_price: f64) -> ProductKind {
+    ProductKind { category, thing, usual_price }
+}
+
+const KINDS: [ProductKind; 37] = [
+    kind("Bells", "Bell", 14.0),
+    kind("Pedals", "Pedals", 48.0),
+    kind("Saddles", "Saddle", 62.0),
+    kind("Lamps", "Lamp", 34.0),
+    kind("Locks", "Lock", 45.0),
+    kind("Pumps", "Pump", 29.0),
+    kind("Baskets", "Basket", 38.0),
+    kind("Gloves", "Gloves", 26.0),
+    kind("Helmets", "Helmet", 72.0),
+    kind("Jerseys", "Jersey", 54.0),
+    kind("Socks", "Socks", 12.0),
+    kind("Bottles", "Bottle", 11.0),
+    kind("Racks", "Rack", 49.0),
+    kind("Chains", "Chain", 24.0),
+    kind("Brakes", "Brake", 58.0),
+    kind("Wheels", "Wheel", 139.0),
+    kind("Forks", "Fork", 220.0),
+    kind("Frames", "Frame", 690.0),
+    kind("Tyres", "Tyre", 36.0),
+    kind("Tubes", "Tube", 7.0),
+    kind("Cranks", "Crank", 95.0),
+    kind("Levers", "Lever", 31.0),
+    kind("Stems", "Stem", 42.0),
+    kind("Grips", "Grips", 18.0),
+    kind("Mirrors", "Mirror", 16.0),
+    kind("Trailers", "Trailer", 310.0),
+    kind("Bags", "Bag", 64.0),
+    kind("Tools", "Tool", 23.0),
+    kind("Stands", "Stand", 33.0),
+    kind("Paints", "Paint", 15.0),
+    kind("Cables", "Cable", 8.0),
+    kind("Hubs", "Hub", 88.0),
+    kind("Rims", "Rim", 57.0),
+    kind("Spokes", "Spokes", 13.0),
+    kind("Gears", "Gear", 76.0),
+    kind("Horns", "Horn", 19.0),
+    kind("Flags", "Flag", 6.0),
 ];
 const ADJECTIVES: [&str; 20] = [
     "amber", "brisk", "calm", "dusky", "even", "fleet", "glossy", "hardy", "ivory", "jolly", "keen", "lucid",
@@ -159,7 +203,7 @@ impl WebstoreDataset {
     #[must_use]
     pub fn category(&self, index: u32) -> SeedMeta {
         let mut rng = self.rng(streams::CATEGORY, index);
-        let name = THINGS[index as usize % THINGS.len()].to_owned();
+        let name = KINDS[index as usize % KINDS.len()].category.to_owned();
         SeedMeta { id: uuid_v7(self.begin_ms(), &mut rng), name }
     }
 
@@ -186,7 +230,7 @@ impl WebstoreDataset {
             false => ((skewed * skewed * skewed) * f64::from(CATEGORIES)) as u32,
         };
         let (adjective, noun) = (*rng.pick(&ADJECTIVES), *rng.pick(&NOUNS));
-        let thing = THINGS[category as usize].trim_end_matches('s');
+        let ProductKind { thing, usual_price, .. } = KINDS[category as usize];
         let mut tags: Vec<u32> = Vec::new();
         for _ in 0..rng.below(TAGS_PER_PRODUCT_MAX + 1) {
             let tag = rng.below(self.tags());
@@ -198,9 +242,9 @@ impl WebstoreDataset {
             id: uuid_v7(self.begin_ms(), &mut rng),
             category,
             sku: format!("{}-{:05}", thing[..2].to_uppercase(), index + 1),
-            name: format!("{} {} {}", capitalised(adjective), thing, index + 1),
-            description: format!("A {adjective} {} in the {noun} series.", thing.to_lowercase()),
-            price: (PRICE_MIN * PRICE_RATIO.powf(rng.fraction())) as i64,
+            name: format!("{} {thing} {}", capitalised(noun), capitalised(adjective)),
+            description: format!("The {adjective} {} of our {noun} series.", thing.to_lowercase()),
+            price: price_below(usual_price * CHEAPEST * PRICE_RATIO.powf(rng.fraction())),
             tags,
         }
     }
@@ -263,6 +307,11 @@ impl WebstoreDataset {
     }
 }
 
+/// A price in cents that ends with 95, at most 5 cents below a whole number of units.
+fn price_below(units: f64) -> i64 {
+    (units.round().max(1.0) as i64) * 100 - 5
+}
+
 fn capitalised(word: &str) -> String {
     let (first, rest) = word.split_at(1);
     first.to_uppercase() + rest
@@ -295,7 +344,7 @@ mod tests {
         let mut links = 0;
         for index in 0..dataset.products() {
             let product = dataset.product(index);
-            assert!((229..=358_000).contains(&product.price), "{product:?}");
+            assert!((295..=145_000).contains(&product.price) && product.price % 100 == 95, "{product:?}");
             assert!(product.tags.len() <= TAGS_PER_PRODUCT_MAX as usize);
             links += product.tags.len();
         }
