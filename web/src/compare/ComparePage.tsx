@@ -89,14 +89,7 @@ function Result({ request, id }: { request: ReadRequest; id: string | undefined 
   });
   const plans = data?.comparison ?? undefined;
   if (error !== undefined && plans === undefined) {
-    return (
-      <Failure
-        error={error}
-        onRetry={() => {
-          runAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return <Failure error={error} onRetry={runAgain} />;
   }
   return plans === undefined || fetching ? <SkeletonLines lines={8} /> : <Plans plans={plans} />;
 }

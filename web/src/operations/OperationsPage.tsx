@@ -52,12 +52,7 @@ export default function OperationsPage() {
         error === undefined ? (
           <SkeletonLines lines={8} />
         ) : (
-          <Failure
-            error={error}
-            onRetry={() => {
-              look({ requestPolicy: "network-only" });
-            }}
-          />
+          <Failure error={error} onRetry={look} />
         )
       ) : (
         <>

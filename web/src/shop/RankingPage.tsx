@@ -48,14 +48,7 @@ function Ranking({ areCostsShown }: { areCostsShown: boolean }) {
     return <StaffOnly />;
   }
   if (ranking.error !== undefined) {
-    return (
-      <Failure
-        error={ranking.error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return <Failure error={ranking.error} onRetry={readAgain} />;
   }
   const customers = ranking.data?.topCustomers?.nodes;
   return (

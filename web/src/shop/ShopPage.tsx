@@ -34,12 +34,7 @@ function Catalogue() {
         <SkeletonProducts products={8} />
       </ProductGrid>
     ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
+      <Failure error={error} onRetry={readAgain} />
     );
   }
   if (categories.length + tags.length === 0) {
