@@ -8,6 +8,8 @@ import { CustomerAccount } from "../shop/CustomerAccount.js";
 import { EngineersMenu } from "./EngineersMenu.js";
 import { NavLink } from "./NavLink.js";
 
+/** Pages that use the width of the screen, beside all of the shop. */
+const WIDE_PAGES = ["/compare", "/operations"];
 /** Pages of the shop for staff, who are users of the blog. */
 const STAFF_PAGES = ["/shop/staff", "/shop/ranking"];
 
@@ -15,7 +17,9 @@ const STAFF_PAGES = ["/shop/staff", "/shop/ranking"];
 export function Layout({ children }: { children: ReactNode }) {
   const isOffline = useIsOffline();
   const [pathname] = useLocation();
-  const isOfCustomers = (pathname === "/shop" || pathname.startsWith("/shop/")) && !STAFF_PAGES.includes(pathname);
+  const isInShop = pathname === "/shop" || pathname.startsWith("/shop/");
+  const isOfCustomers = isInShop && !STAFF_PAGES.includes(pathname);
+  const isWide = isInShop || WIDE_PAGES.includes(pathname);
   return (
     <>
       <a className="skip" href="#page">
@@ -40,7 +44,7 @@ export function Layout({ children }: { children: ReactNode }) {
         {isOffline && <p>No connection. This page updates when you are back online.</p>}
       </div>
       {!isOfCustomers && <SessionEnded />}
-      <main id="page" className="page" tabIndex={-1}>
+      <main id="page" className={isWide ? "page page-wide" : "page"} tabIndex={-1}>
         {children}
       </main>
       <CostLine />

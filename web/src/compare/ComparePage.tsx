@@ -28,7 +28,7 @@ export default function ComparePage() {
   const item = items.find(({ id }) => id === chosen) ?? items[0];
   const isReady = !needsItem(request) || item !== undefined;
   return (
-    <div className="wide compare">
+    <div className="compare">
       <header>
         <h1>One question, three data models</h1>
         <p className="compare-lead">

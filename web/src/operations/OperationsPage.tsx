@@ -38,7 +38,7 @@ export default function OperationsPage() {
     }
   });
   return (
-    <div className="wide operations">
+    <div className="operations">
       <h1>Operations</h1>
       <p className="operations-lead">
         Every write appears in the change feed. Projections follow the change feed and update the read models. This page

@@ -52,7 +52,7 @@ function Ranking({ areCostsShown }: { areCostsShown: boolean }) {
   }
   const customers = ranking.data?.topCustomers?.nodes;
   return (
-    <div className={areCostsShown ? "wide" : ""}>
+    <>
       <header className="shop-intro">
         <h1>Customers with the most orders</h1>
       </header>
@@ -65,6 +65,6 @@ function Ranking({ areCostsShown }: { areCostsShown: boolean }) {
           <RankedCustomers customers={customers} />
         </div>
       )}
-    </div>
+    </>
   );
 }

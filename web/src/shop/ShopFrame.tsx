@@ -9,7 +9,7 @@ export function ShopFrame({ children }: { children: ReactNode }) {
   const pieces = piecesIn(useCart());
   const isStaff = useViewerIsStaff() === true;
   return (
-    <div className="wide">
+    <>
       <nav className="shop-bar" aria-label="Shop">
         <NavLink path="/shop">Catalogue</NavLink>
         <NavLink path="/shop/orders">Orders</NavLink>
@@ -20,7 +20,7 @@ export function ShopFrame({ children }: { children: ReactNode }) {
         </NavLink>
       </nav>
       {children}
-    </div>
+    </>
   );
 }
 

@@ -54,7 +54,7 @@ const pages: [name: string, path: () => string, ready: string][] = [
   ["signing in", () => "/signin", ".credentials"],
   ["the comparison", () => "/compare", ".compare-operations"],
   ["operations", () => "/operations", ".operations-summary"],
-  ["the shop", () => "/shop", ".catalogue"],
+  ["the shop", () => "/shop", ".category-links"],
   ["a category", () => `/shop/category/${category?.id ?? ""}`, ".product-card"],
   ["a tag", () => `/shop/tag/${category?.products[0]?.tags[0]?.id ?? ""}`, ".product-card"],
   ["a product", () => `/shop/product/${category?.products[0]?.id ?? ""}`, ".add-to-cart"],

@@ -42,7 +42,7 @@ describe("costs", () => {
     const paths: [path: string, ready: string][] = [
       ["/", ".post-card"],
       ["/signin", ".credentials"],
-      ["/shop", ".catalogue"],
+      ["/shop", ".category-links"],
       [`/shop/category/${category?.id ?? ""}`, ".product-card"],
       [`/shop/product/${category?.products[0]?.id ?? ""}`, ".add-to-cart"],
       ["/shop/cart", ".notice"],
@@ -79,7 +79,7 @@ describe("costs", () => {
     await open("/shop");
     const other = await page.context().newPage();
     await other.goto(page.url());
-    await page.locator(".catalogue").waitFor();
+    await page.locator(".category-links").waitFor();
     const menu = page.getByText("For engineers");
     const hasFocus = (of: typeof menu) => of.evaluate((it) => it === document.activeElement);
     for (let presses = 0; presses < 8 && !(await hasFocus(menu)); presses += 1) {
