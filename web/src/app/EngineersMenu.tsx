@@ -8,7 +8,10 @@ const PLACES = [
   { path: "/operations", name: "Operations" },
 ];
 
-/** The menu of the pages for engineers, with the switch *Show costs*. It closes on Escape, on a choice, and on a click elsewhere. */
+/**
+ * The menu of the pages for engineers, with the switch *Show costs*. It closes on Escape, on a choice, and on
+ * a click elsewhere.
+ */
 export function EngineersMenu() {
   const menu = useRef<HTMLDetailsElement>(null);
   const [pathname] = useLocation();

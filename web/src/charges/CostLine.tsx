@@ -6,7 +6,9 @@ import { OperationsTable } from "./OperationsTable.js";
 import { useCostsShown } from "./shown-costs.js";
 import "./cost-line.css";
 
-/** The end of each page where costs are shown: the cost of the page since it was opened. It covers nothing. */
+/**
+ * The end of each page where costs are shown: the cost of the page since it was opened. It covers nothing.
+ */
 export function CostLine() {
   // Renders again on each page: they differ where the visitor has not chosen.
   useLocation();

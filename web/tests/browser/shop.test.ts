@@ -165,6 +165,17 @@ describe("a visitor", () => {
 });
 
 describe("a customer", () => {
+  test("keeps a half-typed sign-up over a reload, without the password", async () => {
+    await open("/shop/signin");
+    await page.getByRole("button", { name: "Sign up" }).click();
+    await page.getByLabel("First name").fill("Eva");
+    await page.getByLabel("Password").fill("a long password");
+    await page.reload();
+    await heading("Sign up").waitFor();
+    expect(await page.getByLabel("First name").inputValue()).toBe("Eva");
+    expect(await page.getByLabel("Password").inputValue()).toBe("");
+  });
+
   test("orders, sees the order, cancels it, and signs in again", async () => {
     await open("/shop/signin");
     const emailAddress = await signUpCustomer(page);
