@@ -91,7 +91,7 @@ const pages = [
   { name: "compare", path: "/compare", ready: ".compare-operations" },
   { name: "compare-whole", path: "/compare", ready: ".compare-operations", isWhole: true },
   { name: "operations", path: "/operations", ready: ".operations-summary" },
-  { name: "shop", path: "/shop", ready: ".catalogue" },
+  { name: "shop", path: "/shop", ready: ".category-links" },
   { name: "shop-category", path: `/shop/category/${category.id}`, ready: ".product-card" },
   { name: "shop-product", path: `/shop/product/${products[0].id}`, ready: ".add-to-cart" },
   { name: "shop-cart", path: "/shop/cart", ready: ".place-order", account: customer },

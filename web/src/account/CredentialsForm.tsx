@@ -1,8 +1,9 @@
 import { useRef, useState } from "react";
 import { useMutation } from "urql";
-import { fieldOf, messageAt, messageOf } from "../api/errors.js";
+import { fieldOf, messageAt } from "../api/errors.js";
 import { startSession } from "../api/session.js";
 import { TextField } from "../ui/Field.js";
+import { FormError } from "../ui/FormError.js";
 import { randomKey } from "../ui/random-key.js";
 import { SignInDocument, SignUpDocument } from "./account.generated.js";
 
@@ -77,11 +78,7 @@ export function CredentialsForm({
         {...(isNew ? { hint: "10 to 200 characters, and not a common password." } : {})}
         onText={setPassword}
       />
-      {error !== undefined && field !== "username" && field !== "password" && (
-        <p role="alert" className="field-error">
-          {messageOf(error)}
-        </p>
-      )}
+      {field !== "username" && field !== "password" && <FormError error={error} />}
       <button type="submit" className="button" disabled={fetching}>
         {fetching ? "One moment…" : isNew ? "Sign up" : "Sign in"}
       </button>

@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { CombinedError } from "urql";
 import { fieldOf, messageOf } from "../api/errors.js";
 import { TextField } from "../ui/Field.js";
+import { FormError } from "../ui/FormError.js";
 import "./account.css";
 
 /** Gives an account another password, which signs all other browsers out. */
@@ -83,11 +84,7 @@ export function PasswordChange({
         required
         onText={setNewPassword}
       />
-      {error !== undefined && field === undefined && (
-        <p role="alert" className="field-error">
-          {messageOf(error)}
-        </p>
-      )}
+      {field === undefined && <FormError error={error} />}
       <button type="submit" className="button" disabled={fetching}>
         {fetching ? "One moment…" : "Change the password"}
       </button>{" "}

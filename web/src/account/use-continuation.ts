@@ -12,15 +12,19 @@ export function useContinuation(error: CombinedError | undefined, submit: () => 
   const session = useSession();
   const isNeeded = useSignInNeed();
   const isWaiting = useRef(false);
+  const givenUp = useRef<CombinedError>(undefined);
   const hasEnded = session?.hasEnded ?? true;
-  const isRefused = codeOf(error) === "UNAUTHENTICATED";
   const submitAgain = useEffectEvent(submit);
   useEffect(() => {
-    if (hasEnded) {
-      isWaiting.current = isRefused && isNeeded;
-    } else if (isWaiting.current) {
+    const isRefused = codeOf(error) === "UNAUTHENTICATED" && givenUp.current !== error;
+    if (!hasEnded && isWaiting.current) {
       isWaiting.current = false;
       submitAgain();
+    } else if (hasEnded && isWaiting.current && !isNeeded) {
+      isWaiting.current = false;
+      givenUp.current = error;
+    } else if (hasEnded && isRefused && isNeeded) {
+      isWaiting.current = true;
     }
-  }, [hasEnded, isRefused, isNeeded]);
+  }, [hasEnded, error, isNeeded]);
 }

@@ -1,13 +1,17 @@
 import { useEffect, useRef } from "react";
-import { Link, useLocation } from "wouter";
-import { preloadRoute } from "./routes.js";
+import { useLocation } from "wouter";
+import { CostSwitch } from "../charges/CostSwitch.js";
+import { NavLink } from "./NavLink.js";
 
 const PLACES = [
   { path: "/compare", name: "Compare" },
   { path: "/operations", name: "Operations" },
 ];
 
-/** The menu of the pages for engineers. It closes on Escape, on a choice, and on a click elsewhere. */
+/**
+ * The menu of the pages for engineers, with the switch *Show costs*. It closes on Escape, on a choice, and on
+ * a click elsewhere.
+ */
 export function EngineersMenu() {
   const menu = useRef<HTMLDetailsElement>(null);
   const [pathname] = useLocation();
@@ -38,25 +42,16 @@ export function EngineersMenu() {
     <details ref={menu} className="engineers">
       <summary className={isHere ? "is-here" : ""}>For engineers</summary>
       <ul>
-        {PLACES.map(({ path, name }) => {
-          const preload = (): void => {
-            preloadRoute(path);
-          };
-          return (
-            <li key={path}>
-              <Link
-                href={path}
-                {...(pathname === path ? { "aria-current": "page" as const } : {})}
-                onPointerEnter={preload}
-                onFocus={preload}
-              >
-                {name}
-              </Link>
-            </li>
-          );
-        })}
+        {PLACES.map(({ path, name }) => (
+          <li key={path}>
+            <NavLink path={path}>{name}</NavLink>
+          </li>
+        ))}
         <li>
           <a href="/graphiql">Playground</a>
+        </li>
+        <li>
+          <CostSwitch />
         </li>
       </ul>
     </details>

@@ -6,19 +6,20 @@ import { useIsOffline } from "../api/connection.js";
 import { CostLine } from "../charges/CostLine.js";
 import { CustomerAccount } from "../shop/CustomerAccount.js";
 import { EngineersMenu } from "./EngineersMenu.js";
-import { preloadRoute } from "./routes.js";
+import { NavLink } from "./NavLink.js";
 
-/** The parts of the site. */
-const places = [
-  { path: "/", name: "Blog" },
-  { path: "/shop", name: "Shop" },
-];
+/** Pages that use the width of the screen, beside all of the shop. */
+const WIDE_PAGES = ["/compare", "/operations"];
+/** Pages of the shop for staff, who are users of the blog. */
+const STAFF_PAGES = ["/shop/staff", "/shop/ranking"];
 
 /** The frame of every page. Blog and shop have accounts of their own: each part of the site shows one. */
 export function Layout({ children }: { children: ReactNode }) {
   const isOffline = useIsOffline();
   const [pathname] = useLocation();
-  const isInShop = isWithin("/shop", pathname);
+  const isInShop = pathname === "/shop" || pathname.startsWith("/shop/");
+  const isOfCustomers = isInShop && !STAFF_PAGES.includes(pathname);
+  const isWide = isInShop || WIDE_PAGES.includes(pathname);
   return (
     <>
       <a className="skip" href="#page">
@@ -30,42 +31,23 @@ export function Layout({ children }: { children: ReactNode }) {
             <img src="/favicon.svg" alt="" width="26" height="26" /> Onehop
           </Link>
           <nav className="places" aria-label="Main">
-            {places.map(({ path, name }) => (
-              <Place key={path} path={path} name={name} isHere={path === "/shop" ? isInShop : pathname === path} />
-            ))}
+            <NavLink path="/">Blog</NavLink>
+            <NavLink path="/shop" hasPagesBelow>
+              Shop
+            </NavLink>
             <EngineersMenu />
           </nav>
-          {isInShop ? <CustomerAccount /> : <UserAccount />}
+          {isOfCustomers ? <CustomerAccount /> : <UserAccount />}
         </div>
       </header>
       <div className="offline" role="status">
         {isOffline && <p>No connection. This page updates when you are back online.</p>}
       </div>
-      {!isInShop && <SessionEnded />}
-      <main id="page" className="page" tabIndex={-1}>
+      {!isOfCustomers && <SessionEnded />}
+      <main id="page" className={isWide ? "page page-wide" : "page"} tabIndex={-1}>
         {children}
       </main>
       <CostLine />
     </>
   );
-}
-
-function Place({ path, name, isHere }: { path: string; name: string; isHere: boolean }) {
-  const preload = (): void => {
-    preloadRoute(path);
-  };
-  return (
-    <Link
-      href={path}
-      {...(isHere ? { "aria-current": path === location.pathname ? ("page" as const) : ("true" as const) } : {})}
-      onPointerEnter={preload}
-      onFocus={preload}
-    >
-      {name}
-    </Link>
-  );
-}
-
-function isWithin(path: string, pathname: string): boolean {
-  return pathname === path || pathname.startsWith(`${path}/`);
 }

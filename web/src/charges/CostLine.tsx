@@ -1,27 +1,26 @@
 import { Link, useLocation } from "wouter";
 import { formatRequestCharge } from "../api/request-charge.js";
 import { counted } from "../ui/count.js";
-import { CostSwitch } from "./CostSwitch.js";
 import { countOfRequests, sumOfCharges, useCharges, type Charge } from "./ledger.js";
 import { OperationsTable } from "./OperationsTable.js";
 import { useCostsShown } from "./shown-costs.js";
 import "./cost-line.css";
 
 /**
- * The end of each page: the switch *Show costs*, and the cost of the page since it was opened. It covers
- * nothing.
+ * The end of each page where costs are shown: the cost of the page since it was opened. It covers nothing.
  */
 export function CostLine() {
   // Renders again on each page: they differ where the visitor has not chosen.
   useLocation();
   const isShown = useCostsShown();
   return (
-    <footer className="cost">
-      <div className="cost-inner">
-        {isShown && <Costs />}
-        <CostSwitch />
-      </div>
-    </footer>
+    isShown && (
+      <footer className="cost">
+        <div className="cost-inner">
+          <Costs />
+        </div>
+      </footer>
+    )
   );
 }
 

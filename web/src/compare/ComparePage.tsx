@@ -28,7 +28,7 @@ export default function ComparePage() {
   const item = items.find(({ id }) => id === chosen) ?? items[0];
   const isReady = !needsItem(request) || item !== undefined;
   return (
-    <div className="wide compare">
+    <div className="compare">
       <header>
         <h1>One question, three data models</h1>
         <p className="compare-lead">
@@ -89,14 +89,7 @@ function Result({ request, id }: { request: ReadRequest; id: string | undefined 
   });
   const plans = data?.comparison ?? undefined;
   if (error !== undefined && plans === undefined) {
-    return (
-      <Failure
-        error={error}
-        onRetry={() => {
-          runAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return <Failure error={error} onRetry={runAgain} />;
   }
   return plans === undefined || fetching ? <SkeletonLines lines={8} /> : <Plans plans={plans} />;
 }

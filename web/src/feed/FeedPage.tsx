@@ -61,12 +61,7 @@ export default function FeedPage() {
         )}
       </div>
       {first.error !== undefined && listed === undefined ? (
-        <Failure
-          error={first.error}
-          onRetry={() => {
-            readAgain({ requestPolicy: "network-only" });
-          }}
-        />
+        <Failure error={first.error} onRetry={readAgain} />
       ) : listed === undefined ? (
         <SkeletonCards cards={6} />
       ) : listed.length === 0 && news.shown.length === 0 ? (
@@ -112,16 +107,7 @@ function FeedPosts({
     variables: { first: PAGE_POSTS, ...(after === undefined ? {} : { after }) },
   });
   if (data?.feed == null) {
-    return error === undefined ? (
-      <SkeletonCards cards={3} />
-    ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return error === undefined ? <SkeletonCards cards={3} /> : <Failure error={error} onRetry={readAgain} />;
   }
   const { nodes, pageInfo } = data.feed;
   return (

@@ -38,7 +38,7 @@ export default function OperationsPage() {
     }
   });
   return (
-    <div className="wide operations">
+    <div className="operations">
       <h1>Operations</h1>
       <p className="operations-lead">
         Every write appears in the change feed. Projections follow the change feed and update the read models. This page
@@ -52,12 +52,7 @@ export default function OperationsPage() {
         error === undefined ? (
           <SkeletonLines lines={8} />
         ) : (
-          <Failure
-            error={error}
-            onRetry={() => {
-              look({ requestPolicy: "network-only" });
-            }}
-          />
+          <Failure error={error} onRetry={look} />
         )
       ) : (
         <>

@@ -1,10 +1,11 @@
 import { useEffect, useEffectEvent, useRef } from "react";
 import { useMutation, useQuery } from "urql";
 import { Link } from "wouter";
-import { messageOf } from "../api/errors.js";
+
 import { Markdown } from "../markdown/Markdown.js";
 import { Avatar } from "../ui/Avatar.js";
 import { Confirm } from "../ui/Confirm.js";
+import { FormError } from "../ui/FormError.js";
 import { counted } from "../ui/count.js";
 import { Failure } from "../ui/Failure.js";
 import { More } from "../ui/More.js";
@@ -57,20 +58,7 @@ function CommentPage({
   });
   const comments = data?.post?.comments;
   if (comments === undefined) {
-    return (
-      <li>
-        {error === undefined ? (
-          <SkeletonLines lines={3} />
-        ) : (
-          <Failure
-            error={error}
-            onRetry={() => {
-              readAgain({ requestPolicy: "network-only" });
-            }}
-          />
-        )}
-      </li>
-    );
+    return <li>{error === undefined ? <SkeletonLines lines={3} /> : <Failure error={error} onRetry={readAgain} />}</li>;
   }
   const { nodes, pageInfo } = comments;
   const stillLinked = linked !== null && nodes.some(({ id }) => anchorOf(id) === linked) ? null : linked;
@@ -153,11 +141,7 @@ function Comment({
           }}
         />
       )}
-      {error !== undefined && (
-        <p role="alert" className="field-error">
-          {messageOf(error)}
-        </p>
-      )}
+      <FormError error={error} />
     </article>
   );
 }

@@ -1,13 +1,14 @@
 import { useMutation, useQuery, useSubscription } from "urql";
 import { Link, useLocation } from "wouter";
 import { useOnReconnect, useOnSubscriptionEnd } from "../api/connection.js";
-import { messageOf } from "../api/errors.js";
+
 import { usePageTitle } from "../app/page-title.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { Avatar } from "../ui/Avatar.js";
 import { Confirm } from "../ui/Confirm.js";
 import { Failure } from "../ui/Failure.js";
+import { FormError } from "../ui/FormError.js";
 import { Picture } from "../ui/Picture.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
 import { When } from "../ui/When.js";
@@ -109,11 +110,7 @@ function Own({ post }: { post: ShownPost }) {
           }}
         />
       )}
-      {error !== undefined && (
-        <p role="alert" className="field-error">
-          {messageOf(error)}
-        </p>
-      )}
+      <FormError error={error} />
     </div>
   );
 }

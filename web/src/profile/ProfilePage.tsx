@@ -92,16 +92,7 @@ function Posts({
   });
   const posts = data?.user?.posts;
   if (posts === undefined) {
-    return error === undefined ? (
-      <SkeletonCards cards={3} />
-    ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return error === undefined ? <SkeletonCards cards={3} /> : <Failure error={error} onRetry={readAgain} />;
   }
   const { nodes, pageInfo } = posts;
   return (

@@ -6,8 +6,10 @@ import { fieldOf, messageOf } from "../api/errors.js";
 import { usePageTitle } from "../app/page-title.js";
 import { Failure } from "../ui/Failure.js";
 import { TextField } from "../ui/Field.js";
+import { FormError } from "../ui/FormError.js";
 import { Notice } from "../ui/Notice.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
+import { AddressBook } from "./AddressBook.js";
 import {
   ChangeCustomerEmailAddressDocument,
   ChangeCustomerPasswordDocument,
@@ -46,22 +48,14 @@ function Account() {
   const [{ data, error }, readAgain] = useQuery({ query: CustomerAccountDocument });
   const customer = data?.viewerCustomer;
   if (customer == null) {
-    return error === undefined ? (
-      <SkeletonLines lines={3} />
-    ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return error === undefined ? <SkeletonLines lines={3} /> : <Failure error={error} onRetry={readAgain} />;
   }
   return (
     <>
       <EmailAddress current={customer.emailAddress} />
       <Password emailAddress={customer.emailAddress} />
       <SignOutEverywhere />
+      <AddressBook />
     </>
   );
 }
@@ -132,11 +126,7 @@ function EmailAddress({ current }: { current: string }) {
         required
         onText={setCurrentPassword}
       />
-      {error !== undefined && field !== "emailAddress" && field !== "currentPassword" && (
-        <p role="alert" className="field-error">
-          {messageOf(error)}
-        </p>
-      )}
+      {field !== "emailAddress" && field !== "currentPassword" && <FormError error={error} />}
       <button type="submit" className="button" disabled={fetching}>
         {fetching ? "One moment…" : "Change the e-mail address"}
       </button>{" "}
@@ -184,11 +174,7 @@ function SignOutEverywhere() {
       >
         Sign out of all browsers
       </button>
-      {error !== undefined && (
-        <p role="alert" className="field-error">
-          {messageOf(error)}
-        </p>
-      )}
+      <FormError error={error} />
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { useMutation } from "urql";
-import { codeOf, messageAt, messageOf } from "../api/errors.js";
+import { messageAt } from "../api/errors.js";
+import { FormError } from "../ui/FormError.js";
 import { useDraft } from "../ui/draft.js";
 import { TextField } from "../ui/Field.js";
 import { SaveAddressesDocument, type AddressFragment } from "./address.generated.js";
@@ -66,11 +67,7 @@ export function AddressForm({
           }}
         />
       ))}
-      {error !== undefined && !isAtField && codeOf(error) !== "UNAUTHENTICATED" && (
-        <p role="alert" className="field-error">
-          {messageOf(error)}
-        </p>
-      )}
+      {!isAtField && <FormError error={error} />}
       <div className="checkout-actions">
         <button type="submit" className="button" disabled={fetching}>
           {fetching ? "One moment…" : "Deliver to this address"}

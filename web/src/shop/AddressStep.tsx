@@ -1,8 +1,9 @@
 import { useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { useLocation } from "wouter";
-import { messageOf } from "../api/errors.js";
+
 import { Failure } from "../ui/Failure.js";
+import { FormError } from "../ui/FormError.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
 import { CustomerAddressesDocument, SaveAddressesDocument, type AddressFragment } from "./address.generated.js";
 import { AddressForm } from "./AddressForm.js";
@@ -24,16 +25,7 @@ export function AddressStep({ customer }: { customer: Customer }) {
   };
   const addresses = data?.viewerCustomer?.addresses;
   if (addresses === undefined) {
-    return error === undefined ? (
-      <SkeletonLines lines={6} />
-    ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return error === undefined ? <SkeletonLines lines={6} /> : <Failure error={error} onRetry={readAgain} />;
   }
   return isNew || addresses.length === 0 ? (
     <AddressForm
@@ -110,11 +102,7 @@ function KnownAddresses({
           </label>
         ))}
       </fieldset>
-      {error !== undefined && (
-        <p role="alert" className="field-error">
-          {messageOf(error)}
-        </p>
-      )}
+      <FormError error={error} />
       <div className="checkout-actions">
         <button type="submit" className="button" disabled={fetching}>
           {fetching ? "One moment…" : "Deliver to this address"}

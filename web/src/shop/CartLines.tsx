@@ -89,14 +89,7 @@ function Line({
       >
         Remove
       </button>
-      {error !== undefined && (
-        <Failure
-          error={error}
-          onRetry={() => {
-            readAgain({ requestPolicy: "network-only" });
-          }}
-        />
-      )}
+      {error !== undefined && <Failure error={error} onRetry={readAgain} />}
     </article>
   );
 }

@@ -1,7 +1,8 @@
 import { useRef, useState } from "react";
 import { useMutation } from "urql";
-import { fieldOf, messageAt, messageOf } from "../api/errors.js";
+import { fieldOf, messageAt } from "../api/errors.js";
 import { TextField } from "../ui/Field.js";
+import { FormError } from "../ui/FormError.js";
 import { useTabDraft } from "../ui/tab-draft.js";
 import { randomKey } from "../ui/random-key.js";
 import { SignInCustomerDocument, SignUpCustomerDocument } from "./customer.generated.js";
@@ -89,11 +90,7 @@ export function CustomerForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
         autoComplete={isNew ? "new-password" : "current-password"}
         {...(isNew ? { hint: "10 to 200 characters, and not a common password." } : {})}
       />
-      {error !== undefined && !(field !== undefined && field in LABELS) && (
-        <p role="alert" className="field-error">
-          {messageOf(error)}
-        </p>
-      )}
+      {!(field !== undefined && field in LABELS) && <FormError error={error} />}
       <button type="submit" className="button" disabled={fetching}>
         {fetching ? "One moment…" : isNew ? "Sign up" : "Sign in"}
       </button>

@@ -1,5 +1,6 @@
 import { Provider } from "urql";
 import { useLocation, useSearchParams } from "wouter";
+import { AccountEntry } from "../account/AccountEntry.js";
 import { nextPath } from "../account/next-path.js";
 import { usePageTitle } from "../app/page-title.js";
 import { useCustomer, useCustomerClient } from "./customer-session.js";
@@ -13,49 +14,24 @@ export default function CustomerPage() {
   const [, navigate] = useLocation();
   const customer = useCustomer();
   const client = useCustomerClient();
-  const title = isNew ? "Sign up" : "Sign in";
-  usePageTitle(title);
+  usePageTitle(isNew ? "Sign up" : "Sign in");
   const goOn = (): void => {
     navigate(nextPath(search.get("next") ?? "/shop"), { replace: true });
   };
   return (
     <ShopFrame>
-      <section className="customer-page">
-        <h1>{title}</h1>
-        {customer === null ? (
-          <>
-            <p className="shop-note">Shop accounts are separate from blog accounts.</p>
-            <Provider value={client}>
-              <CustomerForm isNew={isNew} onDone={goOn} />
-            </Provider>
-            <p>
-              {isNew ? "Already a customer?" : "New here?"}{" "}
-              <button
-                type="button"
-                className="link"
-                onClick={() => {
-                  setIsNew(!isNew);
-                }}
-              >
-                {isNew ? "Sign in" : "Sign up"}
-              </button>
-            </p>
-          </>
-        ) : (
-          <>
-            <p className="shop-note">
-              You are signed in as{" "}
-              <bdi>
-                {customer.firstName} {customer.lastName}
-              </bdi>
-              .
-            </p>
-            <button type="button" className="button" onClick={goOn}>
-              Continue
-            </button>
-          </>
-        )}
-      </section>
+      <AccountEntry
+        isNew={isNew}
+        onIsNew={setIsNew}
+        signedInAs={customer === null ? null : `${customer.firstName} ${customer.lastName}`}
+        onContinue={goOn}
+        invitation="Already a customer?"
+      >
+        <p className="shop-note">Shop accounts are separate from blog accounts.</p>
+        <Provider value={client}>
+          <CustomerForm isNew={isNew} onDone={goOn} />
+        </Provider>
+      </AccountEntry>
     </ShopFrame>
   );
 }

@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { useQuery } from "urql";
 import { chosenOfDay } from "./picks-of-day.js";
 import { listIn, PAGE_PRODUCTS } from "./product-list.js";
@@ -12,13 +13,30 @@ const PRODUCTS = 1;
 /** Products of some categories, which change from day to day. */
 export function Featured({ categories }: { categories: readonly { id: string }[] }) {
   return (
+    <Section>
+      {chosenOfDay(categories, CATEGORIES, new Date()).map(({ id }) => (
+        <Picks key={id} categoryId={id} />
+      ))}
+    </Section>
+  );
+}
+
+/** The shape of the section, until the categories are known. */
+export function FeaturedSkeleton() {
+  return (
+    <div className="catalogue">
+      <Section>
+        <SkeletonProducts products={CATEGORIES * PRODUCTS} />
+      </Section>
+    </div>
+  );
+}
+
+function Section({ children }: { children: ReactNode }) {
+  return (
     <section>
       <h2>Picks of the day</h2>
-      <ProductGrid label="Picks of the day">
-        {chosenOfDay(categories, CATEGORIES, new Date()).map(({ id }) => (
-          <Picks key={id} categoryId={id} />
-        ))}
-      </ProductGrid>
+      <ProductGrid label="Picks of the day">{children}</ProductGrid>
     </section>
   );
 }

@@ -24,14 +24,7 @@ export function OneOrder({ id, customer }: { id: string; customer: Customer }) {
   }
   // An invalid id is refused.
   if (error !== undefined && codeOf(error) !== "BAD_USER_INPUT") {
-    return (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return <Failure error={error} onRetry={readAgain} />;
   }
   return data === undefined && error === undefined ? (
     <SkeletonLines lines={6} />

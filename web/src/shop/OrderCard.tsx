@@ -1,8 +1,9 @@
 import { useId } from "react";
 import { useMutation } from "urql";
 import { Link } from "wouter";
-import { messageOf } from "../api/errors.js";
+
 import { Confirm } from "../ui/Confirm.js";
+import { FormError } from "../ui/FormError.js";
 import { When } from "../ui/When.js";
 import { orderNumber, pathOfOrder } from "./checkout.js";
 import { formatMoney } from "./money.js";
@@ -103,11 +104,7 @@ export function CancelOrder({ id, onDeleted }: { id: string; onDeleted: () => vo
           });
         }}
       />
-      {error !== undefined && (
-        <p role="alert" className="field-error">
-          {messageOf(error)}
-        </p>
-      )}
+      <FormError error={error} />
     </>
   );
 }

@@ -63,16 +63,7 @@ function OrderList({ customerId }: { customerId: string }) {
   });
   const customer = data?.viewerCustomer;
   if (customer == null) {
-    return error === undefined ? (
-      <SkeletonCards cards={3} />
-    ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return error === undefined ? <SkeletonCards cards={3} /> : <Failure error={error} onRetry={readAgain} />;
   }
   return customer.salesOrders.nodes.length === 0 ? (
     <Notice title="You have no orders yet">
@@ -106,16 +97,7 @@ function OrderPage({ after, pages, onMore }: { after?: string; pages: number; on
   });
   const orders = data?.viewerCustomer?.salesOrders;
   if (orders === undefined) {
-    return error === undefined ? (
-      <SkeletonCards cards={2} />
-    ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return error === undefined ? <SkeletonCards cards={2} /> : <Failure error={error} onRetry={readAgain} />;
   }
   const { nodes, pageInfo } = orders;
   return (

@@ -35,14 +35,7 @@ function LoadedProduct({ id }: { id: string }) {
   }
   // An invalid id is refused.
   if (error !== undefined && codeOf(error) !== "BAD_USER_INPUT") {
-    return (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return <Failure error={error} onRetry={readAgain} />;
   }
   return data === undefined && error === undefined ? <SkeletonLines lines={8} /> : <NotFoundPage what="product" />;
 }

@@ -37,14 +37,7 @@ function List({ id, of }: { id: string; of: ListKind }) {
   if (list === null) {
     // An invalid id is refused.
     if (error !== undefined && codeOf(error) !== "BAD_USER_INPUT") {
-      return (
-        <Failure
-          error={error}
-          onRetry={() => {
-            readAgain({ requestPolicy: "network-only" });
-          }}
-        />
-      );
+      return <Failure error={error} onRetry={readAgain} />;
     }
     return data === undefined && error === undefined ? (
       <ProductGrid label="Products">
@@ -155,12 +148,7 @@ function ProductPages({
       <SkeletonProducts products={4} />
     ) : (
       <li className="product-grid-whole">
-        <Failure
-          error={error}
-          onRetry={() => {
-            readAgain({ requestPolicy: "network-only" });
-          }}
-        />
+        <Failure error={error} onRetry={readAgain} />
       </li>
     );
   }

@@ -38,14 +38,7 @@ export function RankingCosts({
   });
   const charges = [useLastCharge(extensions), useLastCharge(across.extensions)] as const;
   if (across.error !== undefined) {
-    return (
-      <Failure
-        error={across.error}
-        onRetry={() => {
-          readAcross({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return <Failure error={across.error} onRetry={readAcross} />;
   }
   return (
     <>

@@ -48,18 +48,11 @@ function Ranking({ areCostsShown }: { areCostsShown: boolean }) {
     return <StaffOnly />;
   }
   if (ranking.error !== undefined) {
-    return (
-      <Failure
-        error={ranking.error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return <Failure error={ranking.error} onRetry={readAgain} />;
   }
   const customers = ranking.data?.topCustomers?.nodes;
   return (
-    <div className={areCostsShown ? "wide" : ""}>
+    <>
       <header className="shop-intro">
         <h1>Customers with the most orders</h1>
       </header>
@@ -72,6 +65,6 @@ function Ranking({ areCostsShown }: { areCostsShown: boolean }) {
           <RankedCustomers customers={customers} />
         </div>
       )}
-    </div>
+    </>
   );
 }

@@ -23,16 +23,7 @@ export function ReviewStep({ cart }: { cart: Cart }) {
   const customer = data?.viewerCustomer;
   const address = customer?.addresses[0];
   if (customer == null) {
-    return error === undefined ? (
-      <SkeletonLines lines={6} />
-    ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return error === undefined ? <SkeletonLines lines={6} /> : <Failure error={error} onRetry={readAgain} />;
   }
   if (address === undefined) {
     return (

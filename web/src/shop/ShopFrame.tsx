@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { Link, useLocation } from "wouter";
+import { NavLink } from "../app/NavLink.js";
 import { piecesIn, useCart } from "./cart.js";
 import { useViewerIsStaff } from "./viewer-is-staff.js";
 import "./shop.css";
@@ -9,27 +9,18 @@ export function ShopFrame({ children }: { children: ReactNode }) {
   const pieces = piecesIn(useCart());
   const isStaff = useViewerIsStaff() === true;
   return (
-    <div className="wide">
+    <>
       <nav className="shop-bar" aria-label="Shop">
-        <Place path="/shop">Catalogue</Place>
-        <Place path="/shop/orders">Orders</Place>
-        {isStaff && <Place path="/shop/staff">Staff</Place>}
-        {isStaff && <Place path="/shop/ranking">Ranking</Place>}
-        <Place path="/shop/cart">
+        <NavLink path="/shop">Catalogue</NavLink>
+        <NavLink path="/shop/orders">Orders</NavLink>
+        {isStaff && <NavLink path="/shop/staff">Staff</NavLink>}
+        {isStaff && <NavLink path="/shop/ranking">Ranking</NavLink>}
+        <NavLink path="/shop/cart">
           <CartIcon /> Cart {pieces > 0 && <span className="cart-count">{pieces.toLocaleString("en")}</span>}
-        </Place>
+        </NavLink>
       </nav>
       {children}
-    </div>
-  );
-}
-
-function Place({ path, children }: { path: string; children: ReactNode }) {
-  const [pathname] = useLocation();
-  return (
-    <Link href={path} {...(pathname === path ? { "aria-current": "page" as const } : {})}>
-      {children}
-    </Link>
+    </>
   );
 }
 

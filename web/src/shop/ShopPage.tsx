@@ -5,8 +5,7 @@ import { Failure } from "../ui/Failure.js";
 import { Notice } from "../ui/Notice.js";
 import { Picture } from "../ui/Picture.js";
 import { CatalogueDocument, type CatalogueQuery } from "./catalogue.generated.js";
-import { Featured } from "./Featured.js";
-import { ProductGrid, SkeletonProducts } from "./ProductGrid.js";
+import { Featured, FeaturedSkeleton } from "./Featured.js";
 import { ShopFrame } from "./ShopFrame.js";
 import { TagLinks } from "./TagLinks.js";
 
@@ -29,18 +28,7 @@ function Catalogue() {
   const [{ data, error }, readAgain] = useQuery({ query: CatalogueDocument, requestPolicy: "cache-and-network" });
   const { productCategories: categories, productTags: tags } = data ?? {};
   if (categories == null || tags == null) {
-    return error === undefined ? (
-      <ProductGrid label="Products">
-        <SkeletonProducts products={8} />
-      </ProductGrid>
-    ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return error === undefined ? <FeaturedSkeleton /> : <Failure error={error} onRetry={readAgain} />;
   }
   if (categories.length + tags.length === 0) {
     return (

@@ -1,13 +1,14 @@
 import { useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { Link, useSearchParams } from "wouter";
-import { messageAt, messageOf } from "../api/errors.js";
+import { messageAt } from "../api/errors.js";
 import { ask } from "../api/request.js";
 import { useSession } from "../api/session.js";
 import { usePageTitle } from "../app/page-title.js";
 import { NameTravels } from "../rename/NameTravels.js";
 import { Failure } from "../ui/Failure.js";
 import { TextField } from "../ui/Field.js";
+import { FormError } from "../ui/FormError.js";
 import { Notice } from "../ui/Notice.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
 import { CatalogueDocument } from "./catalogue.generated.js";
@@ -62,16 +63,7 @@ function Catalogue() {
   const [{ data, error }, readAgain] = useQuery({ query: CatalogueDocument, requestPolicy: "cache-and-network" });
   const { productCategories: categories, productTags: tags } = data ?? {};
   if (categories == null || tags == null) {
-    return error === undefined ? (
-      <SkeletonLines lines={4} />
-    ) : (
-      <Failure
-        error={error}
-        onRetry={() => {
-          readAgain({ requestPolicy: "network-only" });
-        }}
-      />
-    );
+    return error === undefined ? <SkeletonLines lines={4} /> : <Failure error={error} onRetry={readAgain} />;
   }
   if (categories.length + tags.length === 0) {
     return <Notice title="There are no categories and tags yet" />;
@@ -132,11 +124,7 @@ function Rename({ categories, tags }: { categories: readonly Named[]; tags: read
           required
           onText={setName}
         />
-        {error !== undefined && messageAt(error, "name") === undefined && (
-          <p role="alert" className="field-error">
-            {messageOf(error)}
-          </p>
-        )}
+        {messageAt(error, "name") === undefined && <FormError error={error} />}
         <button type="submit" className="button" disabled={fetching}>
           {fetching ? "One moment…" : "Rename"}
         </button>

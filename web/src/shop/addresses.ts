@@ -1,4 +1,4 @@
-/** Postal addresses of a customer: the typed form, and the list in which the first is the delivery address. */
+/** Postal addresses of a customer: the typed form, and the list. Its first item is the delivery address. */
 import type { AddressFragment } from "./address.generated.js";
 
 /** The most addresses that the server keeps for a customer. */

@@ -84,6 +84,16 @@ describe("the idempotency key of an order", () => {
     expect(withSeen(gone, "bell", null)).toBe(gone);
   });
 
+  test("keeps the price at which a product came in, until it is the price again", () => {
+    const cart = cartOf(["bell", 1]);
+    const dearer = withSeen(withSeen(cart, "bell", product("bell", "2.00")), "bell", product("bell", "3.00"));
+    expect(dearer.lines[0]?.formerPrice?.amount).toBe("1.00");
+    storeCart(dearer);
+    expect(currentCart().lines[0]?.formerPrice?.amount).toBe("1.00");
+    expect(withSeen(dearer, "bell", product("bell", "1.0")).lines[0]?.formerPrice).toBeUndefined();
+    expect(withQuantity(dearer, "bell", 4).lines[0]?.formerPrice?.amount).toBe("1.00");
+  });
+
   test("is another with other lines or quantities", () => {
     const cart = cartOf(["bell", 1], ["lamp", 1]);
     const others = [

@@ -1,4 +1,4 @@
-/** The steps of the checkout. The address of the page names the step, so a reload and the back button keep it. */
+/** The steps of the checkout. The page's URL names the step, so a reload and the back button keep it. */
 
 import { hashOf } from "../ui/seeded.js";
 

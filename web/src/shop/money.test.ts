@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatMoney, isAmount, sumOf, timesQuantity } from "./money.js";
+import { compareMoney, formatMoney, isAmount, sumOf, timesQuantity } from "./money.js";
 
 const euros = (amount: string) => ({ amount, currencyCode: "EUR" });
 
@@ -37,4 +37,13 @@ describe("an amount of money", () => {
   ])("%j is one: %s", (text, expected) => {
     expect(isAmount(text)).toBe(expected);
   });
+});
+
+test.each([
+  ["9.50", "10.00", -1],
+  ["10.00", "9.50", 1],
+  ["1.0", "1.00", 0],
+  ["3", "2.99", 1],
+])("the order of %s and %s", (a, b, expected) => {
+  expect(compareMoney(euros(a), euros(b))).toBe(expected);
 });

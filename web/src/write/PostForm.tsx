@@ -1,7 +1,8 @@
 import type { CombinedError } from "@urql/core";
 import type { ReactNode } from "react";
-import { codeOf, fieldOf, messageAt, messageOf } from "../api/errors.js";
+import { fieldOf, messageAt } from "../api/errors.js";
 import { TextField } from "../ui/Field.js";
+import { FormError } from "../ui/FormError.js";
 import { lengthOf } from "../ui/limits.js";
 import { MarkdownEditor } from "./MarkdownEditor.js";
 import "./write.css";
@@ -65,11 +66,7 @@ export function PostForm({
           onChange({ content: text });
         }}
       />
-      {error !== undefined && field === undefined && codeOf(error) !== "UNAUTHENTICATED" && (
-        <p role="alert" className="field-error">
-          {messageOf(error)}
-        </p>
-      )}
+      {field === undefined && <FormError error={error} />}
       <div className="post-form-actions">
         <button type="submit" className="button" disabled={!canSend}>
           {isSending ? "Sending…" : label}

@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { launchBrowser, openPage } from "./browser.js";
+import { showCosts } from "./cost-switch.js";
 import { author, signUp } from "./people.js";
 import {
   addToCart,
@@ -53,7 +54,7 @@ const pages: [name: string, path: () => string, ready: string][] = [
   ["signing in", () => "/signin", ".credentials"],
   ["the comparison", () => "/compare", ".compare-operations"],
   ["operations", () => "/operations", ".operations-summary"],
-  ["the shop", () => "/shop", ".catalogue"],
+  ["the shop", () => "/shop", ".category-links"],
   ["a category", () => `/shop/category/${category?.id ?? ""}`, ".product-card"],
   ["a tag", () => `/shop/tag/${category?.products[0]?.tags[0]?.id ?? ""}`, ".product-card"],
   ["a product", () => `/shop/product/${category?.products[0]?.id ?? ""}`, ".add-to-cart"],
@@ -169,7 +170,7 @@ test("staff's pages of the shop have no fault that axe finds", async () => {
   const { page } = await openPage(browser, "/shop/ranking");
   await signInAsStaff(page, "ranking");
   await lookAllWays(page, ".ranking ol");
-  await page.getByRole("switch", { name: "Show costs" }).check();
+  await showCosts(page);
   await lookAllWays(page, ".rankings ol");
   await page.getByRole("link", { name: "Staff", exact: true }).click();
   await lookAllWays(page, ".staff-form");

@@ -260,5 +260,11 @@ describe("an order", () => {
     await heading("Review your order").waitFor();
     await page.getByText("Meadow Lane 7").waitFor();
     expect(await page.getByText("Hill Road 1").count()).toBe(0);
+    await page.getByRole("link", { name: "Eva Stone" }).click();
+    await page.getByRole("button", { name: "Remove Hill Road 1" }).click();
+    await page.getByText("Hill Road 1").first().waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByRole("button", { name: "Remove Meadow Lane 7" }).waitFor();
+    expect(await page.getByText("Hill Road 1").count()).toBe(0);
   });
 });

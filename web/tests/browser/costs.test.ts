@@ -4,6 +4,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { launchBrowser, openPage, type Conduct } from "./browser.js";
+import { costSwitch, showCosts } from "./cost-switch.js";
 import { signUp } from "./people.js";
 import { categories } from "./shop.js";
 
@@ -31,10 +32,6 @@ async function open(path: string, width?: number): Promise<void> {
   ({ page, conduct } = await openPage(browser, path, width === undefined ? {} : { width }));
 }
 
-function toggle(of = page) {
-  return of.getByRole("switch", { name: "Show costs" });
-}
-
 function costs(of = page) {
   return of.getByText("for this page");
 }
@@ -45,7 +42,7 @@ describe("costs", () => {
     const paths: [path: string, ready: string][] = [
       ["/", ".post-card"],
       ["/signin", ".credentials"],
-      ["/shop", ".catalogue"],
+      ["/shop", ".category-links"],
       [`/shop/category/${category?.id ?? ""}`, ".product-card"],
       [`/shop/product/${category?.products[0]?.id ?? ""}`, ".add-to-cart"],
       ["/shop/cart", ".notice"],
@@ -56,7 +53,7 @@ describe("costs", () => {
     for (const [path, ready] of paths) {
       await page.goto(new URL(path, page.url()).href);
       await page.locator(ready).first().waitFor();
-      expect(await toggle().isChecked(), path).toBe(false);
+      expect(await costSwitch(page).isChecked(), path).toBe(false);
       expect(await costs().count(), path).toBe(0);
       // Posts are texts of their writers.
       const texts = await page.locator(".masthead, h1, .shop-bar, .catalogue h2, form, .notice, .cost").allInnerTexts();
@@ -71,7 +68,7 @@ describe("costs", () => {
     for (const path of ["/compare", "/operations"]) {
       await page.goto(new URL(path, page.url()).href);
       await costs().waitFor();
-      expect(await toggle().isChecked(), path).toBe(true);
+      expect(await costSwitch(page).isChecked(), path).toBe(true);
     }
     await page.getByRole("link", { name: "Blog", exact: true }).click();
     await page.locator(".post-card").first().waitFor();
@@ -82,14 +79,15 @@ describe("costs", () => {
     await open("/shop");
     const other = await page.context().newPage();
     await other.goto(page.url());
-    await page.locator(".catalogue").waitFor();
-    await page.keyboard.press("Shift+Tab");
-    for (
-      let presses = 0;
-      presses < 5 && !(await toggle().evaluate((it) => it === document.activeElement));
-      presses += 1
-    ) {
-      await page.keyboard.press("Shift+Tab");
+    await page.locator(".category-links").waitFor();
+    const menu = page.getByText("For engineers");
+    const hasFocus = (of: typeof menu) => of.evaluate((it) => it === document.activeElement);
+    for (let presses = 0; presses < 8 && !(await hasFocus(menu)); presses += 1) {
+      await page.keyboard.press("Tab");
+    }
+    await page.keyboard.press("Enter");
+    for (let presses = 0; presses < 5 && !(await hasFocus(costSwitch(page))); presses += 1) {
+      await page.keyboard.press("Tab");
     }
     await page.keyboard.press("Space");
     await costs().waitFor();
@@ -99,7 +97,7 @@ describe("costs", () => {
     await costs().waitFor();
     await page.reload();
     await costs().waitFor();
-    await toggle().uncheck();
+    await showCosts(page, false);
     expect(await costs().count()).toBe(0);
     await page.goto(new URL("/compare", page.url()).href);
     await page.locator(".compare-operations").waitFor();
@@ -112,7 +110,7 @@ describe("costs", () => {
     await page.getByRole("button", { name: /^Execute query/ }).click();
     const charge = page.getByLabel("Request charge of the last request");
     await charge.filter({ hasText: "RU" }).waitFor();
-    await toggle().uncheck();
+    await costSwitch(page).uncheck();
     await expect.poll(() => charge.innerText()).toBe("");
   });
 });
@@ -120,7 +118,7 @@ describe("costs", () => {
 describe.each([1280, 360])("with costs on a screen of %i pixels", (width) => {
   test("no button is below them", async () => {
     await open("/", width);
-    await toggle().check();
+    await showCosts(page);
     await signUp(page);
     await page.getByRole("link", { name: "Write" }).click();
     await page.getByLabel("Text").waitFor();
@@ -145,7 +143,7 @@ describe.each([1280, 360])("with costs on a screen of %i pixels", (width) => {
   test("the end of the feed is within reach", async () => {
     await open("/", width);
     await page.locator(".post-card").first().waitFor();
-    await toggle().check();
+    await showCosts(page);
     const cards = page.locator(".post-card");
     const shown = await cards.count();
     await costs().scrollIntoViewIfNeeded();

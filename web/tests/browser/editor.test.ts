@@ -1,4 +1,4 @@
-/** The editor and the comments: preview, toolbar, Ctrl+Enter, permalinks, and going on after signing in again. */
+/** Editor and comments: preview, toolbar, Ctrl+Enter, links, and continuing after signing in again. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { launchBrowser, openPage, type Conduct, type OpenOptions } from "./browser.js";

@@ -2,6 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { baseUrl, launchBrowser, openPage, type Conduct } from "./browser.js";
+import { showCosts } from "./cost-switch.js";
 import { author } from "./people.js";
 
 const FEED_POSTS_MAX = 100;
@@ -34,7 +35,7 @@ describe("a reader", () => {
     await page.getByRole("heading", { level: 1, name: "Latest posts" }).waitFor();
     await page.locator(".post-card").first().waitFor();
     expect(await page.title()).toBe("Onehop");
-    await page.getByRole("switch", { name: "Show costs" }).check();
+    await showCosts(page);
     expect(await charge()).toBeGreaterThan(0);
 
     const title = await page.locator(".post-card h2").first().innerText();

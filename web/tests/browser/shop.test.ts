@@ -3,6 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { projectionsDrained } from "../server.js";
 import { baseUrl, launchBrowser, openPage, type Conduct } from "./browser.js";
+import { showCosts } from "./cost-switch.js";
 import { freshName, signUp } from "./people.js";
 import {
   addToCart,
@@ -62,7 +63,7 @@ describe("a visitor", () => {
     await page.getByRole("link", { name: "Shop", exact: true }).click();
     await page.getByRole("link", { name: category.name, exact: true }).click();
     await heading(category.name).waitFor();
-    await page.getByRole("switch", { name: "Show costs" }).check();
+    await showCosts(page);
     await page.getByRole("link", { name: product.name, exact: true }).click();
     await heading(product.name).waitFor();
     await page.getByRole("heading", { name: "You may also like" }).waitFor();
@@ -164,6 +165,17 @@ describe("a visitor", () => {
 });
 
 describe("a customer", () => {
+  test("keeps a half-typed sign-up over a reload, without the password", async () => {
+    await open("/shop/signin");
+    await page.getByRole("button", { name: "Sign up" }).click();
+    await page.getByLabel("First name").fill("Eva");
+    await page.getByLabel("Password").fill("a long password");
+    await page.reload();
+    await heading("Sign up").waitFor();
+    expect(await page.getByLabel("First name").inputValue()).toBe("Eva");
+    expect(await page.getByLabel("Password").inputValue()).toBe("");
+  });
+
   test("orders, sees the order, cancels it, and signs in again", async () => {
     await open("/shop/signin");
     const emailAddress = await signUpCustomer(page);
@@ -286,7 +298,7 @@ describe("staff", () => {
     await signInAsStaff(page, "ranking");
     await page.locator(".ranking ol").waitFor();
     expect(await page.locator("main").innerText()).not.toMatch(/partition|RU\b/);
-    await page.getByRole("switch", { name: "Show costs" }).check();
+    await showCosts(page);
     await page
       .getByText(/^One hop costs [\d/ %]+ of the query across partitions\. The query visits \d+ phys/)
       .waitFor();

@@ -8,6 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer, type Server } from "../server.js";
 import { launchBrowser, openPage, type Conduct } from "./browser.js";
+import { showCosts } from "./cost-switch.js";
 import { freshName, PASSWORD, request, signUp } from "./people.js";
 import { addToCart, fillAddress, placeOrder, signUpCustomer } from "./shop.js";
 
@@ -209,7 +210,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
       await page.getByRole("heading", { level: 1, name }).waitFor();
     }
     await page.getByRole("link", { name: "Ranking", exact: true }).click();
-    await page.getByRole("switch", { name: "Show costs" }).check();
+    await showCosts(page);
     await page.locator(".ranking ol").nth(1).waitFor();
     await page.getByRole("link", { name: "Blog", exact: true }).click();
   });
