@@ -70,7 +70,7 @@ const PROVIDER_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
 /// The specifications of all containers.
 #[must_use]
 pub fn container_specs() -> Vec<ContainerSpec> {
-    [blog::containers::SPECS, onehop_change_feed::SPECS, webstore::containers::SPECS].concat()
+    [&blog::containers::SPECS, onehop_change_feed::SPECS, &webstore::containers::SPECS].concat()
 }
 
 /// The projections of all domains.
