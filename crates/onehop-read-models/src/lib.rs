@@ -6,6 +6,7 @@ mod body;
 mod catch_up;
 mod check;
 mod computation;
+mod condition;
 pub mod cost;
 mod declaration;
 mod diagram;
@@ -29,6 +30,7 @@ pub mod verify;
 
 pub use check::DeclarationError;
 pub use computation::{Computation, Padding};
+pub use condition::{Condition, ConditionTest};
 pub use declaration::ReadModels;
 pub use excerpt::excerpt;
 pub use from_model::{ModelError, ProjectionNames, container_specs};

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use onehop_runtime::planted;
 use onehop_store::ContainerName;
 
+use crate::body::Body;
 use crate::computation::{Computation, Padding};
+use crate::condition::Condition;
+use crate::field_path::FieldPath;
 use crate::item_type::ItemType;
 
 /// A rule about stored items, from which projections, verification and repair follow.
@@ -91,6 +94,9 @@ pub struct ListRule {
     /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked
     /// for elsewhere.
     pub immutable_partition: bool,
+    /// The conditions on listed items. All hold; an item for which one does not hold any more loses its
+    /// entry.
+    pub conditions: Vec<Condition>,
     /// The items that the list keeps.
     pub keep: Keep,
 }
@@ -107,9 +113,9 @@ pub struct ElementFields {
 /// The logical partition of a list's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPartition {
-    /// The value of this field of the source. Entries do not move: an item whose value changes becomes a dead
-    /// letter. An entry elsewhere is found by `id`, which is among the `equality` paths of the list's
-    /// container; see [`ListRule::immutable_partition`].
+    /// The value of this field of the source. Where it changes, the entry moves. An entry elsewhere is found
+    /// by `id`, which is among the `equality` paths of the list's container; see
+    /// [`ListRule::immutable_partition`].
     Field(&'static str),
     /// One logical partition for all entries.
     Constant(&'static str),
@@ -206,6 +212,21 @@ impl Rule {
             Self::List(rule) => Some(rule.name),
             Self::Owns(rule) => Some(rule.name),
             Self::Count(_) => None,
+        }
+    }
+}
+
+impl Rule {
+    /// The types of items that the rule names.
+    pub(crate) fn item_types(&self) -> Vec<&ItemType> {
+        match self {
+            Self::Copy(rule) => {
+                let targets = rule.targets.iter().map(|target| &target.item_type);
+                [&rule.source].into_iter().chain(targets).collect()
+            }
+            Self::List(rule) => vec![&rule.source],
+            Self::Count(rule) => vec![&rule.counted, &rule.parent],
+            Self::Owns(rule) => [&rule.owner].into_iter().chain(&rule.owned).collect(),
         }
     }
 }
@@ -336,6 +357,7 @@ impl ListOf {
             element: None,
             key_field: None,
             immutable_partition: false,
+            conditions: Vec::new(),
             keep: Keep::All,
         }
     }
@@ -383,6 +405,33 @@ impl ListRule {
     pub fn immutable_partition(mut self) -> Self {
         self.immutable_partition = true;
         self
+    }
+
+    /// Lists only the items for which these hold.
+    #[must_use]
+    pub fn only(mut self, conditions: impl IntoIterator<Item = Condition>) -> Self {
+        self.conditions = conditions.into_iter().collect();
+        self
+    }
+
+    /// Whether entries come, go and move with fields of their items, so that an item is compared with all
+    /// entries that it has. Otherwise an item has one entry, in a known logical partition, until it is
+    /// deleted.
+    pub(crate) fn is_reconciled(&self) -> bool {
+        match self.partition {
+            ListPartition::Element(_) => true,
+            ListPartition::Field(_) => !self.immutable_partition || !self.conditions.is_empty(),
+            ListPartition::Constant(_) => self.keep == Keep::All && !self.conditions.is_empty(),
+        }
+    }
+
+    /// The logical partitions in which an item has an entry, for a list that is not bounded.
+    pub(crate) fn partitions<'a>(&self, source: &'a Body) -> Vec<&'a str> {
+        match self.partition {
+            _ if !self.conditions.iter().all(|condition| condition.holds(source)) => Vec::new(),
+            ListPartition::Constant(key) => vec![key],
+            ListPartition::Field(path) | ListPartition::Element(path) => source.texts(FieldPath::parse(path)),
+        }
     }
 
     /// Keeps the items with the highest value of the property that orders both containers, which may change.

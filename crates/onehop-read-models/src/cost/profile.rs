@@ -14,7 +14,7 @@ use crate::body::Body;
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
 use crate::item_type::ItemType;
-use crate::rule::{ListPartition, ListRule};
+use crate::rule::ListRule;
 use crate::source_value::source_key;
 use crate::verify::for_each_change;
 
@@ -176,10 +176,7 @@ impl DataProfile {
     fn add_elements(&mut self, container: ContainerName, name: &str, key: &ItemKey, body: &Body) {
         let declared = self.declared.clone();
         for rule in declared.lists() {
-            if rule.source.container != container
-                || rule.source.name != name
-                || !matches!(rule.partition, ListPartition::Element(_))
-            {
+            if rule.source.container != container || rule.source.name != name || !rule.is_reconciled() {
                 continue;
             }
             let elements: BTreeSet<&str> = rule.partitions(body).into_iter().collect();

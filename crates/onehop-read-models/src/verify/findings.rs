@@ -15,7 +15,7 @@ use crate::body::Body;
 use crate::declaration::ReadModels;
 use crate::entry::Entry;
 use crate::item_type::ItemPartition;
-use crate::rule::{CountRule, Keep, ListPartition, ListRule};
+use crate::rule::{CountRule, Keep, ListRule};
 
 /// Changes between two reports of progress.
 const PROGRESS_CHANGES: u64 = 1000;
@@ -337,18 +337,6 @@ impl<'a> Findings<'a> {
         let bounded = self.declared.lists().enumerate().filter(|(_, rule)| is_bounded(rule));
         subjects.extend(bounded.map(|(list, _)| Subject::Bounded { list }));
         subjects
-    }
-}
-
-impl ListRule {
-    /// The logical partitions in which an item has an entry.
-    pub(crate) fn partitions<'a>(&self, source: &'a Body) -> Vec<&'a str> {
-        match self.partition {
-            ListPartition::Field(path) | ListPartition::Element(path) => {
-                source.texts(crate::field_path::FieldPath::parse(path))
-            }
-            ListPartition::Constant(_) => Vec::new(),
-        }
     }
 }
 
