@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use super::{App, container_specs};
+use super::{Engine, container_specs};
 use onehop_store::embedded::{self, BackupManifest, EmbeddedConfig, IntegrityReport, Recovery};
 
 /// Receives the progress of the work, and decides whether it goes on.
 pub type KeepGoing = Box<dyn FnMut(u64) -> bool + Send>;
 
-impl App {
+impl Engine {
     /// Online backup: copies the data directory of this moment, while it is written to.
     ///
     /// # Errors

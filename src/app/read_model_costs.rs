@@ -7,9 +7,13 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::container_specs;
+use super::engine::AppOptions;
+use super::served::ServedApp;
 use crate::blog;
 use crate::blog::study::dataset::{DEFAULT_END_MS, Dataset, Texts};
 use crate::blog::study::seed::Seeder;
+use crate::config::StoreChoice;
+use crate::served::ServedModel;
 use crate::webstore;
 use crate::webstore::dataset::WebstoreDataset;
 use crate::webstore::seeder::WebstoreSeeder;
@@ -40,6 +44,32 @@ pub struct CostData {
 pub struct DomainCosts {
     pub title: &'static str,
     pub costs: Vec<ChangeCost>,
+}
+
+/// The costs of a served model, measured on a copy of its data in an empty directory.
+///
+/// # Errors
+/// The data cannot be opened or copied; a change that cannot be measured.
+pub async fn costs_of_copy(
+    model: &Arc<ServedModel>,
+    data: &Path,
+    directory: &Path,
+    charges: &CostCharges,
+) -> anyhow::Result<Vec<ChangeCost>> {
+    let config = |path: &Path| EmbeddedConfig {
+        indexing: charges.indexing,
+        calibration: Arc::clone(&charges.calibration),
+        ..EmbeddedConfig::new(path)
+    };
+    anyhow::ensure!(data.is_dir(), "--data {}: there is no such directory", data.display());
+    let choice = StoreChoice::Embedded(EmbeddedConfig::new(data));
+    let app = ServedApp::open(Arc::clone(model), &choice, AppOptions::default()).await?;
+    let copied = app.engine.backup(directory, Box::new(|_| true)).await;
+    app.engine.close().await;
+    copied?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = EmbeddedStore::open(&config(directory), model.containers(), Arc::clone(&clock))?;
+    Ok(model.read_models().costs(Arc::new(store), clock, charges).await?)
 }
 
 impl CostData {

@@ -2,21 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use onehop_change_feed::{Settings, Sharing, idle_charge};
 use onehop_read_models::ReadModels;
-use onehop_read_models::cost;
+use onehop_read_models::cost::{self, CostCharges};
 use onehop_store::charges::Calibration;
 use onehop_store::embedded::PHYSICAL_PARTITIONS_MAX;
 
 use super::Exit;
 use super::compare::IndexingSetting;
-use crate::app::read_model_costs::{CostData, DomainCosts};
+use super::model::served_model;
+use crate::app::read_model_costs::{CostData, DomainCosts, costs_of_copy};
 use crate::blog::study::dataset::DEFAULT_RNG_SEED;
 use crate::config::CalibrationSettings;
+use crate::served::ServedModel;
 use crate::{app, blog, webstore};
 
 /// Users and customers of the default data. The feed and the ranking are full, and some items are behind
@@ -77,10 +81,27 @@ pub struct PrintReadModels {
 
     #[command(flatten)]
     calibration: CalibrationSettings,
+
+    /// Model file: the read models of the domain that it declares, in place of the built-in domains
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
+    model: Option<PathBuf>,
+
+    /// Data directory of the model, with --model and --costs. Charges are measured on a copy of it. No server may
+    /// run on it
+    #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA", requires = "model")]
+    data: Option<PathBuf>,
 }
 
 impl PrintReadModels {
     pub async fn run(self) -> anyhow::Result<Exit> {
+        if let Some(file) = &self.model {
+            let model = served_model(file)?;
+            match self.costs {
+                true => print!("{}", self.measured(&model).await?),
+                false => print!("{}", model.read_models().mermaid()),
+            }
+            return Ok(Exit::Success);
+        }
         if !self.costs {
             print!("{}", diagrams());
             return Ok(Exit::Success);
@@ -90,6 +111,16 @@ impl PrintReadModels {
         let domains = data.measure(directory.path()).await?;
         print!("{}", cost_tables(&domains, &data.calibration));
         Ok(Exit::Success)
+    }
+
+    /// A table of the request charges of a model, measured on a copy of its data.
+    async fn measured(&self, model: &Arc<ServedModel>) -> anyhow::Result<String> {
+        let data = self.data.as_ref().context("--costs of a model needs its data: --data DIRECTORY")?;
+        let directory = tempfile::tempdir().context("no temporary directory can be created")?;
+        let calibration = self.calibration.calibration();
+        let charges = CostCharges { indexing: self.indexing.into(), calibration };
+        let costs = costs_of_copy(model, data, directory.path(), &charges).await?;
+        Ok(cost::markdown(&costs))
     }
 
     fn data(&self) -> CostData {

@@ -70,7 +70,8 @@ impl Rebuild {
                 Rebuilt { changes, parked, unreadable: unreadable.into_iter().collect() }
             }
             None => {
-                perform(&self.store, OperationRequest::new(REBUILD).with("readModel", self.read_model)).await?
+                perform(&self.store, OperationRequest::new(REBUILD).with("readModel", self.read_model))
+                    .await?
             }
         };
         for problem in &outcome.unreadable {

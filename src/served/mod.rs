@@ -28,5 +28,5 @@ pub use model::{
 pub use names::interned;
 pub use reads::{ItemLoader, ItemPage, ServedItem, ServedReads};
 pub use references::{copied_part, elements, place_of_id, target_place};
-pub use verify::verifier;
 pub use supported::{Unsupported, mutation_name, pascal};
+pub use verify::verifier;

@@ -309,7 +309,8 @@ fn all_containers(model: &Model, own: Vec<ContainerSpec>) -> Vec<ContainerSpec> 
         // The id of a creation that was given up is blocked by a deleted item, where the type is the key.
         let is_blocked = |item: &ItemType| {
             let is_constant = matches!(item.key.first(), Some(KeySource::Type));
-            let is_unique = |field: &Field| matches!(&field.kind, FieldKind::Stored(stored) if stored.unique.is_some());
+            let is_unique =
+                |field: &Field| matches!(&field.kind, FieldKind::Stored(stored) if stored.unique.is_some());
             *item.container == *spec.name.as_str() && is_constant && item.fields.iter().any(is_unique)
         };
         spec.soft_deletes |= model.items().iter().any(is_blocked);

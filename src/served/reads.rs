@@ -158,7 +158,12 @@ impl ServedReads {
             let keyset = keyset_of(&body, order_by);
             let place = self.place_of(ty, list.id_property, &body)?;
             found.keysets.push(keyset);
-            found.items.push(ServedItem { place, body: Arc::new(body), entry_fields: entry_fields.clone(), is_own: false });
+            found.items.push(ServedItem {
+                place,
+                body: Arc::new(body),
+                entry_fields: entry_fields.clone(),
+                is_own: false,
+            });
         }
         Ok(found)
     }

@@ -1,9 +1,7 @@
 //! Stored values: reading and writing the properties of an item as the fields of a model, with former
 //! properties, defaults and stored texts of enums.
 
-use onehop_model::{
-    EnumType, Field, FieldKind, Kept, Literal, Model, PropertyPath, TypeOf, ValueSource,
-};
+use onehop_model::{EnumType, Field, FieldKind, Kept, Literal, Model, PropertyPath, TypeOf, ValueSource};
 use serde_json::{Value, json};
 
 use super::computed::computed;

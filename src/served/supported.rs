@@ -44,7 +44,9 @@ impl Unsupported {
 impl From<&ModelError> for Unsupported {
     fn from(error: &ModelError) -> Self {
         match error {
-            ModelError::Unsupported { place, directive, reason } => Self::new(place, *directive, format!("is not served: {reason}")),
+            ModelError::Unsupported { place, directive, reason } => {
+                Self::new(place, *directive, format!("is not served: {reason}"))
+            }
             error => Self::new("the read models", "", error.to_string()),
         }
     }
@@ -302,7 +304,9 @@ fn related_field(place: &str, found: &RelatedField, findings: &mut Findings) {
     let is_list = matches!(found.source, RelatedSource::List(_));
     findings.add_if(!is_list && !found.conditions.is_empty(), place, "@where", "on a list is not served yet");
     match &found.source {
-        RelatedSource::Find { through: Some(_), .. } => findings.add(place, "@find(through)", "is not served yet"),
+        RelatedSource::Find { through: Some(_), .. } => {
+            findings.add(place, "@find(through)", "is not served yet")
+        }
         RelatedSource::Find { by: None, .. } => {
             let is_newest = found.order.first().is_some_and(|order| order.descending);
             findings.add_if(!is_newest, place, "@find", "of all items needs @order(desc: true)");

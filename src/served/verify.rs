@@ -72,7 +72,10 @@ impl Invariant for ReservedValues {
                 Some(_) => "a unique value is reserved for another item",
                 None => "a unique value is not reserved",
             };
-            return Ok(Some(Violation { problem: problem.to_owned(), seen: vec![found.map(|(_, etag)| etag)] }));
+            return Ok(Some(Violation {
+                problem: problem.to_owned(),
+                seen: vec![found.map(|(_, etag)| etag)],
+            }));
         }
         Ok(None)
     }

@@ -23,6 +23,14 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("accounts", "crate::graphql"),
     ("accounts", "onehop_graphql_server"),
     ("telemetry", "crate::graphql"),
+    ("served", "crate::blog"),
+    ("served", "crate::webstore"),
+    ("served", "crate::graphql"),
+    ("served", "onehop_graphql_server"),
+    ("domain", "crate::served"),
+    ("accounts", "crate::served"),
+    ("blog", "crate::served"),
+    ("webstore", "crate::served"),
 ];
 
 /// The modules that may name a store adapter: the composition root, its settings, and the commands that open

@@ -56,6 +56,8 @@ fn parse_name(text: &str) -> Result<String, String> {
         && text.len() <= NAME_CHARS_MAX;
     match is_name {
         true => Ok(text.to_owned()),
-        false => Err(format!("a name begins with a letter and has 1 to {NAME_CHARS_MAX} letters, digits, - and _")),
+        false => {
+            Err(format!("a name begins with a letter and has 1 to {NAME_CHARS_MAX} letters, digits, - and _"))
+        }
     }
 }

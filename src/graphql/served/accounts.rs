@@ -18,7 +18,7 @@ use crate::accounts::session::RefreshToken;
 use crate::domain::accounts::sessions::{NewSession, Renewal};
 use crate::domain::error::{CommandError, RefusalCode};
 use crate::graphql::errors::{self, Code};
-use crate::served::commands::{PasswordsTyped, SignUp};
+use crate::served::commands::account::{PasswordsTyped, SignUp};
 use crate::served::input::input_fields;
 use crate::served::{
     ItemPlace, ServedCommand, ServedItem, ServedModel, ServedMutation, TypeIndex, WrittenItem, mutation_name,

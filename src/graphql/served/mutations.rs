@@ -9,9 +9,11 @@ use async_graphql::dynamic::{
 use onehop_model::{Action, FieldKind, TypeOf};
 use serde_json::{Map, Value as Json};
 
-use super::objects::wrapped;
+use super::objects::{escaped, wrapped};
 use super::scope::{self, ServedScope};
-use crate::served::commands::{IDEMPOTENCY_KEY, IF_VERSION, id_input};
+use crate::served::commands::create::IDEMPOTENCY_KEY;
+use crate::served::commands::id_input;
+use crate::served::commands::update::IF_VERSION;
 use crate::served::input::{InputField, input_fields, rule_of};
 use crate::served::{
     ServedCommand, ServedItem, ServedModel, ServedMutation, TypeIndex, WrittenItem, mutation_name, pascal,
@@ -168,7 +170,7 @@ pub(super) fn input_value(field: &InputField<'_>) -> InputValue {
 pub(super) fn embedded_input(embedded: &onehop_model::EmbeddedType) -> InputObject {
     let mut input = InputObject::new(format!("{}Input", embedded.name));
     if let Some(description) = &embedded.description {
-        input = input.description(description);
+        input = input.description(escaped(description));
     }
     for field in embedded.fields.iter().filter(|field| !field.hidden) {
         let has_default = matches!(&field.kind, FieldKind::Stored(stored) if stored.default.is_some());

@@ -18,6 +18,9 @@ use crate::served::{
 /// The interface of all items.
 pub(super) const NODE: &str = "Node";
 
+/// The end of a block string.
+const BLOCK_END: &str = "\"\"\"";
+
 /// An object within an item.
 struct EmbeddedValue(Body);
 
@@ -45,7 +48,7 @@ pub(super) fn item_object(model: &Arc<ServedModel>, ty: TypeIndex) -> Object {
     let item = &model.ty(ty).item;
     let mut object = Object::new(&*item.name);
     if let Some(description) = &item.description {
-        object = object.description(description);
+        object = object.description(escaped(description));
     }
     if item.is_node() {
         object = object.implement(NODE);
@@ -70,7 +73,7 @@ pub(super) fn item_object(model: &Arc<ServedModel>, ty: TypeIndex) -> Object {
 pub(super) fn embedded_object(model: &Arc<ServedModel>, embedded: &onehop_model::EmbeddedType) -> Object {
     let mut object = Object::new(&*embedded.name);
     if let Some(description) = &embedded.description {
-        object = object.description(description);
+        object = object.description(escaped(description));
     }
     for field in embedded.fields.iter().filter(|field| !field.hidden) {
         let (model, declaration) = (Arc::clone(model), field.clone());
@@ -352,10 +355,15 @@ pub(super) fn wrapped(name: &str, ty: &FieldType) -> TypeRef {
     if ty.non_null { TypeRef::NonNull(Box::new(inner)) } else { inner }
 }
 
+/// A description of a model, without the end of a block string: async-graphql writes it into the SDL as it is.
+pub(super) fn escaped(description: &str) -> String {
+    description.replace(BLOCK_END, "\\\"\"\"")
+}
+
 /// A field with its description.
 pub(super) fn described(field: Field, description: Option<&str>) -> Field {
     match description {
-        Some(description) => field.description(description),
+        Some(description) => field.description(escaped(description)),
         None => field,
     }
 }

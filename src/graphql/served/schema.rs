@@ -12,7 +12,7 @@ use super::accounts::{account_mutations, sign_out};
 use super::field_scope::FieldScopes;
 use super::lists::{connection_types, page_info};
 use super::mutations::{embedded_input, mutation_types, mutations};
-use super::objects::{NODE, embedded_object, item_object};
+use super::objects::{NODE, embedded_object, escaped, item_object};
 use super::queries::query_root;
 use crate::graphql::schema::SchemaOptions;
 use crate::graphql::validation::{SkipsValidation, ValidatesOnly};
@@ -52,9 +52,9 @@ pub fn served_sdl(model: &Arc<ServedModel>) -> Result<String, SchemaError> {
     Ok(sdl_of(&builder(model, SchemaOptions::default()).finish()?))
 }
 
-/// A schema in schema definition language.
+/// A schema in schema definition language. Descriptions are block strings, in which a backslash is no escape.
 pub(super) fn sdl_of(schema: &Schema) -> String {
-    schema.sdl_with_options(SDLExportOptions::new().use_space_ident().prefer_single_line_descriptions())
+    schema.sdl_with_options(SDLExportOptions::new().use_space_ident())
 }
 
 fn builder(model: &Arc<ServedModel>, options: SchemaOptions) -> SchemaBuilder {
@@ -132,12 +132,12 @@ fn listed_types(model: &ServedModel) -> Vec<String> {
 fn enum_type(declared: &onehop_model::EnumType) -> Enum {
     let mut values = Enum::new(&*declared.name);
     if let Some(description) = &declared.description {
-        values = values.description(description);
+        values = values.description(escaped(description));
     }
     for value in &declared.values {
         let item = EnumItem::new(&*value.name);
         values = values.item(match &value.description {
-            Some(description) => item.description(description),
+            Some(description) => item.description(escaped(description)),
             None => item,
         });
     }

@@ -1,11 +1,11 @@
 //! Generated commands of a served model: create, update and delete, with checks, authorization, ownership,
 //! copies, counts and uniqueness. Each writes one batch in one logical partition.
 
-mod account;
+pub mod account;
 mod counts;
-mod create;
+pub mod create;
 mod delete;
-mod update;
+pub mod update;
 
 use std::sync::Arc;
 
@@ -27,10 +27,6 @@ use crate::domain::conditional_write;
 use crate::domain::error::{CommandError, Refusal};
 use crate::domain::ids::IdSource;
 use crate::domain::keyed_turns::KeyedTurns;
-
-pub use account::{PasswordsTyped, SignUp};
-pub use create::IDEMPOTENCY_KEY;
-pub use update::IF_VERSION;
 
 /// The parts that commands need from outside.
 pub struct ServedCommandParts {

@@ -81,7 +81,8 @@ async fn staff_may_write_what_others_may_not() {
     let (ada, _) = server.sign_up("Ada", "ada@example.com").await;
     let input = json!({ "input": { "email": "staff@example.com", "password": PASSWORD } });
     let staff = server.data(None, SIGN_IN, input).await["signIn"]["accessToken"].as_str().unwrap().to_owned();
-    let create = "mutation($input: CreateSpeciesInput!) { createSpecies(input: $input) { species { name } } }";
+    let create =
+        "mutation($input: CreateSpeciesInput!) { createSpecies(input: $input) { species { name } } }";
     let wren = json!({ "input": { "name": "Wren" } });
     assert_eq!(server.refusal(Some(&ada), create, wren.clone()).await.0, "FORBIDDEN");
     assert_eq!(server.refusal(None, create, wren.clone()).await.0, "UNAUTHENTICATED");

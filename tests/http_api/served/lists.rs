@@ -33,7 +33,8 @@ async fn pages_of_a_list_follow_each_other() {
     for birds in 1..=5 {
         report(&server, &token, (&site, &species), birds).await;
     }
-    let query = "query($id: ID!, $after: String) { site(id: $id) { sightingCount sightings(first: 2, after: $after) {
+    let query =
+        "query($id: ID!, $after: String) { site(id: $id) { sightingCount sightings(first: 2, after: $after) {
         nodes { birds } pageInfo { hasNextPage hasPreviousPage endCursor } } } }";
     let (mut after, mut seen) = (Value::Null, Vec::new());
     for _ in 0..3 {
@@ -66,7 +67,7 @@ async fn a_read_model_has_short_copies_that_follow_their_sources() {
     let data = server.data(Some(&token), query, json!({})).await;
     let note = "We saw 3 of them near the water, early in the morning.";
     let node = json!({
-        "birds": 3, "summary": "We saw 3 of them near the water, early…", "note": note,
+        "birds": 3, "summary": "We saw 3 of them near the water, early …", "note": note,
         "site": { "name": "Fen" }, "species": { "name": "Wren" },
     });
     assert_eq!(data["viewer"]["sightings"]["nodes"], json!([node]));
@@ -83,9 +84,11 @@ async fn a_bounded_list_keeps_the_newest_items() {
     server.settle().await;
     let query = "{ recentSites(first: 10) { nodes { name habitat sightingCount warden { name } } edges { cursor } } }";
     let data = server.data(None, query, json!({})).await;
-    let names: Vec<_> = data["recentSites"]["nodes"].as_array().unwrap().iter().map(|node| &node["name"]).collect();
+    let names: Vec<_> =
+        data["recentSites"]["nodes"].as_array().unwrap().iter().map(|node| &node["name"]).collect();
     assert_eq!(names, ["D", "C", "B"]);
-    let first = json!({ "name": "D", "habitat": "WOODLAND", "sightingCount": 0, "warden": { "name": "Ada" } });
+    let first =
+        json!({ "name": "D", "habitat": "WOODLAND", "sightingCount": 0, "warden": { "name": "Ada" } });
     assert_eq!(data["recentSites"]["nodes"][0], first);
     assert!(server.app.verify(false).await.unwrap().is_clean());
 }
@@ -101,8 +104,10 @@ async fn a_page_reads_fields_that_entries_lack_in_one_batch() {
     let charge = |response: Value| response["extensions"]["requestCharge"].as_f64().unwrap();
     let short = charge(server.send(None, "{ recentSites { nodes { name } } }", json!({})).await);
     let long = charge(server.send(None, "{ recentSites { nodes { name code } } }", json!({})).await);
-    let copied = charge(server.send(None, "{ recentSites { nodes { name warden { name } } } }", json!({})).await);
-    let followed = charge(server.send(None, "{ recentSites { nodes { name warden { joinedAt } } } }", json!({})).await);
+    let copied =
+        charge(server.send(None, "{ recentSites { nodes { name warden { name } } } }", json!({})).await);
+    let followed =
+        charge(server.send(None, "{ recentSites { nodes { name warden { joinedAt } } } }", json!({})).await);
     assert_eq!(long - short, 3.0, "three point reads");
     assert_eq!(copied, short, "copies need no read");
     assert_eq!(followed - short, 1.0, "one warden is read once");

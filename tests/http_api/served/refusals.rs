@@ -29,7 +29,7 @@ type Part @item(container: "things", partition: "thing") {
   thing: Thing! @reference
   isNew: Boolean!
 }
-type PageInfo @item(container: "leases") { id: ID! }
+type ThingEdge @item(container: "leases") { id: ID! }
 type Query { thing(id: ID!): Thing }
 type Mutation { make: Thing @writes(action: CREATE, rust: true) }
 type Subscription { thingChanged(id: ID!): Thing! @live(on: CHANGED) }
@@ -43,7 +43,7 @@ type Subscription { thingChanged(id: ID!): Thing! @live(on: CHANGED) }
         "Thing.odd: @pattern is no regular expression of this server",
         "Thing.parts: @where on a list is not served yet",
         "Thing.partCount: @count(kept: BEHIND) is not served yet",
-        "PageInfo: type has a name that the server adds to the schema",
+        "ThingEdge: type has a name that the server adds to the schema",
         "Mutation.make: @writes(rust) needs a program with the command",
         "Subscription.thingChanged: @live is not served yet",
     ] {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use async_graphql::parser::parse_schema;
 use async_graphql::parser::types::{FieldDefinition, TypeKind, TypeSystemDefinition};
-use onehop::graphql::served::served_sdl;
 use onehop::graphql::sdl;
+use onehop::graphql::served::served_sdl;
 use serde_json::json;
 
 use super::server::{BIRDS, ServedServer, served_model};
@@ -27,10 +27,11 @@ fn fields_of(sdl: &str, type_name: &str) -> BTreeMap<String, String> {
 }
 
 fn shown(field: &FieldDefinition) -> (String, String) {
-    let argument = |argument: &async_graphql::Positioned<async_graphql::parser::types::InputValueDefinition>| {
-        let default = argument.node.default_value.as_ref().map(|value| format!(" = {}", value.node));
-        format!("{}: {}{}", argument.node.name.node, argument.node.ty.node, default.unwrap_or_default())
-    };
+    let argument =
+        |argument: &async_graphql::Positioned<async_graphql::parser::types::InputValueDefinition>| {
+            let default = argument.node.default_value.as_ref().map(|value| format!(" = {}", value.node));
+            format!("{}: {}{}", argument.node.name.node, argument.node.ty.node, default.unwrap_or_default())
+        };
     let arguments: Vec<_> = field.arguments.iter().map(argument).collect();
     (field.name.node.to_string(), format!("({}): {}", arguments.join(", "), field.ty.node))
 }
@@ -68,12 +69,13 @@ async fn block_descriptions_with_quotes_do_not_break_the_server() {
     let server = ServedServer::start(&BIRDS.replace("\"Somebody who watches birds.\"", odd)).await;
     let query = "{ __type(name: \"Observer\") { description } }";
     let data = server.data(None, query, json!({})).await;
-    assert_eq!(data["__type"]["description"], "It \"\"\" ends\" with a \\\\");
+    assert_eq!(data["__type"]["description"], "It \\\"\"\" ends\" with a \\\\");
 }
 
 #[tokio::test]
 async fn a_model_of_three_hundred_types_is_served() {
-    let mut text = "extend schema @model(name: \"large\") @container(name: \"all\", key: \"/type\")\n".to_owned();
+    let mut text =
+        "extend schema @model(name: \"large\") @container(name: \"all\", key: \"/type\")\n".to_owned();
     for number in 0..300 {
         text.push_str(&format!(
             "type T{number} @item(container: \"all\", write: [CREATE, UPDATE, DELETE]) @auth(on: CREATE, allow: PUBLIC) \

@@ -5,14 +5,15 @@ use serde_json::json;
 
 use super::server::{BIRDS, ServedServer, site};
 
-const CREATE_SITE: &str = "mutation($input: CreateSiteInput!) { createSite(input: $input) { site { id name } } }";
+const CREATE_SITE: &str =
+    "mutation($input: CreateSiteInput!) { createSite(input: $input) { site { id name } } }";
 const SITE: &str = "query($id: ID!) { site(id: $id) { name habitat code isClosed revision createdAt changedAt
     sightingCount followerCount location { latitude longitude } hides { label seats } warden { name } } }";
 const UPDATE_SITE: &str =
     "mutation($input: UpdateSiteInput!) { updateSite(input: $input) { site { name revision changedAt } } }";
-const FOLLOW: &str =
-    "mutation($input: CreateFollowInput!) { createFollow(input: $input) { follow { id site { followerCount } } } }";
-const UNFOLLOW: &str = "mutation($input: DeleteFollowInput!) { deleteFollow(input: $input) { deletedFollowId } }";
+const FOLLOW: &str = "mutation($input: CreateFollowInput!) { createFollow(input: $input) { follow { id site { followerCount } } } }";
+const UNFOLLOW: &str =
+    "mutation($input: DeleteFollowInput!) { deleteFollow(input: $input) { deletedFollowId } }";
 
 #[tokio::test]
 async fn a_created_item_has_its_defaults_counts_and_copies() {
@@ -62,7 +63,13 @@ async fn a_unique_value_belongs_to_one_item_until_it_is_left() {
     assert_eq!(taken, ("CONFLICT".to_owned(), json!("name")));
     server.data(token, UPDATE_SITE, json!({ "input": { "siteId": id, "name": "Fen" } })).await;
     server.data(token, CREATE_SITE, json!({ "input": site("mere") })).await;
-    let found = server.data(None, "{ a: siteByName(name: \"FEN\") { id } b: siteByName(name: \"Mere\") { name } }", json!({})).await;
+    let found = server
+        .data(
+            None,
+            "{ a: siteByName(name: \"FEN\") { id } b: siteByName(name: \"Mere\") { name } }",
+            json!({}),
+        )
+        .await;
     assert_eq!(found, json!({ "a": { "id": id }, "b": { "name": "mere" } }));
 }
 
