@@ -18,6 +18,7 @@ mod recover;
 mod schema;
 mod seed;
 mod serve;
+mod study;
 mod token_secret;
 mod verify;
 
@@ -132,6 +133,10 @@ pub enum Command {
     ///
     /// The language is described in docs/model.md.
     Model(model::ModelCommand),
+    /// Compare designs of one's own data: charges, partition keys, throughput, bills and the verdict
+    ///
+    /// A study is a directory with study.toml, designs, requests and data; docs/study.md is a tutorial.
+    Study(study::StudyCommand),
     /// Print the documents of the web pages and of the playground's examples, for --trusted-documents
     ///
     /// It prints a JSON object from hash to document.
@@ -174,6 +179,7 @@ impl Cli {
             Command::Schema(command) => command.run(),
             Command::ReadModels(command) => command.run().await,
             Command::Model(command) => command.run(),
+            Command::Study(command) => command.run(),
             Command::Documents(command) => command.run(),
         }
     }

@@ -55,6 +55,10 @@ fn parse(text: &str, reports: &mut RequestReports) -> RequestSet {
         reports.add(end, &RequestProblem::Syntax(format!("at most {FILE_BYTES_MAX} bytes")), None);
         return RequestSet::default();
     }
+    let is_empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    if text.lines().all(is_empty) {
+        return RequestSet::default();
+    }
     let tree = Parser::new(text).recursion_limit(NESTING_MAX * 4).parse();
     for error in tree.errors() {
         let start = error.index();
