@@ -16,6 +16,8 @@ mod figure;
 #[cfg(test)]
 mod fixtures;
 pub mod follower;
+pub mod init;
+pub mod keys;
 pub mod ledger;
 pub mod measurement;
 pub mod metered;

@@ -10,6 +10,7 @@ use crate::config::CalibrationSettings;
 use onehop_study::data::{DataSurvey, SurveySpec};
 use onehop_study::design_study::{DesignStudy, design_report, explain};
 use onehop_study::directory::StudyDirectory;
+use onehop_study::keys::{KeyReport, add_candidates, key_table};
 use onehop_study::render;
 
 /// Arguments of `onehop study`.
@@ -25,6 +26,8 @@ enum StudySubject {
     Explain(StudyInput),
     /// Compare the designs: charges, feasibility, throughput, bills and the verdict
     Run(Run),
+    /// Grade every field by which a request finds something, and pairs of them, as partition key
+    Keys(Keys),
 }
 
 /// A study and the constants of its charges.
@@ -52,6 +55,25 @@ struct Run {
     format: ReportFormat,
 }
 
+#[derive(Debug, Args)]
+struct Keys {
+    #[command(flatten)]
+    input: StudyInput,
+
+    /// Format of the report
+    #[arg(long, value_enum, default_value = "table")]
+    format: KeyFormat,
+}
+
+/// Format of a report on keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KeyFormat {
+    /// Table for a terminal
+    Table,
+    /// JSON
+    Json,
+}
+
 /// Format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ReportFormat {
@@ -70,8 +92,11 @@ impl StudyCommand {
     /// A study with mistakes, all of them with file and line.
     pub fn run(self) -> anyhow::Result<Exit> {
         match self.command {
-            StudySubject::Explain(input) => input.with_study(|study| Ok(output::write(&explain(study))?)),
+            StudySubject::Explain(input) => {
+                input.with_study(false, |study| Ok(output::write(&explain(study))?))
+            }
             StudySubject::Run(run) => run.run(),
+            StudySubject::Keys(keys) => keys.run(),
         }
     }
 }
@@ -86,10 +111,18 @@ impl StudyInput {
         Ok(directory)
     }
 
-    /// Reads the data once, and calls `work` with the study.
-    fn with_study(&self, work: impl FnOnce(&DesignStudy<'_>) -> anyhow::Result<()>) -> anyhow::Result<Exit> {
+    /// Reads the data once, where wanted with the groupings of all keys, and calls `work` with the study.
+    fn with_study(
+        &self,
+        with_keys: bool,
+        work: impl FnOnce(&DesignStudy<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Exit> {
         let directory = self.directory()?;
-        let survey = survey(&directory, &SurveySpec::of_designs(&directory))?;
+        let mut spec = SurveySpec::of_designs(&directory);
+        if with_keys {
+            add_candidates(&directory, &mut spec);
+        }
+        let survey = survey(&directory, &spec)?;
         work(&DesignStudy {
             directory: &directory,
             survey: &survey,
@@ -114,13 +147,27 @@ fn survey(directory: &StudyDirectory, spec: &SurveySpec) -> anyhow::Result<DataS
 impl Run {
     fn run(self) -> anyhow::Result<Exit> {
         let format = self.format;
-        self.input.with_study(|study| {
+        self.input.with_study(false, |study| {
             let report = design_report(study);
             let text = match format {
                 ReportFormat::Table => render::table(&report),
                 ReportFormat::Markdown => render::markdown(&report),
                 ReportFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
                 ReportFormat::Html => render::page(&report),
+            };
+            Ok(output::write(&text)?)
+        })
+    }
+}
+
+impl Keys {
+    fn run(self) -> anyhow::Result<Exit> {
+        let format = self.format;
+        self.input.with_study(true, |study| {
+            let report = KeyReport::of(study);
+            let text = match format {
+                KeyFormat::Table => key_table(&report),
+                KeyFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
             };
             Ok(output::write(&text)?)
         })

@@ -14,7 +14,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 const FILE_ERRORS_MAX: usize = 5;
 
 /// Calls `each` with every object of a file, its line, and its bytes. `each` returns an error's message.
-pub(super) fn for_each_line(
+pub(crate) fn for_each_line(
     directory: &Path,
     file: &str,
     errors: &mut StudyErrors,

@@ -10,6 +10,7 @@ mod tests;
 mod visible;
 
 pub use group_sketch::{FoundGroup, Group, GroupSketch, HeaviestGroup};
+pub(crate) use lines::for_each_line;
 pub use survey::{DataSurvey, Grouping, SurveySpec, TypeSurvey};
 pub use visible::{VisibleField, VisibleType};
 

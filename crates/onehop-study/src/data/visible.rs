@@ -82,6 +82,12 @@ fn add(fields: &mut Vec<VisibleField>, item: &ItemType, field: &Field) {
         places.push(vec![format!("{}Id", field.name)]);
     }
     places.extend(field.property().map(|path| path.properties().to_vec()));
+    let former = match &field.kind {
+        FieldKind::Stored(stored) => stored.former.as_slice(),
+        FieldKind::Reference(reference) => reference.former.as_slice(),
+        _ => &[],
+    };
+    places.extend(former.iter().map(|path| path.properties().to_vec()));
     let has_default = matches!(&field.kind, FieldKind::Stored(stored) if stored.default.is_some());
     // A derived id need not stand in the data.
     let is_derived = &*field.name == "id" && !item.id_from.is_empty();

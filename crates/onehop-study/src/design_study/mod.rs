@@ -16,7 +16,7 @@ use onehop_model::Request;
 
 use crate::data::DataSurvey;
 use crate::designs::DesignData;
-use crate::directory::{Design, StudyDirectory};
+use crate::directory::StudyDirectory;
 use crate::measurement::ModelVariant;
 use crate::plans::{Planner, RequestPlan};
 use onehop_store::charges::Calibration;
@@ -41,7 +41,6 @@ pub struct DesignStudy<'a> {
 /// A design with the plans of all requests, with or without a data loader.
 pub(crate) struct PlannedDesign<'a> {
     pub variant: ModelVariant,
-    pub design: &'a Design,
     /// For each request the plans of its subjects.
     pub requests: Vec<(&'a Request, Vec<RequestPlan>)>,
 }
@@ -69,7 +68,6 @@ impl<'a> DesignStudy<'a> {
         };
         PlannedDesign {
             variant: ModelVariant { model: data.design.name.clone(), batched },
-            design: data.design,
             requests: self.directory.requests.requests().iter().map(plans).collect(),
         }
     }
