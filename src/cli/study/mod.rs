@@ -8,8 +8,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{Exit, output};
 use crate::config::CalibrationSettings;
 use onehop_study::data::{DataSurvey, SurveySpec};
-use onehop_study::design_study::{DesignStudy, design_report, explain};
+use onehop_study::design_study::{DesignStudy, dearer, design_report, explain};
 use onehop_study::directory::StudyDirectory;
+use onehop_study::init::init_study;
 use onehop_study::keys::{KeyReport, add_candidates, key_table};
 use onehop_study::render;
 
@@ -22,12 +23,43 @@ pub struct StudyCommand {
 
 #[derive(Debug, Subcommand)]
 enum StudySubject {
+    /// Write a first study from data files: types, references, two designs, and requests for each reference
+    Init(Init),
     /// Print the plan of each request under each design, with its operations and their charges
     Explain(StudyInput),
     /// Compare the designs: charges, feasibility, throughput, bills and the verdict
     Run(Run),
     /// Grade every field by which a request finds something, and pairs of them, as partition key
     Keys(Keys),
+    /// Compare the charges with an earlier report, for CI
+    ///
+    /// Exit status: 0 no request became dearer, 1 some did, 2 the study has mistakes.
+    Check(Check),
+}
+
+#[derive(Debug, Args)]
+struct Init {
+    /// Directory of the study
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Data files: one JSON object a line, one file for each type, which is named after its file
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    from: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct Check {
+    #[command(flatten)]
+    input: StudyInput,
+
+    /// Earlier report: the output of `study run --format json`
+    #[arg(long, value_name = "FILE")]
+    against: PathBuf,
+
+    /// Percent by which the charge of a request may grow
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = positive)]
+    tolerance: f64,
 }
 
 /// A study and the constants of its charges.
@@ -92,6 +124,8 @@ impl StudyCommand {
     /// A study with mistakes, all of them with file and line.
     pub fn run(self) -> anyhow::Result<Exit> {
         match self.command {
+            StudySubject::Init(init) => init.run(),
+            StudySubject::Check(check) => check.run(),
             StudySubject::Explain(input) => {
                 input.with_study(false, |study| Ok(output::write(&explain(study))?))
             }
@@ -157,6 +191,37 @@ impl Run {
             };
             Ok(output::write(&text)?)
         })
+    }
+}
+
+impl Init {
+    fn run(self) -> anyhow::Result<Exit> {
+        let written = init_study(&self.directory, &self.from).context("no study was written")?;
+        let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+        output::write(&format!(
+            "{}\nNext: onehop study run {}\n",
+            names.join("\n"),
+            self.directory.display()
+        ))?;
+        Ok(Exit::Success)
+    }
+}
+
+impl Check {
+    fn run(self) -> anyhow::Result<Exit> {
+        let earlier = std::fs::read_to_string(&self.against)
+            .with_context(|| format!("cannot read {}", self.against.display()))?;
+        let mut exit = Exit::Success;
+        self.input.with_study(false, |study| {
+            let found = dearer(&earlier, &design_report(study), self.tolerance / 100.0)?;
+            if !found.is_empty() {
+                exit = Exit::Drifted;
+            }
+            let lines: String = found.iter().map(|dearer| format!("{dearer}\n")).collect();
+            let none = format!("no request became dearer by more than {} %\n", self.tolerance);
+            Ok(output::write(if lines.is_empty() { &none } else { &lines })?)
+        })?;
+        Ok(exit)
     }
 }
 

@@ -29,6 +29,8 @@ pub struct SurveySpec {
 pub struct DataSurvey {
     /// By the name of the type.
     pub types: BTreeMap<String, TypeSurvey>,
+    /// Types whose number of items does not grow with the data.
+    pub fixed: BTreeSet<String>,
 }
 
 /// The items of one type.
@@ -136,7 +138,8 @@ impl DataSurvey {
             }
             types.insert(name.clone(), sampler.finish());
         }
-        if errors.is_empty() { Ok(Self { types }) } else { Err(errors) }
+        let fixed = study.settings.fixed.iter().cloned().collect();
+        if errors.is_empty() { Ok(Self { types, fixed }) } else { Err(errors) }
     }
 
     /// The items of a type; `None` where the study has no data of it.

@@ -5,6 +5,7 @@ mod explain;
 mod outlook;
 mod plan_mean;
 mod profile;
+mod regression;
 mod report;
 mod rows;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use onehop_store::charges::Calibration;
 
 pub use explain::explain;
 pub use outlook::{Outlook, WinnerRange};
+pub use regression::{DearerRequest, EarlierReportError, dearer};
 pub use report::design_report;
 
 /// Subjects of a request whose plans are worked out.
@@ -72,7 +74,8 @@ impl<'a> DesignStudy<'a> {
         }
     }
 
-    pub(crate) fn planner<'d>(&'d self, data: &'d DesignData<'a>, batched: bool) -> Planner<'d> {
+    /// The planner of a design, with or without a data loader.
+    pub fn planner<'d>(&'d self, data: &'d DesignData<'a>, batched: bool) -> Planner<'d> {
         Planner {
             data,
             calibration: &self.calibration,

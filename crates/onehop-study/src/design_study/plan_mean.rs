@@ -37,8 +37,10 @@ impl<'p> PlanCharges<'p> {
     ) -> Self {
         let charges: Vec<f64> = plans.iter().map(|plan| plan.charge(calibration, partitions)).collect();
         let own = Quantiles::of(charges.clone());
-        let behind = plans.iter().map(|plan| plan.behind_charge(calibration, partitions)).collect();
-        let typical = plans.iter().zip(&charges).filter(|(_, charge)| **charge >= own.median);
+        let behind: Vec<f64> = plans.iter().map(|plan| plan.behind_charge(calibration, partitions)).collect();
+        let totals: Vec<f64> = charges.iter().zip(&behind).map(|(own, behind)| own + behind).collect();
+        let median = Quantiles::of(totals.clone()).median;
+        let typical = plans.iter().zip(&totals).filter(|(_, total)| **total >= median);
         let typical = typical.min_by(|one, other| one.1.total_cmp(other.1)).map(|(plan, _)| plan);
         Self { own, behind_median: Quantiles::of(behind).median, typical }
     }

@@ -1,10 +1,10 @@
 //! Contents of containers: bytes, the largest logical partition and the largest item, from the survey.
 
-use onehop_model::{ItemType, KeySource, Name};
+use onehop_model::{FieldKind, ItemType, KeySource, Name};
 use serde_json::Value;
 
 use super::design_data::{DesignData, ListOf, is_single};
-use crate::data::{DataSurvey, TypeSurvey, key_text};
+use crate::data::{TypeSurvey, key_text};
 
 /// With so few values, the groups of a key grow with the data; with more, their number does.
 const FEW_VALUES: u64 = 100;
@@ -48,6 +48,7 @@ impl DesignData<'_> {
             let Some(survey) = self.survey.of(&item.name) else { continue };
             let share = self.key_share(item);
             let (items, bytes) = (survey.items as f64, self.item_bytes(&item.name));
+            let scale = self.growth_of(&item.name, scale);
             let growth = if share.grows { scale } else { 1.0 };
             size.items += items * scale;
             size.bytes += items * bytes * scale;
@@ -84,7 +85,6 @@ impl DesignData<'_> {
     /// The largest logical partition among the items of a type.
     #[must_use]
     pub fn key_share(&self, item: &ItemType) -> KeyShare {
-        let items = self.items(&item.name);
         if is_single(item) {
             return KeyShare {
                 values: 1,
@@ -103,26 +103,44 @@ impl DesignData<'_> {
                 KeySource::Type => None,
             })
             .collect();
-        share_of(self.survey, &item.name, &fields, items)
+        self.share_of(&item.name, &fields)
     }
-}
 
-/// The largest group by these fields of a type.
-pub(crate) fn share_of<T: ToString>(survey: &DataSurvey, ty: &str, fields: &[T], items: u64) -> KeyShare {
-    let Some(found) = survey.of(ty) else { return KeyShare::default() };
-    match found.grouped(fields) {
-        None => KeyShare { values: items, share: 1.0 / items.max(1) as f64, ..KeyShare::default() },
-        Some(groups) => {
-            let heaviest = groups.heaviest();
-            let values = groups.values();
-            let names: Vec<String> = fields.iter().map(ToString::to_string).collect();
-            KeyShare {
-                values,
-                share: heaviest.share,
-                key: heaviest.key,
-                grows: values < FEW_VALUES,
-                is_time: names.iter().all(|name| is_time_key(found, name)),
-            }
+    /// The factor of a type's items at this multiple of the data.
+    #[must_use]
+    pub fn growth_of(&self, ty: &str, scale: f64) -> f64 {
+        if self.survey.fixed.contains(ty) { 1.0 } else { scale }
+    }
+
+    /// Whether groups by these fields grow with the data, and not their number: all fields refer to types
+    /// that do not grow.
+    #[must_use]
+    pub fn grows<T: ToString>(&self, ty: &str, fields: &[T]) -> bool {
+        let item = self.design.model.item(ty);
+        let is_fixed = |field: &T| {
+            let field = item.and_then(|item| item.field(&field.to_string()));
+            field.is_some_and(|field| match &field.kind {
+                FieldKind::Reference(reference) => self.survey.fixed.contains(&*reference.target),
+                _ => false,
+            })
+        };
+        !fields.is_empty() && fields.iter().all(is_fixed)
+    }
+
+    /// The largest group by these fields of a type.
+    pub(crate) fn share_of<T: ToString>(&self, ty: &str, fields: &[T]) -> KeyShare {
+        let items = self.items(ty);
+        let Some(found) = self.survey.of(ty) else { return KeyShare::default() };
+        let Some(groups) = found.grouped(fields) else {
+            return KeyShare { values: items, share: 1.0 / items.max(1) as f64, ..KeyShare::default() };
+        };
+        let (heaviest, values) = (groups.heaviest(), groups.values());
+        KeyShare {
+            values,
+            share: heaviest.share,
+            key: heaviest.key,
+            grows: values < FEW_VALUES || self.grows(ty, fields),
+            is_time: fields.iter().all(|field| is_time_key(found, &field.to_string())),
         }
     }
 }

@@ -8,7 +8,6 @@ mod stored_item;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use contents::share_of;
 pub use contents::{ContainerSize, KeyShare, is_time_key};
 pub(crate) use design_data::parent_key;
 pub use design_data::{DesignData, ListOf};

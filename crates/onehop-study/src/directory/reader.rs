@@ -110,6 +110,9 @@ fn read_designs(directory: &Path, errors: &mut StudyErrors) -> Vec<Design> {
 
 /// Data files exist, and each belongs to an item type of every design.
 fn check_data(directory: &Path, settings: &StudySettings, designs: &[Design], errors: &mut StudyErrors) {
+    for ty in settings.fixed.iter().filter(|ty| !settings.data.contains_key(*ty)) {
+        errors.add(SETTINGS_FILE, None, format!("`fixed` names {ty}, which has no data files"));
+    }
     for (ty, files) in &settings.data {
         for file in files.iter().filter(|file| !directory.join(file).is_file()) {
             errors.add(SETTINGS_FILE, None, format!("the data file {file} of {ty} does not exist"));

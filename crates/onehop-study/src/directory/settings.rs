@@ -33,6 +33,8 @@ pub struct StudySettings {
     pub data: BTreeMap<String, Vec<String>>,
     /// The multiple of the data.
     pub scale: f64,
+    /// Types whose number of items does not grow with the data.
+    pub fixed: Vec<String>,
     /// RU/s of the traffic in each hour of a day, in any unit; `None` where it is not known.
     pub hourly: Option<[f64; HOURS]>,
     /// The peak of the traffic as a multiple of its mean.
@@ -56,11 +58,12 @@ impl StudySettings {
             let line = mistake.span().and_then(|span| root.line(span.start));
             errors.add(SETTINGS_FILE, line, mistake.message());
         }
-        root.only(&["name", "scale", "data", "traffic", "account", "prices", "indexes"], errors);
+        root.only(&["name", "scale", "fixed", "data", "traffic", "account", "prices", "indexes"], errors);
         let mut settings = Self {
             name: root.text("name", errors).unwrap_or_else(|| "Study".to_owned()),
             data: BTreeMap::new(),
             scale: root.number("scale", SCALE_BOUNDS, errors).unwrap_or(1.0),
+            fixed: root.texts("fixed", errors),
             hourly: None,
             peak_to_mean: PEAK_TO_MEAN_DEFAULT,
             regions: 1,

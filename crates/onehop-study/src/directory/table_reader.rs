@@ -108,7 +108,7 @@ impl<'a, 'i> TableReader<'a, 'i> {
             _ => None,
         };
         found.unwrap_or_else(|| {
-            self.expected(key, value, "a file name or a list of file names", errors);
+            self.expected(key, value, "a text or a list of texts", errors);
             Vec::new()
         })
     }

@@ -59,9 +59,9 @@ fn all_errors_of_all_files_come_at_once() {
     let errors = StudyDirectory::read(directory.path()).unwrap_err().to_string();
     for expected in [
         "study.toml:1: `scale` is a number from 0.001 to 1000000; found \"ten\"",
-        "study.toml:2: unknown key `region`; expected one of name, scale, data",
+        "study.toml:2: unknown key `region`; expected one of name, scale, fixed, data",
         "study.toml:6: `prices.manual` is a number from 0 to 1000000; found -1",
-        "designs/v2.graphql:1: column 12: unknown directive @itm on Order; did you mean `item`?",
+        "designs/v2.graphql:1: column 12: unknown directive @itm on Order; did you mean `@item`?",
         "requests.graphql:1: column 38: unknown field `ordre` of Query in the design V1; did you mean `order`?",
         "study.toml: the data file none.jsonl of Ordre does not exist",
         "study.toml: `data.Ordre` is no item type of the design V1; its types: Order",
@@ -79,4 +79,29 @@ fn a_missing_file_is_named() {
     {
         assert!(errors.contains(file), "{file}\n{errors}");
     }
+}
+
+#[test]
+fn the_schema_of_the_settings_names_each_key() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/study.schema.json");
+    let schema: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut keys = Vec::new();
+    for (key, value) in schema["properties"].as_object().unwrap() {
+        keys.push(key.clone());
+        let inner = value["properties"].as_object();
+        keys.extend(inner.into_iter().flatten().map(|(inner, _)| format!("{key}.{inner}")));
+    }
+    keys.sort();
+    let mut errors = StudyErrors::default();
+    let unknown = "x = 1\n[traffic]\nx = 1\n[account]\nx = 1\n[prices]\nx = 1\n[indexes]\nx = 1\n[data]\n";
+    settings::StudySettings::read(unknown, &mut errors);
+    let mut known: Vec<String> = Vec::new();
+    for error in &errors.errors {
+        let path = error.message.strip_prefix("unknown key `").unwrap().split('`').next().unwrap();
+        let table = path.strip_suffix('x').unwrap();
+        let names = error.message.rsplit("expected one of ").next().unwrap();
+        known.extend(names.split(", ").map(|name| format!("{table}{name}")));
+    }
+    known.sort();
+    assert_eq!(keys, known);
 }

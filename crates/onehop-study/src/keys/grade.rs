@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::candidates::{KeyCandidate, sorted};
 use super::finds::{Find, FindKind};
 use crate::azure_limits::{BYTES_A_GB, LOGICAL_PARTITION_BYTES_MAX, LOGICAL_PARTITION_THROUGHPUT_MAX};
-use crate::designs::{KeyShare, share_of};
+use crate::designs::{KeyShare, is_time_key};
 use crate::figure::{figure, percent};
 use crate::plans::Planner;
 
@@ -80,7 +80,7 @@ impl Grader<'_> {
         let ty = &candidate.item_type;
         let survey = self.planner.data.survey;
         let items = self.planner.data.items(ty);
-        let share = share_of(survey, ty, &sorted(&candidate.fields), items);
+        let share = self.planner.data.share_of(ty, &sorted(&candidate.fields));
         let growth = if share.grows { self.planner.scale } else { 1.0 };
         let bytes = items as f64 * self.planner.data.item_bytes(ty) * share.share * growth;
         let mut graded = GradedKey {
@@ -93,7 +93,14 @@ impl Grader<'_> {
             busiest_throughput: self.busiest(ty, &share),
             in_one_partition: self.in_one_partition(&candidate.fields),
         };
+        let begins_with_time = survey.of(ty).zip(candidate.fields.first());
+        let begins_with_time = begins_with_time.is_some_and(|(found, first)| is_time_key(found, first));
         self.limits(&mut graded, &share);
+        if begins_with_time && !share.is_time && self.rate(FindKind::Create) > 0.0 {
+            let text =
+                "new items share the newest value of the first part, so few physical partitions take them";
+            graded.lower(KeyGrade::Bad, text.to_owned());
+        }
         self.spread(&mut graded, &share, items);
         self.requests(&mut graded);
         if graded.reasons.is_empty() {

@@ -7,7 +7,7 @@ use onehop_model::{FieldKind, Kept, RelatedSource};
 use super::candidates::candidates;
 use super::finds::{FindKind, finds};
 use super::grade::{GradedKey, Grader, KeyGrade};
-use crate::azure_limits::LOGICAL_PARTITION_THROUGHPUT_MAX;
+use crate::azure_limits::{BYTES_A_GB, LOGICAL_PARTITION_THROUGHPUT_MAX};
 use crate::design_study::DesignStudy;
 use crate::figure::{figure, percent};
 use crate::render::Table;
@@ -125,6 +125,13 @@ fn further(grader: &Grader<'_>, keys: &[GradedKey]) -> Vec<String> {
     notes
 }
 
+/// Bytes with a unit: `12.3 MB`.
+fn size(bytes: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
+    let unit = (bytes.max(1.0).log(1024.0) as usize).min(UNITS.len() - 1);
+    format!("{} {}", figure(bytes / 1024_f64.powi(unit as i32)), UNITS[unit])
+}
+
 /// The report as a text for a terminal.
 #[must_use]
 pub fn key_table(report: &KeyReport) -> String {
@@ -135,7 +142,7 @@ pub fn key_table(report: &KeyReport) -> String {
             TableColumn::text("grade"),
             TableColumn::figure("values"),
             TableColumn::figure("largest"),
-            TableColumn::figure("GB"),
+            TableColumn::figure("size"),
             TableColumn::figure("RU/s"),
             TableColumn::figure("one partition"),
             TableColumn::text("reasons"),
@@ -146,8 +153,8 @@ pub fn key_table(report: &KeyReport) -> String {
                 key.grade.name().to_owned(),
                 key.values.to_string(),
                 percent(key.largest_share),
-                figure(key.largest_gb),
-                figure(key.busiest_throughput),
+                size(key.largest_gb * BYTES_A_GB),
+                format!("{:.1}", key.busiest_throughput),
                 key.in_one_partition.map(percent).unwrap_or_default(),
                 key.reasons.join("; "),
             ]

@@ -67,6 +67,6 @@ impl<'a> Planner<'a> {
     pub(super) fn row(&self, item: &ItemType, subject: usize) -> Row {
         let sample = self.data.survey.of(&item.name).map(|found| found.sample.as_slice()).unwrap_or_default();
         let value = sample.get(subject % sample.len().max(1)).map_or(Value::Null, |(_, value)| value.clone());
-        Row { value }
+        Row::of(value)
     }
 }

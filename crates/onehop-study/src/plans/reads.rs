@@ -25,6 +25,14 @@ pub(super) const RESERVATIONS: &str = "accounts";
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub value: Value,
+    /// Where a sampled item stands for several: the number of this one.
+    pub number: usize,
+}
+
+impl Row {
+    pub fn of(value: Value) -> Self {
+        Self { value, number: 0 }
+    }
 }
 
 /// A group of items: how many, and some of them.
@@ -124,13 +132,11 @@ impl Planner<'_> {
         operations: &mut Vec<PlannedOperation>,
     ) {
         let Some(item) = self.model().item(target) else { return };
-        let ids = ids_of(rows, reference);
-        let ids: Vec<Value> = if self.batched {
-            let mut seen = BTreeSet::new();
-            ids.into_iter().filter(|id| seen.insert(id.to_string())).collect()
-        } else {
-            ids
-        };
+        let mut seen = BTreeSet::new();
+        let is_read = |(id, number): &(Value, usize)| !self.batched || seen.insert((id.to_string(), *number));
+        let of_row =
+            |row: &Row| ids_of(row, reference).into_iter().map(|id| (id, row.number)).collect::<Vec<_>>();
+        let ids: Vec<(Value, usize)> = rows.iter().flat_map(of_row).filter(is_read).collect();
         if ids.is_empty() {
             return;
         }
@@ -139,8 +145,8 @@ impl Planner<'_> {
         let bytes = self.data.item_bytes(target);
         push(operations, self.point_reads(item, about, ids.len() as f64, bytes, share));
         let target_row =
-            |id: &Value| Row { value: self.data.target(target, id).cloned().unwrap_or(json!({"id": id})) };
-        let targets: Vec<Row> = ids.iter().map(target_row).collect();
+            |id: &Value| Row::of(self.data.target(target, id).cloned().unwrap_or(json!({"id": id})));
+        let targets: Vec<Row> = ids.iter().map(|(id, _)| target_row(id)).collect();
         self.children(item, selection, &targets, operations);
     }
 
@@ -208,7 +214,7 @@ impl Planner<'_> {
         let Some(item) = self.model().item(&related.item_type) else { return };
         let limit = selection.number("first").unwrap_or(related.page.first).min(related.page.max.max(1));
         let about = format!("{} of {}.{name}", item.name, owner.map_or("Query", |owner| &*owner.name));
-        let nothing = [Row { value: Value::Null }];
+        let nothing = [Row::of(Value::Null)];
         for parent in if owner.is_some() { parents } else { &nothing[..] } {
             let mut found = self.found(owner, item, related, parent);
             if let RelatedSource::Find { through: Some(link), .. } = &related.source {
@@ -217,7 +223,7 @@ impl Planner<'_> {
             } else {
                 push(operations, self.page(owner, item, related, about.clone(), found.items, limit));
             }
-            found.rows.truncate(found.items.min(f64::from(limit)).round() as usize);
+            found.rows = standing_for(found.rows, found.items.min(f64::from(limit)).round() as usize);
             if let RelatedSource::List(list) = &related.source
                 && lacks_fields(item, list, selection)
             {
@@ -295,11 +301,9 @@ impl Planner<'_> {
             };
             push(operations, self.query(query));
         }
-        let target = |id: Value| Row { value: json!({ "id": id }) };
-        FoundRows {
-            items: found.items,
-            rows: ids_of(&found.rows, &link.to).into_iter().map(target).collect(),
-        }
+        let target = |id: Value| Row::of(json!({ "id": id }));
+        let ids = found.rows.iter().flat_map(|row| ids_of(row, &link.to));
+        FoundRows { items: found.items, rows: ids.map(target).collect() }
     }
 
     fn targets(&self, item: &ItemType, about: &str, times: f64) -> PlannedOperation {
@@ -354,14 +358,22 @@ impl Planner<'_> {
         let groups = survey.grouped(&by).zip(owner);
         let (items, rows) = match groups {
             None => {
-                let rows = survey.sample.iter().map(|(_, value)| Row { value: value.clone() });
+                let rows = survey.sample.iter().map(|(_, value)| Row::of(value.clone()));
                 (survey.items as f64 * self.scale, rows.collect())
             }
-            Some((groups, owner)) => group_of(groups, &parent_key(owner, &by, &parent.value)),
+            Some((groups, owner)) => {
+                let (items, rows) = group_of(groups, &parent_key(owner, &by, &parent.value));
+                (items * self.group_growth(ty, &by), rows)
+            }
         };
         let meets = |row: &Row| related.conditions.iter().all(|condition| meets(condition, &row.value));
         let rows = rows.into_iter().filter(meets).collect();
         FoundRows { items: (items * share).min(keep), rows }
+    }
+
+    /// The factor of the items of each group, where the number of groups does not grow with the data.
+    fn group_growth(&self, ty: &str, by: &[Name]) -> f64 {
+        if self.data.grows(ty, by) { self.scale } else { 1.0 }
     }
 
     /// The share of a type's items for which conditions hold.
@@ -377,7 +389,7 @@ impl Planner<'_> {
 }
 
 fn group_of(groups: &GroupSketch, key: &str) -> (f64, Vec<Row>) {
-    let row = |text: &str| Row { value: serde_json::from_str(text).unwrap_or(Value::Null) };
+    let row = |text: &str| Row::of(serde_json::from_str(text).unwrap_or(Value::Null));
     match groups.group(key) {
         FoundGroup::Known(group) => (group.items as f64, group.sample.iter().map(|text| row(text)).collect()),
         FoundGroup::Empty => (0.0, Vec::new()),
@@ -389,14 +401,21 @@ fn group_of(groups: &GroupSketch, key: &str) -> (f64, Vec<Row>) {
     }
 }
 
-/// The ids of a reference in some items, each as often as it occurs.
-fn ids_of(rows: &[Row], reference: &str) -> Vec<Value> {
-    let of_row = |row: &Row| match row.value.get(reference) {
+/// So many rows: the first of them, or all, each standing for several.
+fn standing_for(rows: Vec<Row>, number: usize) -> Vec<Row> {
+    let known = rows.len().max(1);
+    let row =
+        |(place, row): (usize, &Row)| Row { number: row.number * number + place / known, ..row.clone() };
+    rows.iter().cycle().take(if rows.is_empty() { 0 } else { number }).enumerate().map(row).collect()
+}
+
+/// The ids of a reference in an item.
+fn ids_of(row: &Row, reference: &str) -> Vec<Value> {
+    match row.value.get(reference) {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(ids)) => ids.iter().map(|id| id.get("id").unwrap_or(id).clone()).collect(),
         Some(id) => vec![id.get("id").unwrap_or(id).clone()],
-    };
-    rows.iter().flat_map(of_row).collect()
+    }
 }
 
 /// Whether a selection needs the item itself: more than its id and related items.

@@ -9,7 +9,7 @@ use crate::designs::KeyShare;
 impl Planner<'_> {
     /// The number of subjects of a type.
     fn subjects_of(&self, ty: &str) -> f64 {
-        (self.data.items(ty) as f64 * self.scale).max(1.0)
+        (self.data.items(ty) as f64 * self.data.growth_of(ty, self.scale)).max(1.0)
     }
 
     /// Of requests about single items of a type, each in the partition of its own.
@@ -42,14 +42,15 @@ impl Planner<'_> {
         if by.is_empty() {
             return BusiestShare::certain(1.0);
         }
-        let found = crate::designs::share_of(self.data.survey, &item.name, by, self.data.items(&item.name));
-        BusiestShare::certain(self.scaled(&found))
+        BusiestShare::certain(self.scaled(&self.data.share_of(&item.name, by)))
     }
 
     /// Of look-ups of a reference's targets: as often as the data refers to them.
     pub(super) fn target_share(&self, owner: &ItemType, reference: &str, target: &ItemType) -> BusiestShare {
-        let groups = self.data.survey.of(&owner.name).and_then(|found| found.grouped(&[reference]));
-        let referred = groups.map_or(0.0, |groups| groups.heaviest().share / self.scale);
+        let is_grouped =
+            self.data.survey.of(&owner.name).is_some_and(|found| found.grouped(&[reference]).is_some());
+        let referred =
+            if is_grouped { self.scaled(&self.data.share_of(&owner.name, &[reference])) } else { 0.0 };
         let own = self.item_share(target);
         BusiestShare { even: own.even.max(referred), zipf: own.zipf.max(referred) }
     }
