@@ -42,9 +42,19 @@ impl<'a> DesignStudy<'a> {
             &planned.variant,
             self.profile(data, planned),
             background,
+            self.known_partitions(data),
             &self.calibration,
             input,
         )
+    }
+
+    /// The physical partitions that an account has already.
+    fn known_partitions(&self, data: &DesignData<'_>) -> BTreeMap<ContainerName, u32> {
+        let known = |container: &onehop_model::Container| {
+            let number = self.directory.settings.partitions.get(&*container.name)?;
+            Some((interned(&container.name), *number))
+        };
+        data.design.model.containers().iter().filter_map(known).collect()
     }
 
     /// The rates of the requests.

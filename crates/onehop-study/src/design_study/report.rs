@@ -97,7 +97,8 @@ fn by_storage(study: &DesignStudy<'_>, data: &DesignData<'_>, container: Contain
     let bytes = data.container_size(container.0, study.directory.settings.scale).bytes;
     let with_index = bytes * (1.0 + study.directory.settings.index_share.high);
     // A float to an integer saturates.
-    (gigabytes(with_index) / PHYSICAL_PARTITION_GB_MAX).ceil().max(1.0) as u32
+    let of_storage = (gigabytes(with_index) / PHYSICAL_PARTITION_GB_MAX).ceil().max(1.0) as u32;
+    study.directory.settings.partitions.get(container.0).copied().unwrap_or(1).max(of_storage)
 }
 
 fn largest(measurements: &Measurements) -> u32 {

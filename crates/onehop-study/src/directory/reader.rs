@@ -108,7 +108,7 @@ fn read_designs(directory: &Path, errors: &mut StudyErrors) -> Vec<Design> {
     designs
 }
 
-/// Data files exist, and each belongs to an item type of every design.
+/// Data files exist, and each belongs to an item type of a design.
 fn check_data(directory: &Path, settings: &StudySettings, designs: &[Design], errors: &mut StudyErrors) {
     for ty in settings.fixed.iter().filter(|ty| !settings.data.contains_key(*ty)) {
         errors.add(SETTINGS_FILE, None, format!("`fixed` names {ty}, which has no data files"));
@@ -117,13 +117,14 @@ fn check_data(directory: &Path, settings: &StudySettings, designs: &[Design], er
         for file in files.iter().filter(|file| !directory.join(file).is_file()) {
             errors.add(SETTINGS_FILE, None, format!("the data file {file} of {ty} does not exist"));
         }
-        for design in designs.iter().filter(|design| design.model.item(ty).is_none()) {
-            let known: Vec<&str> = design.model.items().iter().map(|item| &*item.name).collect();
-            let (design, known) = (&design.name, known.join(", "));
+        if !designs.is_empty() && designs.iter().all(|design| design.model.item(ty).is_none()) {
+            let items = designs.iter().flat_map(|design| design.model.items());
+            let known: std::collections::BTreeSet<&str> = items.map(|item| &*item.name).collect();
+            let known = known.into_iter().collect::<Vec<_>>().join(", ");
             errors.add(
                 SETTINGS_FILE,
                 None,
-                format!("`data.{ty}` is no item type of the design {design}; its types: {known}"),
+                format!("`data.{ty}` is no item type of any design; their types: {known}"),
             );
         }
     }

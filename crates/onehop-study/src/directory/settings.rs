@@ -13,7 +13,8 @@ use onehop_store::charges::ReadConsistency;
 
 /// Hours of a profile.
 const HOURS: usize = 24;
-const SCALE_BOUNDS: (f64, f64) = (0.001, 1_000_000.0);
+const SCALE_BOUNDS: (f64, f64) = (0.001, 1e9);
+const PARTITIONS_BOUNDS: (f64, f64) = (1.0, 1_000_000.0);
 const PRICE_BOUNDS: (f64, f64) = (0.0, 1_000_000.0);
 const REGIONS_BOUNDS: (f64, f64) = (1.0, 100.0);
 const CONSISTENCIES: [(&str, ReadConsistency); 5] = [
@@ -45,6 +46,8 @@ pub struct StudySettings {
     pub consistency: ReadConsistency,
     /// Prices, in one currency.
     pub prices: Prices,
+    /// Physical partitions of the containers that an account has already, by container.
+    pub partitions: BTreeMap<String, u32>,
     /// The size of the indexes as a share of the size of the items.
     pub index_share: Bounds,
 }
@@ -58,7 +61,10 @@ impl StudySettings {
             let line = mistake.span().and_then(|span| root.line(span.start));
             errors.add(SETTINGS_FILE, line, mistake.message());
         }
-        root.only(&["name", "scale", "fixed", "data", "traffic", "account", "prices", "indexes"], errors);
+        root.only(
+            &["name", "scale", "fixed", "data", "traffic", "account", "partitions", "prices", "indexes"],
+            errors,
+        );
         let mut settings = Self {
             name: root.text("name", errors).unwrap_or_else(|| "Study".to_owned()),
             data: BTreeMap::new(),
@@ -69,12 +75,21 @@ impl StudySettings {
             regions: 1,
             consistency: ReadConsistency::OneReplica,
             prices: Prices::default(),
+            partitions: BTreeMap::new(),
             index_share: INDEX_SHARE_DEFAULT,
         };
         settings.data(&root, errors);
         settings.traffic(&root, errors);
         settings.account(&root, errors);
         settings.prices(&root, errors);
+        if let Some(partitions) = root.table_of("partitions", errors) {
+            for (name, _) in partitions.table.iter() {
+                if let Some(number) = partitions.number(name.get_ref(), PARTITIONS_BOUNDS, errors) {
+                    // The bounds hold.
+                    settings.partitions.insert(name.get_ref().to_string(), number as u32);
+                }
+            }
+        }
         if let Some(indexes) = root.table_of("indexes", errors) {
             indexes.only(&["share"], errors);
             settings.index_share =

@@ -58,13 +58,13 @@ fn all_errors_of_all_files_come_at_once() {
     );
     let errors = StudyDirectory::read(directory.path()).unwrap_err().to_string();
     for expected in [
-        "study.toml:1: `scale` is a number from 0.001 to 1000000; found \"ten\"",
+        "study.toml:1: `scale` is a number from 0.001 to 1000000000; found \"ten\"",
         "study.toml:2: unknown key `region`; expected one of name, scale, fixed, data",
         "study.toml:6: `prices.manual` is a number from 0 to 1000000; found -1",
         "designs/v2.graphql:1: column 12: unknown directive @itm on Order; did you mean `@item`?",
         "requests.graphql:1: column 38: unknown field `ordre` of Query in the design V1; did you mean `order`?",
         "study.toml: the data file none.jsonl of Ordre does not exist",
-        "study.toml: `data.Ordre` is no item type of the design V1; its types: Order",
+        "study.toml: `data.Ordre` is no item type of any design; their types: Order",
     ] {
         assert!(errors.contains(expected), "{expected}\n---\n{errors}");
     }

@@ -106,7 +106,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A COUNT of so many items.
+    /// A COUNT of this many items.
     pub(super) fn count(
         &self,
         container: &str,
@@ -123,7 +123,8 @@ impl Planner<'_> {
             about,
             scope,
             times: 1.0,
-            items,
+            // The answer is one value.
+            items: 1.0,
             bytes: 0.0,
             request_charge: charge,
             across: (scope == PlannedScope::AllPartitions).then_some(across),

@@ -39,11 +39,11 @@ fn a_query_follows_the_design() {
     assert_eq!(operations(1, "CustomerOrders"), ["1 query orders logicalPartition 5"]);
     assert_eq!(
         operations(0, "CustomerCount"),
-        ["1 point_read customers item 1", "1 count orders allPartitions 10"]
+        ["1 point_read customers item 1", "1 count orders allPartitions 1"]
     );
     assert_eq!(
         operations(1, "CustomerCount"),
-        ["1 point_read customers item 1", "1 count orders logicalPartition 10"]
+        ["1 point_read customers item 1", "1 count orders logicalPartition 1"]
     );
     assert_eq!(operations(1, "OpenOrders"), ["1 query orders allPartitions 20"]);
     assert_eq!(operations(2, "OpenOrders"), ["1 query openOrders logicalPartition 20"]);

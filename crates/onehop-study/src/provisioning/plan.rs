@@ -123,6 +123,7 @@ impl PlanModel {
         plan: &ModelVariant,
         profile: LoadProfile,
         background: Option<BackgroundModel>,
+        known_partitions: BTreeMap<ContainerName, u32>,
         calibration: &Arc<Calibration>,
         input: &ProvisioningInput,
     ) -> Self {
@@ -131,7 +132,7 @@ impl PlanModel {
             data_model: plan.model.clone(),
             profile,
             background,
-            known_partitions: BTreeMap::new(),
+            known_partitions,
             calibration: Arc::clone(calibration),
             input: input.clone(),
         }
