@@ -55,7 +55,8 @@ pub(crate) fn sample(charge: f64) -> Sample {
     }
 }
 
-/// A web shop as a study directory: 40 customers and 400 orders, of which a tenth are open, under three designs.
+/// A web shop as a study directory: 40 customers and 400 orders, of which a tenth are open, under three
+/// designs.
 pub(crate) struct Shop {
     pub study: crate::directory::StudyDirectory,
     _directory: tempfile::TempDir,

@@ -1,7 +1,6 @@
 //! Checks of requests against a design: each selected field exists, objects have selections, scalars none.
 
-use super::problem::RequestProblem;
-use super::reader::RequestReports;
+use super::problem::{RequestProblem, RequestReports};
 use super::value::{RequestSet, Selection, WriteTarget};
 use crate::nearest::nearest;
 use crate::resolve::generated_name;

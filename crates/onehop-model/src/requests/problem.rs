@@ -2,7 +2,9 @@
 
 use thiserror::Error;
 
+use crate::errors::LocatedProblem;
 use crate::limits::REQUESTS_MAX;
+use crate::syntax::Span;
 
 /// A mistake in a request document.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -48,5 +50,20 @@ impl RequestProblem {
             Self::Leaf { .. } => "leaf",
             Self::NoSelection { .. } => "no-selection",
         }
+    }
+}
+
+/// Problems while a document is read.
+#[derive(Debug, Default)]
+pub(super) struct RequestReports(pub Vec<LocatedProblem>);
+
+impl RequestReports {
+    pub fn add(&mut self, span: Span, problem: &RequestProblem, suggestion: Option<&str>) {
+        self.0.push(LocatedProblem {
+            span,
+            code: problem.code().to_owned(),
+            message: problem.to_string(),
+            suggestion: suggestion.map(str::to_owned),
+        });
     }
 }

@@ -6,30 +6,15 @@ use apollo_parser::cst::{self, CstNode};
 use apollo_parser::{Parser, SyntaxNode};
 
 use super::check::check;
-use super::problem::RequestProblem;
+use super::problem::{RequestProblem, RequestReports};
 use super::value::{ArgumentValue, Request, RequestSet, Selection, SelectionArgument, Skew};
-use crate::errors::{Errors, LocatedProblem};
+use crate::errors::Errors;
 use crate::limits::{FILE_BYTES_MAX, NESTING_MAX, REQUESTS_MAX};
 use crate::syntax::Span;
 use crate::value::{Literal, Model, Name};
 
 /// The levels of a connection that requests may name or leave out.
 const CONNECTION_LEVELS: [&str; 3] = ["nodes", "edges", "node"];
-
-/// Problems while a document is read.
-#[derive(Debug, Default)]
-pub(super) struct RequestReports(pub Vec<LocatedProblem>);
-
-impl RequestReports {
-    pub fn add(&mut self, span: Span, problem: &RequestProblem, suggestion: Option<&str>) {
-        self.0.push(LocatedProblem {
-            span,
-            code: problem.code().to_owned(),
-            message: problem.to_string(),
-            suggestion: suggestion.map(str::to_owned),
-        });
-    }
-}
 
 impl RequestSet {
     /// Reads a request document and checks it against each design. The file's name occurs in errors only.

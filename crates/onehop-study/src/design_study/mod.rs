@@ -1,5 +1,5 @@
-//! Design study: all designs of a study directory over its data, with the charge of each request, feasibility,
-//! throughput, bills and the verdict. Charges are estimated from plans; no store is opened.
+//! Design study: all designs of a study directory over its data, with the charge of each request,
+//! feasibility, throughput, bills and the verdict. Charges are estimated from plans; no store is opened.
 
 mod explain;
 mod outlook;

@@ -1,4 +1,5 @@
-//! Mean plan: the operations of a request in the mean of its subjects, and the subject with the median charge.
+//! Mean plan: the operations of a request in the mean of its subjects, and the subject with the median
+//! charge.
 
 use crate::measurement::Quantiles;
 use crate::plans::{PlannedOperation, RequestPlan};

@@ -37,8 +37,8 @@ impl std::fmt::Display for DearerRequest {
     }
 }
 
-/// The requests whose charge with read models grew by more than a share. Requests and designs that only one of
-/// the reports has are left out.
+/// The requests whose charge with read models grew by more than a share. Requests and designs that only one
+/// of the reports has are left out.
 ///
 /// # Errors
 /// A text that is no report.

@@ -1,5 +1,5 @@
-//! Report of a design study: rows, feasibility, throughput, bills and the verdict, as a comparison of measured
-//! data models has them.
+//! Report of a design study: rows, feasibility, throughput, bills and the verdict, as a comparison of
+//! measured data models has them.
 
 use serde_json::json;
 

@@ -9,12 +9,8 @@ use onehop_model::{
 use onehop_store::charges::{IndexTerms, IndexingPolicy, TermCount};
 use serde_json::Value;
 
-use super::stored_item::ItemWriter;
 use crate::data::{DataSurvey, FoundGroup};
 use crate::directory::Design;
-
-/// Items by which a mean size is measured.
-const SIZED_ITEMS_MAX: usize = 200;
 
 /// A design over the data of a study.
 #[derive(Debug)]
@@ -23,11 +19,11 @@ pub struct DesignData<'a> {
     pub design: &'a Design,
     /// The data.
     pub survey: &'a DataSurvey,
-    policies: BTreeMap<ContainerName, IndexingPolicy>,
+    pub(super) policies: BTreeMap<ContainerName, IndexingPolicy>,
     /// Mean bytes of a stored item by type.
-    item_bytes: BTreeMap<String, f64>,
+    pub(super) item_bytes: BTreeMap<String, f64>,
     /// Mean bytes of an entry by projection.
-    entry_bytes: BTreeMap<String, f64>,
+    pub(super) entry_bytes: BTreeMap<String, f64>,
 }
 
 /// A list of a design with its owner.
@@ -42,40 +38,6 @@ pub struct ListOf<'a> {
 }
 
 impl<'a> DesignData<'a> {
-    /// Derives items and entries of the sample, and measures them.
-    #[must_use]
-    pub fn new(design: &'a Design, survey: &'a DataSurvey) -> Self {
-        let containers = design.model.containers().iter();
-        let policies =
-            containers.map(|container| (container.name.clone(), policy(&design.model, &container.name)));
-        let mut data = Self {
-            design,
-            survey,
-            policies: policies.collect(),
-            item_bytes: BTreeMap::new(),
-            entry_bytes: BTreeMap::new(),
-        };
-        let writer = ItemWriter { data: &data };
-        let mean = |ty: &str, write: &dyn Fn(&Value) -> Value| {
-            let sample = data.survey.of(ty).map(|found| found.sample.as_slice()).unwrap_or_default();
-            let sized = sample.iter().take(SIZED_ITEMS_MAX);
-            let bytes: usize = sized.map(|(_, visible)| write(visible).to_string().len()).sum();
-            bytes as f64 / sample.len().clamp(1, SIZED_ITEMS_MAX) as f64
-        };
-        let items = design.model.items().iter();
-        let item_bytes = items
-            .map(|item| (item.name.to_string(), mean(&item.name, &|visible| writer.item(item, visible))));
-        let item_bytes: BTreeMap<String, f64> = item_bytes.collect();
-        let entry = |found: ListOf<'_>| {
-            let item = design.model.item(&found.related.item_type)?;
-            let bytes = mean(&item.name, &|visible| writer.entry((item, found.list), visible));
-            Some((found.list.projection.clone(), bytes))
-        };
-        let entry_bytes = lists_of(&design.model).into_iter().filter_map(entry).collect();
-        (data.item_bytes, data.entry_bytes) = (item_bytes, entry_bytes);
-        data
-    }
-
     /// All lists of the design.
     #[must_use]
     pub fn lists(&self) -> Vec<ListOf<'a>> {
@@ -155,7 +117,7 @@ pub(crate) fn parent_key(parent: &ItemType, by: &[onehop_model::Name], visible: 
     by.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-fn lists_of(model: &Model) -> Vec<ListOf<'_>> {
+pub(super) fn lists_of(model: &Model) -> Vec<ListOf<'_>> {
     fn of<'a>(owner: Option<&'a ItemType>, related: &'a RelatedField) -> Option<ListOf<'a>> {
         match &related.source {
             RelatedSource::List(list) => Some(ListOf { owner, related, list }),
@@ -176,7 +138,7 @@ fn lists_of(model: &Model) -> Vec<ListOf<'_>> {
 }
 
 /// All paths but the excluded ones, and a composite index for each order.
-fn policy(model: &Model, name: &ContainerName) -> IndexingPolicy {
+pub(super) fn policy(model: &Model, name: &ContainerName) -> IndexingPolicy {
     let Some(container) = model.container(name) else { return IndexingPolicy::everything() };
     let excluded: Vec<String> =
         container.exclude.iter().map(|path| format!("{}/*", path.slashed())).collect();

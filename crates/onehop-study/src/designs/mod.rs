@@ -1,9 +1,10 @@
-//! Designs over data: the stored items, entries and containers of a design, derived from the visible data of a
-//! study. Nothing is written; sizes and index terms are those of the JSON that the design would store.
+//! Designs over data: the stored items, entries and containers of a design, derived from the visible data of
+//! a study. Nothing is written; sizes and index terms are those of the JSON that the design would store.
 
 mod computed;
 mod contents;
 mod design_data;
+mod measured;
 mod stored_item;
 #[cfg(test)]
 mod tests;

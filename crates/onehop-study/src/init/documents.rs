@@ -60,7 +60,8 @@ pub(super) fn normalised(types: &[FoundType]) -> String {
     text
 }
 
-/// The design with copies: a type that others do not refer to lies with its first reference; names are copied.
+/// The design with copies: a type that others do not refer to lies with its first reference; names are
+/// copied.
 pub(super) fn copied(types: &[FoundType]) -> String {
     let mut text = heading("V2", "Items lie with the item that they belong to, and names are copied.");
     for ty in types {
@@ -104,8 +105,8 @@ fn list_name(ty: &FoundType, reference: &FoundField) -> String {
     format!("{}By{}", container(ty), capital(&reference.name))
 }
 
-/// The reference by which a type lies with another: the first one that every item has, where no type refers to
-/// the type itself.
+/// The reference by which a type lies with another: the first one that every item has, where no type refers
+/// to the type itself.
 fn owner<'t>(types: &[FoundType], ty: &'t FoundType) -> Option<&'t FoundField> {
     let is_referred = types.iter().flat_map(FoundType::references).any(|(_, target)| target == ty.name);
     let mut references = ty.references().filter(|(field, target)| field.is_required && *target != ty.name);

@@ -27,7 +27,7 @@ fn data(directory: &Path) -> Vec<PathBuf> {
             number % 40,
             ["open", "shipped"][number % 2],
             1 + number % 28,
-            if number % 2 == 0 { "1" } else { "\"1\"" }
+            if number.is_multiple_of(2) { "1" } else { "\"1\"" }
         )
     };
     let customers = write(directory, "customers.jsonl", (0..40).map(customer));

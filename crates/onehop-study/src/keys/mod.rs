@@ -1,5 +1,5 @@
-//! Keys: every field by which a request finds items, and pairs of them as hierarchical keys, as partition key of
-//! each item type, graded with reasons and figures.
+//! Keys: every field by which a request finds items, and pairs of them as hierarchical keys, as partition key
+//! of each item type, graded with reasons and figures.
 //!
 //! A good partition key has many values, no hot spot, several items under each value, and is known to the
 //! requests that look for several items.

@@ -7,6 +7,7 @@ mod operation;
 mod planner;
 mod read_models;
 mod reads;
+mod row;
 mod shares;
 #[cfg(test)]
 mod tests;

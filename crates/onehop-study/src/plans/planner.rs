@@ -4,7 +4,7 @@ use onehop_model::{ItemType, Model, QueryKind, Request};
 use serde_json::Value;
 
 use super::operation::RequestPlan;
-use super::reads::Row;
+use super::row::Row;
 use crate::designs::{DesignData, ItemWriter};
 use onehop_store::charges::{Calibration, ReadConsistency};
 

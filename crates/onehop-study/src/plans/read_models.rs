@@ -292,7 +292,8 @@ impl Planner<'_> {
         })
     }
 
-    /// RU of building a list from its source: each item is read from the change feed, and entries are written.
+    /// RU of building a list from its source: each item is read from the change feed, and entries are
+    /// written.
     pub(crate) fn rebuild_charge(&self, found: ListOf<'_>) -> f64 {
         let Some(item) = self.model().item(&found.related.item_type) else { return 0.0 };
         let items = self.data.items(&item.name) as f64;

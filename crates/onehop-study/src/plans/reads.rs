@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::charges::PlannedQuery;
 use super::operation::{BusiestShare, PlannedOperation, PlannedScope, interned, push};
 use super::planner::Planner;
+use super::row::Row;
 use crate::data::{FoundGroup, GroupSketch};
 use crate::designs::parent_key;
 
@@ -20,20 +21,6 @@ use crate::designs::parent_key;
 const RESERVATION_BYTES: f64 = 120.0;
 /// The container of reservations, which every model has beside its own.
 pub(super) const RESERVATIONS: &str = "accounts";
-
-/// An item that a plan has read; `null` where its values are not known.
-#[derive(Debug, Clone)]
-pub(super) struct Row {
-    pub value: Value,
-    /// Where a sampled item stands for several: the number of this one.
-    pub number: usize,
-}
-
-impl Row {
-    pub fn of(value: Value) -> Self {
-        Self { value, number: 0 }
-    }
-}
 
 /// A group of items: how many, and some of them.
 struct FoundRows {
