@@ -49,9 +49,8 @@ impl FoundType {
                 .filter(|field| field.target.is_none() && field.shape.scalar() == Some("String"))
         };
         let named = ["name", "title", "label", "username", "email"];
-        texts()
-            .find(|field| named.contains(&field.name.as_str()))
-            .or_else(|| texts().find(|field| field.is_required))
+        let by_name = named.iter().find_map(|name| texts().find(|field| field.name == *name));
+        by_name.or_else(|| texts().find(|field| field.is_required))
     }
 
     /// The field by which lists are ordered.
