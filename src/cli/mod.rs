@@ -19,6 +19,7 @@ mod recover;
 mod schema;
 mod seed;
 mod serve;
+mod study;
 mod token_secret;
 mod verify;
 
@@ -135,6 +136,10 @@ pub enum Command {
     ///
     /// The language is described in docs/model.md.
     Model(model::ModelCommand),
+    /// Compare designs of one's own data: charges, partition keys, throughput, bills and the verdict
+    ///
+    /// A study is a directory with study.toml, designs, requests and data; docs/study.md is a tutorial.
+    Study(study::StudyCommand),
     /// Print the documents of the web pages and of the playground's examples, for --trusted-documents
     ///
     /// It prints a JSON object from hash to document.
@@ -178,6 +183,7 @@ impl Cli {
             Command::ReadModels(command) => command.run().await,
             Command::New(command) => command.run(),
             Command::Model(command) => command.run(),
+            Command::Study(command) => command.run(),
             Command::Documents(command) => command.run(),
         }
     }

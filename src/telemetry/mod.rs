@@ -8,7 +8,6 @@ mod metrics;
 mod names;
 mod partitions;
 mod process;
-mod space_saving;
 mod traces;
 mod watch;
 

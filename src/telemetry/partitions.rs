@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use uuid::Uuid;
 
-use super::space_saving::SpaceSaving;
+use onehop_runtime::space_saving::{HeavyHitter, SpaceSaving};
 use onehop_store::{
     ChargeSource, ContainerName, ObservedOperation, OperationRecord, OperationScope, PartitionKey,
     RequestCharge, StoreObserver,
@@ -164,7 +164,7 @@ impl ContainerSums {
             )
         };
         let (operations, charge, charge_across, source) = sums;
-        let hot = |heavy: super::space_saving::HeavyHitter| {
+        let hot = |heavy: HeavyHitter| {
             Some(HotPartition {
                 key: self.keys_told.unfold(heavy.key)?,
                 operations: heavy.times,

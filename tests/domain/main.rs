@@ -7,6 +7,7 @@ mod copy;
 mod cosmos;
 mod count_alternatives;
 mod crash;
+mod derived_plans;
 mod models_agree;
 mod operations;
 mod pages;

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::limits::ERRORS_MAX;
 use crate::reports::Report;
+use crate::syntax::Span;
 
 /// One error of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
@@ -41,8 +42,14 @@ pub struct Errors {
 impl Errors {
     /// The errors of a file; `None` where there is no report.
     pub(crate) fn new(file: &str, text: &str, reports: Vec<Report>) -> Option<Self> {
-        let omitted = reports.len().saturating_sub(ERRORS_MAX);
-        let errors: Vec<_> = reports.into_iter().take(ERRORS_MAX).map(|report| error(text, report)).collect();
+        Self::located(file, text, reports.into_iter().map(LocatedProblem::from).collect())
+    }
+
+    /// The errors of located problems, in the order of the file; `None` without a problem.
+    pub(crate) fn located(file: &str, text: &str, mut problems: Vec<LocatedProblem>) -> Option<Self> {
+        problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+        let omitted = problems.len().saturating_sub(ERRORS_MAX);
+        let errors: Vec<_> = problems.into_iter().take(ERRORS_MAX).map(|found| error(text, found)).collect();
         (!errors.is_empty()).then(|| Self { file: file.to_owned(), errors, omitted })
     }
 
@@ -109,19 +116,35 @@ impl Errors {
     }
 }
 
-/// The error of a report: offsets become line and column.
-fn error(text: &str, report: Report) -> Error {
-    let start = text.floor_char_boundary(report.span.start.min(text.len()));
-    let end = text.floor_char_boundary(report.span.end.clamp(start, text.len()));
+/// A problem at a place of the file, whatever was read.
+#[derive(Debug, Clone)]
+pub(crate) struct LocatedProblem {
+    pub span: Span,
+    pub code: String,
+    pub message: String,
+    pub suggestion: Option<String>,
+}
+
+impl From<Report> for LocatedProblem {
+    fn from(report: Report) -> Self {
+        let Report { span, problem, suggestion } = report;
+        Self { span, code: problem.code(), message: problem.to_string(), suggestion }
+    }
+}
+
+/// The error of a problem: offsets become line and column.
+fn error(text: &str, problem: LocatedProblem) -> Error {
+    let LocatedProblem { span, code, message, suggestion } = problem;
+    let start = text.floor_char_boundary(span.start.min(text.len()));
+    let end = text.floor_char_boundary(span.end.clamp(start, text.len()));
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
-    let suggestion = report.suggestion;
     let message = match &suggestion {
-        Some(suggestion) => format!("{}; did you mean `{suggestion}`?", report.problem),
-        None => report.problem.to_string(),
+        Some(suggestion) => format!("{message}; did you mean `{suggestion}`?"),
+        None => message,
     };
     Error {
-        code: report.problem.code(),
+        code,
         line: text[..start].matches('\n').count() + 1,
         column: text[line_start..start].chars().count() + 1,
         length: text[start..end.min(line_end).max(start)].chars().count().max(1),

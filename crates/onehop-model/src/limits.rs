@@ -35,3 +35,6 @@ pub const LENGTH_MAX: i64 = 2_000_000;
 
 /// Longest time to live, in seconds (Azure Cosmos DB).
 pub const TTL_MAX: i64 = i32::MAX as i64;
+
+/// Most operations of a request document.
+pub const REQUESTS_MAX: usize = 200;

@@ -7,6 +7,7 @@ pub mod memory;
 pub mod planted;
 pub mod private_files;
 pub mod sealed;
+pub mod space_saving;
 pub mod tasks;
 pub mod token_buckets;
 pub mod trace_context;

@@ -45,7 +45,7 @@ pub fn assumptions(report: &StudyReport) -> Vec<String> {
 fn index_share(share: Bounds) -> String {
     let percent = share.ends().into_iter().map(|end| format!("{:.0}", end * 100.0)).collect::<Vec<_>>();
     format!(
-        "Index share: indexes take {} % of the size of the items (--index-share). Microsoft states about 10 \
+        "Index share: indexes take {} % of the size of the items. Microsoft states about 10 \
          to 20 % for an index of every \
          property (\"Optimize storage cost in Azure Cosmos DB\"), and nothing more exact; the metric Index \
          Usage of an account has the \
@@ -70,7 +70,7 @@ fn known_partitions(known: KnownPartitions, number: u32) -> String {
         KnownPartitions::OfAccount => "Physical partitions are at least as many as the account has. Partitions do not merge by themselves.".to_owned(),
         KnownPartitions::AsTheArticle => format!(
             "Physical partitions: {number} for each container with as many logical partitions, as the \
-             article's charges imply (--as-the-article). A \
+             article's charges imply. A \
              container has so many only with more than {} GB or after more than {} RU/s; where storage does \
              not explain them, {floor} \
              RU/s, a hundredth of that throughput, are its floor.",

@@ -54,3 +54,105 @@ pub(crate) fn sample(charge: f64) -> Sample {
         discarded: DiscardedChanges::default(),
     }
 }
+
+/// A web shop as a study directory: 40 customers and 400 orders, of which a tenth are open, under three
+/// designs.
+pub(crate) struct Shop {
+    pub study: crate::directory::StudyDirectory,
+    _directory: tempfile::TempDir,
+}
+
+const CUSTOMER: &str = "type Customer @item(container: \"customers\", write: UPDATE) {
+  id: ID!
+  name: String!
+  orderCount: Int! @count(of: \"orders\", kept: QUERY)
+  orders: [Order!]! ORDERS @order(by: \"createdAt\", desc: true)
+}";
+const ORDER: &str = "type Order @item(container: \"orders\"PARTITION, write: [CREATE, UPDATE, DELETE]) {
+  id: ID!
+  customer: Customer! @reference COPY
+  status: String!
+  day: String!
+  total: Int!
+  createdAt: DateTime! @created
+}
+type Query { customer(id: ID!): Customer order(id: ID!): Order openOrders: [Order!] OPEN @where(field: \"status\", is: \"open\") @order(by: \"createdAt\", desc: true) }";
+
+pub(crate) const SHOP_REQUESTS: &str = "query OrderPage($id: ID!) @request(perSecond: 100) { order(id: $id) { total customer { name } } }
+query CustomerOrders($id: ID!) @request(perSecond: 50) { customer(id: $id) { orders(first: 5) { nodes { total customer { name } } } } }
+query CustomerCount($id: ID!) @request(perSecond: 1) { customer(id: $id) { name orderCount } }
+query OpenOrders @request(perSecond: 1) { openOrders(first: 20) { nodes { total } } }
+mutation Place @request(perSecond: 10) { createOrder(input: $input) { order { id } } }
+mutation Rename($id: ID!) @request(perSecond: 0.1) { updateCustomer(input: {id: $id, name: $name}) { customer { id } } }
+";
+
+impl Shop {
+    pub fn new(settings: &str) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let design = |name: &str, key: &str, [orders, partition, copy, open, more]: [&str; 5]| {
+            let types = format!("{CUSTOMER}\n{ORDER}")
+                .replace("ORDERS", orders)
+                .replace("PARTITION", partition)
+                .replace("COPY", copy)
+                .replace("OPEN", open);
+            format!(
+                "extend schema @model(name: \"shop\", design: \"{name}\") @container(name: \"customers\", key: \"/id\") \
+                 @container(name: \"orders\", key: \"{key}\") {more}\n{types}"
+            )
+        };
+        let by_customer = "@partition(by: \"customer\")";
+        let (partition, copy) = (", partition: \"customer\"", "@copy(fields: \"name\")");
+        let designs = [
+            design("V1", "/id", ["@find(by: \"customer\")", "", "", "@find", ""]),
+            design("V2", "/customerId", [by_customer, partition, copy, "@find", ""]),
+            design(
+                "V3",
+                "/customerId",
+                [
+                    by_customer,
+                    partition,
+                    copy,
+                    "@list(into: \"openOrders\", fields: [\"total\", \"customer\"])",
+                    "@container(name: \"openOrders\", key: \"/type\")",
+                ],
+            ),
+        ];
+        let customers: String = (0..40)
+            .map(|number| format!("{{\"id\": \"c{number}\", \"name\": \"Customer {number}\"}}\n"))
+            .collect();
+        let order = |number: usize| {
+            let (customer, day) = (number % 40, 1 + number % 28);
+            let status =
+                ["open", "sent", "sent", "sent", "sent", "sent", "sent", "sent", "sent", "lost"][number % 10];
+            format!(
+                "{{\"id\": \"o{number}\", \"customerId\": \"c{customer}\", \"status\": \"{status}\", \"total\": {number}, \
+                 \"day\": \"2026-11-{day:02}\", \"createdAt\": \"2026-11-{day:02}T10:00:00.000Z\"}}\n"
+            )
+        };
+        let settings =
+            format!("{settings}\n[data]\nCustomer = \"customers.jsonl\"\nOrder = \"orders.jsonl\"\n");
+        let files = [
+            ("study.toml", settings),
+            ("requests.graphql", SHOP_REQUESTS.to_owned()),
+            ("customers.jsonl", customers),
+            ("orders.jsonl", (0..400).map(order).collect()),
+            ("designs/v1.graphql", designs[0].clone()),
+            ("designs/v2.graphql", designs[1].clone()),
+            ("designs/v3.graphql", designs[2].clone()),
+        ];
+        std::fs::create_dir(directory.path().join("designs")).expect("a directory");
+        for (name, text) in files {
+            std::fs::write(directory.path().join(name), text).expect("a file");
+        }
+        let study = crate::directory::StudyDirectory::read(directory.path());
+        Self { study: study.unwrap_or_else(|errors| panic!("{errors}")), _directory: directory }
+    }
+
+    /// The data with the groupings of all keys.
+    pub fn survey(&self) -> crate::data::DataSurvey {
+        let mut spec = crate::data::SurveySpec::of_designs(&self.study);
+        crate::keys::add_candidates(&self.study, &mut spec);
+        crate::data::DataSurvey::read(&self.study, &spec, &mut |_, _| {})
+            .unwrap_or_else(|errors| panic!("{errors}"))
+    }
+}

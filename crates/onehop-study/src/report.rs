@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::background::BackgroundWork;
+use super::design_study::Outlook;
 use super::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Measurements};
 use super::partitions::PartitionReport;
 use super::provisioning::{Provisioning, Verdict};
@@ -48,6 +49,9 @@ pub struct StudyReport {
     /// The plan with the smallest bill for the traffic; `None` without a traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// The verdict at other traffics; `None` where it was not worked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outlook: Option<Outlook>,
     /// The provisioning for the traffic under each plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub provisioning: Vec<Provisioning>,

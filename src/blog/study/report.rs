@@ -83,6 +83,7 @@ impl StudyFindings {
         }
         let parameters = [("users", json!(self.users)), ("rngSeed", json!(self.rng_seed))];
         StudyReport {
+            outlook: None,
             captions: captions(self.users, self.rng_seed, self.compares_with_the_article()),
             concurrent: self.concurrent,
             partitions,

@@ -258,6 +258,7 @@ impl TrafficSettings {
             *slot = Some(*price);
         }
         ProvisioningInput {
+            hourly: None,
             peak_to_mean: self.peak_to_mean.unwrap_or(PEAK_TO_MEAN_DEFAULT),
             regions: self.regions,
             highest_throughput: self.highest_throughput(),

@@ -22,6 +22,7 @@ use crate::syntax::At;
 use crate::typed::TypedModel;
 use crate::value::{ModelParts, Scalar};
 
+pub(crate) use operations::generated_name;
 pub(crate) use scope::Scope;
 
 /// Types that the API has in every model.

@@ -23,9 +23,7 @@ pub use fan_out::FanOutThroughput;
 pub use footprint::{Footprint, FootprintPart, FootprintTally, PartitionRole};
 pub use load::{Load, RequestLoad};
 pub use population::{EntityPartitions, EntityRole, Highlight, Popularity, Population, Subset};
-#[cfg(test)]
-pub(crate) use profile::FanOutLoad;
-pub(crate) use profile::{ChargeGroup, ContainerProfile, LoadProfile, ProfileInput, VariedLoad};
+pub(crate) use profile::{ChargeGroup, ContainerProfile, FanOutLoad, LoadProfile, ProfileInput, VariedLoad};
 pub use report::{
     ContainerPartitions, HighlightShare, PartitionReport, PartitionStudy, PopularityShares, Spread,
 };

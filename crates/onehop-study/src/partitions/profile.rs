@@ -21,6 +21,8 @@ pub(crate) struct ChargeGroup {
     pub of_writes: bool,
     pub kind: OperationKind,
     pub source: ChargeSource,
+    /// The peak of its request as thousandths of its mean; `None` where the traffic has one peak.
+    pub peak: Option<u32>,
 }
 
 /// The load of a traffic on the containers of a plan.
@@ -103,6 +105,17 @@ impl VariedLoad {
         self.fan_outs.iter().map(throughput).fold(0.0, |sum, throughput| sum + throughput)
     }
 
+    /// This many times the load.
+    pub fn times(&self, multiple: f64) -> Self {
+        let mut load = self.clone();
+        load.total
+            .iter_mut()
+            .chain(load.hottest.iter_mut().flatten())
+            .for_each(|throughput| *throughput *= multiple);
+        load.fan_outs.iter_mut().for_each(|queries| queries.per_second *= multiple);
+        load
+    }
+
     /// The load of two containers in one database.
     pub fn beside(mut self, other: &Self) -> Self {
         self.total.resize(self.total.len().max(other.total.len()), 0.0);
@@ -142,7 +155,7 @@ impl LoadProfile {
 
 /// The group of a part of a request's footprint.
 fn group_of(part: &FootprintPart, of_writes: bool) -> ChargeGroup {
-    ChargeGroup { of_writes, kind: part.kind, source: part.source }
+    ChargeGroup { of_writes, kind: part.kind, source: part.source, peak: None }
 }
 
 fn groups(input: &ProfileInput<'_>) -> Vec<ChargeGroup> {

@@ -114,9 +114,18 @@ impl Assumed {
         let TrafficFactors { reads, writes } = self.traffic;
         let factor = |group: &ChargeGroup| {
             let rate = if group.of_writes { writes } else { reads };
-            rate * self.case.peak_to_mean * self.charges.factor(calibration, group.kind, group.source)
+            let peak = group.peak.map_or(self.case.peak_to_mean, |peak| f64::from(peak) / 1_000.0);
+            rate * peak * self.charges.factor(calibration, group.kind, group.source)
         };
         groups.iter().map(factor).collect()
+    }
+
+    /// The same in the mean of the traffic.
+    pub fn mean_factors(&self, groups: &[ChargeGroup], calibration: &Calibration) -> Vec<f64> {
+        let case = JointCase { peak_to_mean: 1.0, ..self.case };
+        let groups: Vec<ChargeGroup> =
+            groups.iter().map(|group| ChargeGroup { peak: None, ..*group }).collect();
+        Self { case, ..*self }.factors(&groups, calibration)
     }
 }
 
@@ -152,6 +161,7 @@ mod tests {
             of_writes,
             kind: OperationKind::PointRead,
             source: ChargeSource::Measured,
+            peak: None,
         };
         let case = JointCase::planned(&ProvisioningInput {
             peak_to_mean: Bounds::certain(2.0),

@@ -34,6 +34,8 @@ pub enum ServerlessFit {
 pub(super) struct BilledUse<'a> {
     pub need: &'a PlanNeed,
     pub serverless: ServerlessFit,
+    /// RU/s that autoscale bills in the mean of the hours of a day, where they are known.
+    pub hourly_autoscale: Option<f64>,
 }
 
 pub(super) fn bills(billed: &BilledUse<'_>, input: &ProvisioningInput) -> Vec<MonthlyBill> {
@@ -54,6 +56,10 @@ pub(super) fn bills(billed: &BilledUse<'_>, input: &ProvisioningInput) -> Vec<Mo
         bill(
             "autoscale with dynamic scaling, each hour with a peak",
             autoscale.map(|price| hourly(dynamic, price)),
+        ),
+        bill(
+            "autoscale by the hours of a day",
+            billed.hourly_autoscale.zip(autoscale).map(|(used, price)| hourly(used, price)),
         ),
         bill("serverless", serverless.map(|price| million * price)),
         bill("storage", storage.map(|price| storage_gb * price * f64::from(input.regions))),
@@ -78,8 +84,12 @@ fn hourly_bill(throughput: f64, price: f64, input: &ProvisioningInput) -> f64 {
 /// RU/s that autoscale bills in an hour with a peak: all physical partitions scale like the most loaded one,
 /// not below a tenth of the maximum.
 fn uniformly_scaled(need: &ThroughputNeed) -> f64 {
-    let used = need.hottest_physical * f64::from(need.physical_partitions);
-    used.max(need.autoscale_max * AUTOSCALE_SHARE_MIN)
+    uniformly_used(need).max(need.autoscale_max * AUTOSCALE_SHARE_MIN)
+}
+
+/// RU/s of the most loaded physical partition times their number.
+pub(super) fn uniformly_used(need: &ThroughputNeed) -> f64 {
+    need.hottest_physical * f64::from(need.physical_partitions)
 }
 
 /// The same where each physical partition scales by itself, not below a tenth of its even part of the
@@ -135,7 +145,7 @@ mod tests {
         input: &ProvisioningInput,
     ) -> Vec<(&'static str, f64)> {
         let need = plan(need);
-        let bills = bills(&BilledUse { need: &need, serverless }, input);
+        let bills = bills(&BilledUse { need: &need, serverless, hourly_autoscale: None }, input);
         bills.iter().map(|bill| (bill.name, (bill.amount * 100.0).round() / 100.0)).collect()
     }
 

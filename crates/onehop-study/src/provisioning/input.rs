@@ -25,6 +25,8 @@ pub struct ProvisioningInput {
     /// The multiple of the measured data.
     pub data_scale: f64,
     pub prices: Prices,
+    /// The traffic of each hour of a day, in any unit, for autoscale by the hour.
+    pub hourly: Option<[f64; 24]>,
 }
 
 /// The highest throughput that containers ever had, RU/s.
@@ -67,6 +69,7 @@ impl Default for ProvisioningInput {
             index_share: INDEX_SHARE_DEFAULT,
             data_scale: 1.0,
             prices: Prices::default(),
+            hourly: None,
         }
     }
 }

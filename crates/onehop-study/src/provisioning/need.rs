@@ -18,8 +18,8 @@ pub(crate) struct NeedInput<'a> {
     pub load: &'a VariedLoad,
     /// Of each group of charges, at the peak.
     pub factors: &'a [f64],
-    /// The peak of the traffic as a multiple of its mean.
-    pub peak_to_mean: f64,
+    /// The same in the mean.
+    pub mean_factors: &'a [f64],
     /// RU/s of background work at the peak with a number of physical partitions.
     pub background: &'a dyn Fn(u32) -> f64,
     pub storage_gb: f64,
@@ -70,7 +70,7 @@ impl NeedInput<'_> {
             physical_partitions,
             peak,
             background,
-            mean: peak / self.peak_to_mean + background,
+            mean: self.mean(physical_partitions) + background,
             hottest_logical,
             hottest_physical: needed / f64::from(physical_partitions),
             manual,
@@ -98,6 +98,11 @@ impl NeedInput<'_> {
     fn peak(&self, physical_partitions: u32) -> f64 {
         self.load.total(self.factors)
             + self.load.fan_outs(self.factors, self.calibration, physical_partitions)
+    }
+
+    fn mean(&self, physical_partitions: u32) -> f64 {
+        self.load.total(self.mean_factors)
+            + self.load.fan_outs(self.mean_factors, self.calibration, physical_partitions)
     }
 
     /// The most loaded physical partition times their number: the most loaded logical partition, and an even
@@ -177,7 +182,7 @@ mod tests {
             NeedInput {
                 load: &self.load,
                 factors: &[1.0],
-                peak_to_mean: 1.0,
+                mean_factors: &[1.0],
                 background: &|_| 0.0,
                 storage_gb: self.storage_gb,
                 is_single: false,

@@ -118,6 +118,37 @@ impl PlanModel {
         }
     }
 
+    /// A plan whose load is known.
+    pub(crate) fn of_profile(
+        plan: &ModelVariant,
+        profile: LoadProfile,
+        background: Option<BackgroundModel>,
+        known_partitions: BTreeMap<ContainerName, u32>,
+        calibration: &Arc<Calibration>,
+        input: &ProvisioningInput,
+    ) -> Self {
+        Self {
+            model: plan.to_string(),
+            data_model: plan.model.clone(),
+            profile,
+            background,
+            known_partitions,
+            calibration: Arc::clone(calibration),
+            input: input.clone(),
+        }
+    }
+
+    /// The same plan under this multiple of the traffic.
+    #[must_use]
+    pub(crate) fn times(&self, multiple: f64) -> Self {
+        let mut plan = self.clone();
+        for profile in &mut plan.profile.containers {
+            profile.even = profile.even.times(multiple);
+            profile.zipf = profile.zipf.times(multiple);
+        }
+        plan
+    }
+
     /// The needs, or the first limit that a container exceeds.
     pub(super) fn need(&self, assumed: &Assumed) -> Result<PlanNeed, LimitKind> {
         let factors = assumed.factors(&self.profile.groups, &self.calibration);
@@ -188,7 +219,7 @@ impl PlanModel {
         let need = NeedInput {
             load: profile.map_or(&nothing, |profile| profile.load(assumed.case.popularity)),
             factors,
-            peak_to_mean: assumed.case.peak_to_mean,
+            mean_factors: &assumed.mean_factors(&self.profile.groups, &self.calibration),
             background: &background,
             storage_gb: profile.map_or(0.0, |profile| storage_gb(profile, assumed.case)),
             is_single: profile.is_some_and(|profile| profile.is_single),
@@ -251,7 +282,7 @@ impl PlanModel {
         let need = NeedInput {
             load: &load,
             factors,
-            peak_to_mean: assumed.case.peak_to_mean,
+            mean_factors: &assumed.mean_factors(&self.profile.groups, &self.calibration),
             background: &of_all,
             storage_gb: sharing.iter().fold(0.0, |sum, found| sum + found.need.storage_gb),
             is_single: false,

@@ -7,7 +7,7 @@ use super::assumed::{Assumed, ChargeEnd, JointCase, TrafficFactors};
 use super::bills::{self, BilledUse, MonthlyBill, ServerlessFit};
 use super::floors::DecidingFactor;
 use super::plan::{ContainerNeed, PlanModel, PlanNeed};
-use crate::azure_limits::SERVERLESS_REGIONS;
+use crate::azure_limits::{AUTOSCALE_SHARE_MIN, SERVERLESS_REGIONS};
 use crate::bounds::Bounds;
 use crate::feasibility::{Feasibility, Headroom, storage_limits, traffic_limit};
 use crate::partitions::ContainerProfile;
@@ -131,7 +131,7 @@ impl PlanModel {
         let need = self.need(&self.planned_case(1.0)).ok()?;
         let serverless = self.serverless(&need);
         let recommended = need.recommended();
-        let billed = BilledUse { need: &need, serverless };
+        let billed = BilledUse { need: &need, serverless, hourly_autoscale: self.hourly_autoscale(&need) };
         Some(PlannedThroughput {
             containers: need.containers.iter().map(provisioned_container).collect(),
             mean: need.sum(|need| need.mean),
@@ -146,6 +146,19 @@ impl PlanModel {
             serverless,
             bills: bills::bills(&billed, &self.input),
         })
+    }
+
+    /// RU/s that autoscale bills in the mean of the hours of a day.
+    fn hourly_autoscale(&self, need: &PlanNeed) -> Option<f64> {
+        let hours = self.input.hourly?;
+        let busiest = hours.iter().copied().fold(0.0, f64::max);
+        let floor = need.sum(|need| need.autoscale_max) * AUTOSCALE_SHARE_MIN;
+        let of_hour = |hour: f64| {
+            let need = self.need(&self.planned_case(hour / busiest)).ok()?;
+            Some(need.sum(bills::uniformly_used).max(floor))
+        };
+        let all: Option<Vec<f64>> = hours.into_iter().map(of_hour).collect();
+        Some(all?.iter().sum::<f64>() / hours.len() as f64)
     }
 
     fn serverless(&self, need: &PlanNeed) -> ServerlessFit {

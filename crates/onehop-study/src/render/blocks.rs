@@ -14,14 +14,14 @@ pub(super) enum Block {
 
 /// Columns of texts and figures.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Table {
+pub(crate) struct Table {
     pub columns: Vec<TableColumn>,
     pub lines: Vec<Vec<String>>,
 }
 
 /// A heading, and how the cells below it are aligned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TableColumn {
+pub(crate) struct TableColumn {
     pub heading: String,
     /// Texts stand to the left, figures to the right.
     pub is_text: bool,
@@ -69,7 +69,7 @@ impl Table {
         self.columns.iter().map(|column| column.heading.clone()).collect()
     }
 
-    fn aligned(&self) -> String {
+    pub fn aligned(&self) -> String {
         let headings = self.headings();
         let lines: Vec<&Vec<String>> = std::iter::once(&headings).chain(&self.lines).collect();
         let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);

@@ -13,6 +13,7 @@ mod summary;
 mod tests;
 mod verdict;
 
+pub(crate) use blocks::{Table, TableColumn};
 pub use html::page;
 pub use summary::summary;
 

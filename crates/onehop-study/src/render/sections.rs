@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::blocks::{Block, Table, TableColumn};
 use super::{background, partitions, provisioning, verdict};
 use crate::assumptions::assumptions;
-use crate::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow};
+use crate::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Quantiles};
 use crate::report::{AccountSummary, StudyReport};
 use crate::traffic::{BreakEven, LeastRange, Traffic};
 use onehop_store::{FoldedOperation, Indexing};
@@ -61,7 +61,9 @@ fn columns(report: &StudyReport) -> Vec<FigureColumn> {
         columns.push(figure(&report.captions.reference, |row| charge(row.reference_request_charge)));
         columns.push(figure("deviation", |row| deviation(row.deviation)));
     }
-    columns.push(figure("ms p50 / p99", latency));
+    if report.measurements.rows.iter().any(|row| row.latency_ms != Quantiles::default()) {
+        columns.push(figure("ms p50 / p99", latency));
+    }
     columns.push(text("operations", operations));
     columns
 }
@@ -155,6 +157,7 @@ fn concurrent(report: &StudyReport) -> String {
 pub(super) fn traffic_blocks(report: &StudyReport) -> Vec<Block> {
     let mut blocks: Vec<Block> = report.traffic.iter().flat_map(traffic).collect();
     blocks.extend(report.verdict.iter().flat_map(|found| verdict::blocks(found, &report.provisioning)));
+    blocks.extend(report.outlook.iter().flat_map(verdict::outlook));
     blocks.extend(provisioning::blocks(&report.provisioning));
     blocks.extend(background::blocks(&report.background));
     blocks

@@ -23,6 +23,7 @@ fn report(estimate: Option<f64>) -> StudyReport {
     let plans = ["V1", "V3"].map(ModelVariant::of_model).into();
     let measurements = Measurements { requests, plans, rows };
     StudyReport {
+        outlook: None,
         concurrent: Vec::new(),
         measurements,
         parameters: [("users".to_owned(), 3.into())].into_iter().collect(),

@@ -3,6 +3,7 @@
 
 use super::blocks::{Block, Table, TableColumn};
 use crate::bounds::Bounds;
+use crate::design_study::{Outlook, WinnerRange};
 use crate::feasibility::{GrowthOf, Headroom, LimitKind};
 use crate::figure::figure;
 use crate::provisioning::{PlanInterval, ProvisionedUnit, Provisioning, Verdict};
@@ -19,6 +20,34 @@ pub(super) fn blocks(verdict: &Verdict, provisioning: &[Provisioning]) -> Vec<Bl
         Block::List(provisioning.iter().map(feasibility).collect()),
     ]
 }
+
+/// The verdict at other traffics.
+pub(super) fn outlook(outlook: &Outlook) -> Vec<Block> {
+    let line = |range: &WinnerRange| {
+        let at = if range.from == range.to {
+            format!("At {} times the traffic", figure(range.from))
+        } else {
+            format!("From {} to {} times the traffic", figure(range.from), figure(range.to))
+        };
+        match (&range.winner, range.unbeaten.as_slice()) {
+            (Some(winner), _) => format!("{at}: {winner}."),
+            (None, []) => format!("{at}: no design is feasible."),
+            (None, unbeaten) => format!("{at}: no difference between {}.", joined(unbeaten)),
+        }
+    };
+    let mut blocks = vec![
+        Block::Heading("Growth".to_owned()),
+        Block::Text("The verdict at other multiples of this traffic, on the same data:".to_owned()),
+        Block::List(outlook.ranges.iter().map(line).collect()),
+    ];
+    if outlook.is_small {
+        blocks.push(Block::Text(SMALL.to_owned()));
+    }
+    blocks
+}
+
+const SMALL: &str = "Each feasible design needs less than 100 GB and 30,000 RU/s. Below these bounds Microsoft's \
+                     partition key advisor calls the effect of the key minimal.";
 
 const FEASIBILITY: &str = "Azure serves 10,000 RU/s of a logical partition and of a physical partition, 20 \
                            GB of a logical partition and 2 MB of an \

@@ -9,7 +9,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// weight too. No weight is underestimated, and the error of a weight is at most the sum of all divided by
 /// the number of counters. Every key heavier than that has a counter.
 #[derive(Debug)]
-pub(super) struct SpaceSaving {
+pub struct SpaceSaving {
     places: HashMap<u128, usize, BuildHasherDefault<FoldingHasher>>,
     counters: Vec<WeightCounter>,
     /// Of the counter at the same place. Apart, because all are compared whenever a key takes another's
@@ -28,19 +28,21 @@ struct WeightCounter {
 
 /// A key that has a counter.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct HeavyHitter {
-    pub(super) key: u128,
+pub struct HeavyHitter {
+    /// The key.
+    pub key: u128,
     /// Since it has its counter: it weighs no less.
-    pub(super) weight_min: f64,
+    pub weight_min: f64,
     /// It weighs no more.
-    pub(super) weight_max: f64,
+    pub weight_max: f64,
     /// Since it has its counter.
-    pub(super) times: u64,
+    pub times: u64,
 }
 
 impl SpaceSaving {
     /// `counters_max`: at least 1.
-    pub(super) fn new(counters_max: usize) -> Self {
+    #[must_use]
+    pub fn new(counters_max: usize) -> Self {
         Self {
             places: HashMap::with_capacity_and_hasher(counters_max, BuildHasherDefault::default()),
             counters: Vec::with_capacity(counters_max),
@@ -49,7 +51,8 @@ impl SpaceSaving {
         }
     }
 
-    pub(super) fn add(&mut self, key: u128, weight: f64) {
+    /// Adds a weight to a key.
+    pub fn add(&mut self, key: u128, weight: f64) {
         if let Some(&place) = self.places.get(&key) {
             self.weights[place] += weight;
             self.counters[place].times += 1;
@@ -67,7 +70,8 @@ impl SpaceSaving {
     }
 
     /// The surely heaviest first.
-    pub(super) fn heaviest(&self, keys_max: usize) -> Vec<HeavyHitter> {
+    #[must_use]
+    pub fn heaviest(&self, keys_max: usize) -> Vec<HeavyHitter> {
         let mut heaviest: Vec<HeavyHitter> = self
             .counters
             .iter()

@@ -1,0 +1,82 @@
+//! Request documents: operations with rates, checked against each design.
+
+use onehop_model::{Action, ArgumentValue, Model, RequestSet, Skew};
+
+fn designs() -> [Model; 2] {
+    [include_str!("models/blog-v1.graphql"), include_str!("models/blog-v3.graphql")]
+        .map(|text| Model::read("blog.graphql", text).unwrap_or_else(|errors| panic!("{errors}")))
+}
+
+fn read(text: &str) -> Result<RequestSet, String> {
+    let designs = designs();
+    let designs: Vec<&Model> = designs.iter().collect();
+    RequestSet::read("requests.graphql", text, &designs).map_err(|errors| errors.to_string())
+}
+
+#[test]
+fn a_request_has_its_rate_and_its_selection() {
+    let set = read(
+        "query PostPage($id: ID!) @request(perSecond: 50, peak: 3, skew: ZIPF) {
+           post(id: $id) { title comments(first: 5) { edges { node { content author { username } } } pageInfo { endCursor } } }
+         }
+         mutation Write($id: ID!) @request(perSecond: 1) { updatePost(input: {id: $id, title: $title}) { post { id } } }",
+    )
+    .unwrap();
+    let [page, write] = set.requests() else { panic!("{set:?}") };
+    assert_eq!((page.per_second, page.peak, page.skew), (50.0, 3.0, Some(Skew::Zipf)));
+    let post = &page.fields[0];
+    assert!(matches!(post.argument("id"), Some(ArgumentValue::Variable(name)) if &**name == "id"));
+    let comments = &post.selections[1];
+    assert_eq!(comments.number("first"), Some(5));
+    let names: Vec<_> = comments.selections.iter().map(|inner| inner.field.to_string()).collect();
+    assert_eq!(names, ["content", "author"]);
+    assert!(write.is_write);
+    let names: Vec<_> = write.fields[0].input_fields().iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["id", "title"]);
+}
+
+#[test]
+fn a_mutation_is_a_write_of_a_type() {
+    let [design, _] = designs();
+    let target =
+        |name: &str| design.write_target(name).map(|target| (target.item_type.to_string(), target.action));
+    assert_eq!(target("createPost"), Some(("Post".to_owned(), Action::Create)));
+    assert_eq!(target("unlikePost"), Some(("Like".to_owned(), Action::Delete)));
+    assert_eq!(target("createUser"), Some(("User".to_owned(), Action::Create)));
+    assert_eq!(target("updateComment"), None);
+}
+
+#[test]
+fn all_mistakes_come_at_once_with_their_lines() {
+    let errors = read(
+        "query A @request(perSecond: 1) {\n  post(id: \"1\") { titel }\n}\nquery B @request(perSecond: 1) { feed { title { id } author } }\n\
+         mutation C @request(perSecond: 1) { createPots { id } }",
+    )
+    .unwrap_err();
+    for expected in [
+        "requests.graphql:2:19: unknown field `titel` of Post in the design V1; did you mean `title`?",
+        "requests.graphql:4:41: `title` of Post has no fields of its own",
+        "requests.graphql:4:54: `author` of Post needs a selection of fields: expected `author { .. }`",
+        "unknown field `createPots` of Mutation in the design V3; did you mean `createPost`?",
+    ] {
+        assert!(errors.contains(expected), "{expected}\n{errors}");
+    }
+}
+
+#[test]
+fn a_request_without_a_name_or_a_rate_is_refused() {
+    for (text, expected) in [
+        ("{ feed { title } }", "expected a named operation"),
+        ("query A { feed { title } }", "the operation `A` needs @request(perSecond: 10)"),
+        ("query A @request(perSecond: -1) { feed { title } }", "`perSecond` from 0"),
+        ("query A @request(perSecond: 1, peak: 0.5) { feed { title } }", "found `peak: 0.5`"),
+        ("query A @request(perSecond: 1) { feed { ...F } }", "fragments have no place in requests"),
+        ("query A @request(perSecond: 1) { feed { title }", "requests.graphql:1:"),
+        ("subscription A @request(perSecond: 1) { postChanged { title } }", "subscriptions have no place"),
+    ] {
+        let errors = read(text).unwrap_err();
+        assert!(errors.contains(expected), "{text}\n{errors}");
+    }
+    let twice = "query A @request(perSecond: 1) { feed { title } }";
+    assert!(read(&format!("{twice} {twice}")).unwrap_err().contains("stands twice"));
+}

@@ -1,0 +1,276 @@
+//! Survey: one pass over the data files with samples of each type and sketches of its groupings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use onehop_model::{FieldKind, ItemType, KeySource, Model, Name, QueryKind, RelatedField, RelatedSource};
+use serde_json::Value;
+
+use super::group_sketch::GroupSketch;
+use super::lines::for_each_line;
+use super::visible::VisibleType;
+use super::{SAMPLE_BYTES_MAX, SAMPLED_ITEMS_MAX, key_text, sample_hash};
+use crate::directory::{StudyDirectory, StudyErrors};
+
+/// The names of properties without a field that are kept for a type.
+const UNKNOWN_PROPERTIES_MAX: usize = 20;
+
+/// Fields whose values group the items of a type.
+pub type Grouping = Vec<String>;
+
+/// The groupings of a survey, by type; `true`: with samples of each group.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SurveySpec {
+    /// By the name of the type.
+    pub groupings: BTreeMap<String, BTreeMap<Grouping, bool>>,
+}
+
+/// The data of a study.
+#[derive(Debug, Default)]
+pub struct DataSurvey {
+    /// By the name of the type.
+    pub types: BTreeMap<String, TypeSurvey>,
+    /// Types whose number of items does not grow with the data.
+    pub fixed: BTreeSet<String>,
+}
+
+/// The items of one type.
+#[derive(Debug, Default)]
+pub struct TypeSurvey {
+    /// All items.
+    pub items: u64,
+    /// Bytes of their lines.
+    pub bytes: u64,
+    /// Bytes of the longest line.
+    pub bytes_max: u64,
+    /// A sample by the hash of the id: the id and the item with the names of fields.
+    pub sample: Vec<(String, Value)>,
+    /// The groupings.
+    pub groups: BTreeMap<Grouping, GroupSketch>,
+    /// Properties that no field has, with the number of lines.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+impl SurveySpec {
+    /// The groupings that plans and containers of the designs need.
+    #[must_use]
+    pub fn of_designs(study: &StudyDirectory) -> Self {
+        let mut spec = Self::default();
+        for design in &study.designs {
+            spec.add_design(&design.model);
+        }
+        spec
+    }
+
+    /// Adds a grouping.
+    pub fn add(&mut self, ty: &str, fields: impl IntoIterator<Item = impl ToString>, keeps_items: bool) {
+        let fields: Grouping = fields.into_iter().map(|field| field.to_string()).collect();
+        if !fields.is_empty() && fields != ["id"] {
+            *self.groupings.entry(ty.to_owned()).or_default().entry(fields).or_default() |= keeps_items;
+        }
+    }
+
+    fn add_design(&mut self, model: &Model) {
+        for item in model.items() {
+            self.add(&item.name, key_fields(item), false);
+            for field in &item.fields {
+                match &field.kind {
+                    FieldKind::Related(related) => self.add_related(related),
+                    // The targets of a copy are found by the reference.
+                    FieldKind::Reference(reference) if !reference.copies.is_empty() => {
+                        self.add(&item.name, [&field.name], true);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for query in model.queries() {
+            if let QueryKind::Related(related) = &query.kind {
+                self.add_related(related);
+            }
+        }
+    }
+
+    fn add_related(&mut self, related: &RelatedField) {
+        match &related.source {
+            RelatedSource::Partition { by } => self.add(&related.item_type, by, true),
+            RelatedSource::Find { by: Some(by), through: None } => self.add(&related.item_type, [by], true),
+            RelatedSource::Find { by: Some(by), through: Some(link) } => {
+                self.add(&link.item_type, [by], true)
+            }
+            RelatedSource::Find { by: None, .. } => {}
+            RelatedSource::List(list) => self.add(&related.item_type, &list.by, true),
+        }
+    }
+}
+
+/// The fields that fill the partition key of a type's container.
+pub(crate) fn key_fields(item: &ItemType) -> Vec<Name> {
+    let field = |source: &KeySource| match source {
+        KeySource::Field(field) => Some(field.clone()),
+        KeySource::Id => item.field("id").map(|id| id.name.clone()),
+        KeySource::Type => None,
+    };
+    item.key.iter().filter_map(field).collect()
+}
+
+impl DataSurvey {
+    /// Reads all data files once. `progress` is called with the number of lines after each file.
+    ///
+    /// # Errors
+    /// Lines that are no items, and files that cannot be read.
+    pub fn read(
+        study: &StudyDirectory,
+        spec: &SurveySpec,
+        progress: &mut dyn FnMut(&str, u64),
+    ) -> Result<Self, StudyErrors> {
+        let mut errors = StudyErrors::default();
+        let mut types = BTreeMap::new();
+        for (name, files) in &study.settings.data {
+            let Some(visible) = VisibleType::of(name, &study.designs) else { continue };
+            let groupings = spec.groupings.get(name).cloned().unwrap_or_default();
+            let mut sampler = Sampler::new(visible, groupings);
+            for file in files {
+                for_each_line(&study.path, file, &mut errors, |line, bytes| sampler.add(line, bytes));
+                progress(file, sampler.survey.items);
+            }
+            if sampler.survey.items == 0 && errors.is_empty() {
+                errors.add(&files.join(", "), None, format!("there is no item of {name}"));
+            }
+            types.insert(name.clone(), sampler.finish());
+        }
+        let fixed = study.settings.fixed.iter().cloned().collect();
+        if errors.is_empty() { Ok(Self { types, fixed }) } else { Err(errors) }
+    }
+
+    /// The items of a type; `None` where the study has no data of it.
+    #[must_use]
+    pub fn of(&self, ty: &str) -> Option<&TypeSurvey> {
+        self.types.get(ty)
+    }
+}
+
+impl TypeSurvey {
+    /// The groups by these fields.
+    #[must_use]
+    pub fn grouped<T: ToString>(&self, fields: &[T]) -> Option<&GroupSketch> {
+        let fields: Grouping = fields.iter().map(ToString::to_string).collect();
+        self.groups.get(&fields)
+    }
+}
+
+/// Samples the items of one type.
+struct Sampler {
+    visible: VisibleType,
+    keeps_items: Vec<(Grouping, bool)>,
+    /// By the hash of the id, the smallest of all.
+    sample: BTreeMap<u64, (String, Box<str>)>,
+    threshold: u64,
+    sampled_bytes: usize,
+    known: BTreeSet<String>,
+    survey: TypeSurvey,
+}
+
+impl Sampler {
+    fn new(visible: VisibleType, groupings: BTreeMap<Grouping, bool>) -> Self {
+        let groups =
+            groupings.iter().map(|(fields, keeps)| (fields.clone(), GroupSketch::new(*keeps))).collect();
+        let known = visible.fields.iter().flat_map(|field| &field.places).filter_map(|place| place.first());
+        Self {
+            known: known.cloned().collect(),
+            keeps_items: groupings.into_iter().collect(),
+            visible,
+            sample: BTreeMap::new(),
+            threshold: u64::MAX,
+            sampled_bytes: 0,
+            survey: TypeSurvey { groups, ..TypeSurvey::default() },
+        }
+    }
+
+    fn add(&mut self, line: &Value, bytes: u64) -> Result<(), String> {
+        let name = &self.visible.name;
+        for field in self.visible.fields.iter().filter(|field| field.is_required) {
+            if field.value(line).is_none() {
+                let places: Vec<String> = field.places.iter().map(|place| place.join("/")).collect();
+                let mut places: Vec<&str> = places.iter().map(String::as_str).collect();
+                places.dedup();
+                return Err(format!(
+                    "`{}` of {name} is missing; expected at {}",
+                    field.name,
+                    places.join(" or ")
+                ));
+            }
+        }
+        self.survey.items += 1;
+        self.survey.bytes += bytes;
+        self.survey.bytes_max = self.survey.bytes_max.max(bytes);
+        self.note_unknown(line);
+        for (fields, _) in &self.keeps_items {
+            let Some(sketch) = self.survey.groups.get_mut(fields) else { continue };
+            for key in group_keys(&self.visible, fields, line) {
+                sketch.add(&key, bytes, || self.visible.normalised(line).to_string().into());
+            }
+        }
+        // Items with a derived id are sampled by their number.
+        let id = self.visible.field("id").and_then(|field| key_text(field.value(line)?));
+        self.keep(id.unwrap_or_else(|| self.survey.items.to_string()), line);
+        Ok(())
+    }
+
+    fn note_unknown(&mut self, line: &Value) {
+        let properties = line.as_object().into_iter().flat_map(|object| object.keys());
+        for property in properties.filter(|property| !self.known.contains(*property)) {
+            let unknown = &mut self.survey.unknown;
+            if unknown.contains_key(property) || unknown.len() < UNKNOWN_PROPERTIES_MAX {
+                *unknown.entry(property.clone()).or_default() += 1;
+            }
+        }
+    }
+
+    fn keep(&mut self, id: String, line: &Value) {
+        let hash = sample_hash(&id);
+        if hash > self.threshold {
+            return;
+        }
+        let item: Box<str> = self.visible.normalised(line).to_string().into();
+        self.sampled_bytes += item.len();
+        if let Some((_, before)) = self.sample.insert(hash, (id, item)) {
+            self.sampled_bytes -= before.len();
+        }
+        while self.sample.len() > SAMPLED_ITEMS_MAX
+            || (self.sampled_bytes > SAMPLE_BYTES_MAX && self.sample.len() > 1)
+        {
+            let Some((hash, (_, item))) = self.sample.pop_last() else { break };
+            self.threshold = hash.saturating_sub(1);
+            self.sampled_bytes -= item.len();
+        }
+    }
+
+    fn finish(self) -> TypeSurvey {
+        let item = |(id, text): (String, Box<str>)| Some((id, serde_json::from_str(&text).ok()?));
+        TypeSurvey { sample: self.sample.into_values().filter_map(item).collect(), ..self.survey }
+    }
+}
+
+/// The keys of the groups that an item is in: one, or one for each element of an array. Without a value it is
+/// in no group.
+pub(crate) fn group_keys(visible: &VisibleType, fields: &[String], line: &Value) -> Vec<String> {
+    let mut keys = vec![String::new()];
+    for (place, name) in fields.iter().enumerate() {
+        let value = visible.field(name).and_then(|field| field.value(line));
+        let texts: Vec<String> = match value {
+            Some(Value::Array(elements)) => elements.iter().filter_map(element_key).collect(),
+            Some(value) => element_key(value).into_iter().collect(),
+            None => Vec::new(),
+        };
+        let separator = if place > 0 { "\n" } else { "" };
+        let with =
+            |key: &String| texts.iter().map(|text| format!("{key}{separator}{text}")).collect::<Vec<_>>();
+        keys = keys.iter().flat_map(with).collect();
+    }
+    keys
+}
+
+/// A scalar, or the id of an object.
+pub(crate) fn element_key(value: &Value) -> Option<String> {
+    key_text(value).or_else(|| key_text(value.get("id")?))
+}

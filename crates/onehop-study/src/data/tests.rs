@@ -1,0 +1,84 @@
+//! Tests of the survey: exact counts of samples, bounded memory, errors with lines.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::directory::{StudyDirectory, StudyErrors};
+
+const DESIGN: &str = "extend schema @model(name: \"shop\") @container(name: \"orders\", key: \"/customerId\")
+@container(name: \"customers\", key: \"/id\")
+type Customer @item(container: \"customers\") { id: ID! name: String! orders: [Order!]! @partition(by: \"customer\") }
+type Order @item(container: \"orders\", partition: \"customer\") { id: ID! customer: Customer! @reference total: Int! }";
+
+fn study(directory: &std::path::Path, orders: &str) -> StudyDirectory {
+    let files = [
+        ("study.toml", "[data]\nOrder = \"orders.jsonl\"\n"),
+        ("designs/v1.graphql", DESIGN),
+        ("requests.graphql", ""),
+        ("orders.jsonl", orders),
+    ];
+    std::fs::create_dir_all(directory.join("designs")).unwrap();
+    files.iter().for_each(|(name, text)| std::fs::write(directory.join(name), text).unwrap());
+    StudyDirectory::read(directory).unwrap()
+}
+
+fn survey(orders: &str) -> Result<DataSurvey, StudyErrors> {
+    let directory = tempfile::tempdir().unwrap();
+    let study = study(directory.path(), orders);
+    DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_, _| {})
+}
+
+#[test]
+fn groups_are_counted_and_sampled_together() {
+    let orders: String = (0..500)
+        .map(|number| {
+            format!(
+                "{{\"id\": \"o{number}\", \"customerId\": \"c{}\", \"total\": 7, \"x\": 1}}\n",
+                number % 50
+            )
+        })
+        .collect();
+    let found = survey(&orders).unwrap();
+    let orders = found.of("Order").unwrap();
+    assert_eq!((orders.items, orders.sample.len(), orders.unknown["x"]), (500, 500, 500));
+    let groups = orders.grouped(&["customer"]).unwrap();
+    assert_eq!((groups.values(), groups.items_mean()), (50, 10.0));
+    let FoundGroup::Known(group) = groups.group("c7") else { panic!("c7 is there") };
+    assert_eq!((group.items, group.sample.len()), (10, 10));
+    assert!(group.sample[0].contains("\"customer\":\"c7\""), "{:?}", group.sample[0]);
+    assert!(matches!(groups.group("c99"), FoundGroup::Empty));
+}
+
+#[test]
+fn a_line_that_is_no_item_is_named_with_its_form() {
+    let lines = "{\"id\": \"1\", \"customerId\": \"c\", \"total\": 1}\n{\"id\": \"2\", \"total\": 1}\n\n[1]\n{\"id\": \n";
+    let errors = survey(lines).unwrap_err().to_string();
+    for expected in [
+        "orders.jsonl:2: `customer` of Order is missing; expected at customer or customerId",
+        "orders.jsonl:4: a JSON object is expected",
+        "orders.jsonl:5: one JSON object a line is expected",
+    ] {
+        assert!(errors.contains(expected), "{expected}\n{errors}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn sampled_groups_are_counted_exactly(keys in prop::collection::vec(0..6_000_u32, 1..9_000)) {
+        let mut sketch = group_sketch::GroupSketch::new(false);
+        let mut exact = std::collections::HashMap::new();
+        for key in &keys {
+            sketch.add(&key.to_string(), 10, || "".into());
+            *exact.entry(key.to_string()).or_insert(0) += 1;
+        }
+        prop_assert!(sketch.groups().len() <= SAMPLED_GROUPS_MAX);
+        for group in sketch.groups() {
+            prop_assert_eq!(group.items, exact[&group.key]);
+        }
+        let values = exact.len() as f64;
+        prop_assert!((sketch.values() as f64 / values - 1.0).abs() < 0.15, "{} of {values}", sketch.values());
+        for key in exact.keys() {
+            prop_assert!(!matches!(sketch.group(key), FoundGroup::Empty), "{key} exists");
+        }
+    }
+}

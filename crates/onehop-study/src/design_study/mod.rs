@@ -1,0 +1,87 @@
+//! Design study: all designs of a study directory over its data, with the charge of each request,
+//! feasibility, throughput, bills and the verdict. Charges are estimated from plans; no store is opened.
+
+mod explain;
+mod outlook;
+mod plan_mean;
+mod profile;
+mod regression;
+mod report;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use onehop_model::Request;
+
+use crate::data::DataSurvey;
+use crate::designs::DesignData;
+use crate::directory::StudyDirectory;
+use crate::measurement::ModelVariant;
+use crate::plans::{Planner, RequestPlan};
+use onehop_store::charges::Calibration;
+
+pub use explain::explain;
+pub use outlook::{Outlook, WinnerRange};
+pub use regression::{DearerRequest, EarlierReportError, dearer};
+pub use report::design_report;
+
+/// Subjects of a request whose plans are worked out.
+const SUBJECTS_MAX: usize = 200;
+
+/// A study with its data.
+pub struct DesignStudy<'a> {
+    /// The study.
+    pub directory: &'a StudyDirectory,
+    /// The data.
+    pub survey: &'a DataSurvey,
+    /// The constants of the charges.
+    pub calibration: Arc<Calibration>,
+}
+
+/// A design with the plans of all requests, with or without a data loader.
+pub(crate) struct PlannedDesign<'a> {
+    pub variant: ModelVariant,
+    /// For each request the plans of its subjects.
+    pub requests: Vec<(&'a Request, Vec<RequestPlan>)>,
+}
+
+impl<'a> DesignStudy<'a> {
+    /// The designs over the data, in the order of the study.
+    #[must_use]
+    pub fn designs(&self) -> Vec<DesignData<'a>> {
+        self.directory.designs.iter().map(|design| DesignData::new(design, self.survey)).collect()
+    }
+
+    /// The plans of one design: without a data loader, and with one where it makes a difference.
+    pub(crate) fn planned(&self, data: &DesignData<'a>) -> Vec<PlannedDesign<'a>> {
+        let plain = self.variant(data, false);
+        let batched = self.variant(data, true);
+        let differs = plain.requests.iter().zip(&batched.requests).any(|((_, one), (_, other))| one != other);
+        if differs { vec![plain, batched] } else { vec![plain] }
+    }
+
+    fn variant(&self, data: &DesignData<'a>, batched: bool) -> PlannedDesign<'a> {
+        let planner = self.planner(data, batched);
+        let plans = |request: &'a Request| {
+            let subjects = planner.subjects(request).min(SUBJECTS_MAX);
+            (request, (0..subjects).map(|subject| planner.plan(request, subject)).collect())
+        };
+        PlannedDesign {
+            variant: ModelVariant { model: data.design.name.clone(), batched },
+            requests: self.directory.requests.requests().iter().map(plans).collect(),
+        }
+    }
+
+    /// The planner of a design, with or without a data loader.
+    pub fn planner<'d>(&'d self, data: &'d DesignData<'a>, batched: bool) -> Planner<'d> {
+        Planner {
+            data,
+            calibration: &self.calibration,
+            consistency: self.directory.settings.consistency,
+            batched,
+            scale: self.directory.settings.scale,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Load profile of a planned design: the throughput of the requests in each container, from mean plans.
+
+use std::collections::BTreeMap;
+
+use onehop_model::{Request, Skew};
+
+use super::plan_mean::mean_plan;
+use super::{DesignStudy, PlannedDesign};
+use crate::background::{BackgroundModel, BackgroundPass, ChangeFeedFollowing, PageListing};
+use crate::designs::DesignData;
+use crate::measurement::Measurements;
+use crate::partitions::{ChargeGroup, ContainerProfile, FanOutLoad, LoadProfile, VariedLoad};
+use crate::plans::{PlannedOperation, RequestPlan, interned};
+use crate::provisioning::{PlanModel, ProvisioningInput};
+use crate::rates::RequestRate;
+use onehop_store::charges::{QueryWork, ReadConsistency};
+use onehop_store::{ChargeSource, ContainerName};
+
+/// The load of one operation.
+struct OperationLoad<'o> {
+    operation: &'o PlannedOperation,
+    group: usize,
+    per_second: f64,
+    skew: Option<Skew>,
+}
+
+impl<'a> DesignStudy<'a> {
+    /// The model of a plan under the traffic of the study.
+    pub(super) fn plan_model(
+        &self,
+        data: &DesignData<'a>,
+        planned: &PlannedDesign<'a>,
+        measurements: &Measurements,
+        input: &ProvisioningInput,
+    ) -> PlanModel {
+        let following = self.following(data);
+        let rates = self.rates();
+        let background = (!following.sources.is_empty()).then(|| {
+            BackgroundModel::of(&planned.variant, &following, measurements, &rates, &self.calibration)
+        });
+        PlanModel::of_profile(
+            &planned.variant,
+            self.profile(data, planned),
+            background,
+            self.known_partitions(data),
+            &self.calibration,
+            input,
+        )
+    }
+
+    /// The physical partitions that an account has already.
+    fn known_partitions(&self, data: &DesignData<'_>) -> BTreeMap<ContainerName, u32> {
+        let known = |container: &onehop_model::Container| {
+            let number = self.directory.settings.partitions.get(&*container.name)?;
+            Some((interned(&container.name), *number))
+        };
+        data.design.model.containers().iter().filter_map(known).collect()
+    }
+
+    /// The rates of the requests.
+    pub(super) fn rates(&self) -> Vec<RequestRate> {
+        let rate = |request: &Request| RequestRate {
+            request: request.name.to_string(),
+            per_second: request.per_second,
+        };
+        self.directory.requests.requests().iter().map(rate).collect()
+    }
+
+    fn profile(&self, data: &DesignData<'a>, planned: &PlannedDesign<'a>) -> LoadProfile {
+        let means: Vec<(&Request, RequestPlan)> =
+            planned.requests.iter().map(|(request, plans)| (*request, mean_plan(plans))).collect();
+        let mut groups: Vec<ChargeGroup> = Vec::new();
+        let mut loads: BTreeMap<ContainerName, Vec<OperationLoad<'_>>> = BTreeMap::new();
+        for (request, mean) in &means {
+            for operation in mean.operations.iter().chain(&mean.behind) {
+                let group = ChargeGroup {
+                    of_writes: request.is_write,
+                    kind: operation.kind,
+                    source: ChargeSource::Estimated,
+                    peak: (request.peak > 1.0).then_some((request.peak * 1_000.0).round() as u32),
+                };
+                let known = groups.iter().position(|known| *known == group);
+                let group = known.unwrap_or_else(|| {
+                    groups.push(group);
+                    groups.len() - 1
+                });
+                let (per_second, skew) = (request.per_second, request.skew);
+                let load = OperationLoad { operation, group, per_second, skew };
+                loads.entry(operation.container).or_default().push(load);
+            }
+        }
+        let of_model = data.design.model.containers().iter().map(|container| interned(&container.name));
+        let containers: std::collections::BTreeSet<ContainerName> =
+            of_model.chain(loads.keys().copied()).collect();
+        let none = Vec::new();
+        let profile = |container: ContainerName| {
+            let loads = loads.get(&container).unwrap_or(&none);
+            let size = data.container_size(container.0, self.directory.settings.scale);
+            ContainerProfile {
+                container,
+                bytes: size.bytes,
+                partition_bytes_max: size.partition_bytes_max,
+                item_bytes_max: size.item_bytes_max,
+                is_single: size.is_single && size.items > 0.0,
+                even: varied(loads, groups.len(), false),
+                zipf: varied(loads, groups.len(), true),
+            }
+        };
+        LoadProfile { containers: containers.into_iter().map(profile).collect(), groups }
+    }
+
+    /// The containers that read models follow, the listings of bounded lists, and passes over all data.
+    fn following(&self, data: &DesignData<'a>) -> ChangeFeedFollowing {
+        let model = &data.design.model;
+        let planner = self.planner(data, false);
+        let followed = model.containers().iter().filter(|container| planner.is_followed(&container.name));
+        let sources: Vec<ContainerName> = followed.map(|container| interned(&container.name)).collect();
+        let lists = data.lists();
+        let bounded = lists.iter().filter_map(|found| {
+            let keep = found.list.keep?;
+            let source = interned(&model.item(&found.related.item_type)?.container);
+            let bytes = data.entry_bytes(&found.list.projection) * f64::from(keep);
+            let work = QueryWork {
+                physical_partitions: 1,
+                conditions: 1,
+                items: keep as usize,
+                bytes: bytes as usize,
+                ..QueryWork::default()
+            };
+            let request_charge = self.calibration.query(&work, ReadConsistency::Quorum).total().0;
+            Some(PageListing { source, container: interned(&found.list.container), request_charge })
+        });
+        let listings = bounded.collect();
+        let passes = if sources.is_empty() { Vec::new() } else { self.passes(data) };
+        ChangeFeedFollowing { sources, listings, passes }
+    }
+
+    /// The charge of loading all items, and of building all read models.
+    fn passes(&self, data: &DesignData<'a>) -> Vec<BackgroundPass> {
+        let scale = self.directory.settings.scale;
+        let planner = self.planner(data, false);
+        let items = data.design.model.items().iter();
+        let load: f64 =
+            items.clone().map(|item| planner.create_charge(item) * data.items(&item.name) as f64).sum();
+        let entries: f64 = data.lists().into_iter().map(|list| planner.rebuild_charge(list)).sum();
+        let pass = |name: &str, charge: f64| BackgroundPass {
+            name: name.to_owned(),
+            request_charge: charge * scale,
+        };
+        vec![pass("loading all items", load), pass("building every list", entries)]
+    }
+}
+
+/// The load of a container with even popularity or by Zipf's law, unless a request states it.
+fn varied(loads: &[OperationLoad<'_>], groups: usize, zipf: bool) -> VariedLoad {
+    let mut load =
+        VariedLoad { total: vec![0.0; groups], hottest: vec![vec![0.0; groups]], fan_outs: Vec::new() };
+    for OperationLoad { operation, group, per_second, skew } in loads {
+        if let Some(queries) = operation.across {
+            load.fan_outs.push(FanOutLoad { group: *group, per_second: *per_second, queries });
+            continue;
+        }
+        let throughput = per_second * operation.request_charge;
+        load.total[*group] += throughput;
+        let is_zipf = skew.map_or(zipf, |skew| skew == Skew::Zipf);
+        let share = if is_zipf { operation.busiest.zipf } else { operation.busiest.even };
+        load.hottest[0][*group] += throughput * share;
+    }
+    load
+}

@@ -1,0 +1,15 @@
+//! Designs over data: the stored items, entries and containers of a design, derived from the visible data of
+//! a study. Nothing is written; sizes and index terms are those of the JSON that the design would store.
+
+mod computed;
+mod contents;
+mod design_data;
+mod measured;
+mod stored_item;
+#[cfg(test)]
+mod tests;
+
+pub use contents::{ContainerSize, KeyShare, is_time_key};
+pub(crate) use design_data::parent_key;
+pub use design_data::{DesignData, ListOf};
+pub(crate) use stored_item::{ItemWriter, set};

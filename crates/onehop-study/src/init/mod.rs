@@ -1,0 +1,49 @@
+//! First study: types, ids and references found in data files, a normalised design, a design with the copies
+//! that the requests need, and requests for each reference. The files are commented and run at once.
+
+mod documents;
+mod infer;
+mod names;
+mod shapes;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use crate::directory::{DESIGNS_DIRECTORY, REQUESTS_FILE, SETTINGS_FILE, StudyErrors};
+
+/// Writes a first study into a directory that has no study yet, and returns the written files.
+///
+/// # Errors
+/// Data files that cannot be read or hold no items; a directory that has a study.
+pub fn init_study(directory: &Path, data: &[PathBuf]) -> Result<Vec<PathBuf>, StudyErrors> {
+    let mut errors = StudyErrors::default();
+    if directory.join(SETTINGS_FILE).exists() {
+        errors.add(SETTINGS_FILE, None, "the file exists already; another directory is expected");
+        return Err(errors);
+    }
+    let found = infer::infer(data, &mut errors);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let files = [
+        (SETTINGS_FILE.to_owned(), documents::settings(directory, &found)),
+        (format!("{DESIGNS_DIRECTORY}/v1.graphql"), documents::normalised(&found)),
+        (format!("{DESIGNS_DIRECTORY}/v2.graphql"), documents::copied(&found)),
+        (REQUESTS_FILE.to_owned(), documents::requests(&found)),
+    ];
+    let mut written = Vec::new();
+    let created = std::fs::create_dir_all(directory.join(DESIGNS_DIRECTORY));
+    for (file, text) in files {
+        let path = directory.join(&file);
+        match created
+            .as_ref()
+            .map_err(ToString::to_string)
+            .and_then(|()| std::fs::write(&path, text).map_err(|error| error.to_string()))
+        {
+            Ok(()) => written.push(path),
+            Err(error) => errors.add(&file, None, format!("the file cannot be written: {error}")),
+        }
+    }
+    if errors.is_empty() { Ok(written) } else { Err(errors) }
+}

@@ -1,0 +1,104 @@
+//! Names of types and fields from names of files and properties.
+
+/// Names that belong to the model language.
+const RESERVED: [&str; 14] = [
+    "Query",
+    "Mutation",
+    "Subscription",
+    "Node",
+    "PageInfo",
+    "Money",
+    "String",
+    "Int",
+    "Float",
+    "Boolean",
+    "ID",
+    "DateTime",
+    "Decimal",
+    "Any",
+];
+
+/// The type of a file: `sales-orders.jsonl` gives `SalesOrder`.
+pub(super) fn type_name(stem: &str) -> String {
+    let name: String = words(stem).iter().map(|word| capital(word)).collect();
+    let name = singular(&name);
+    let name = if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
+        format!("Item{name}")
+    } else {
+        name
+    };
+    if RESERVED.contains(&name.as_str()) { format!("{name}Item") } else { name }
+}
+
+/// The field of a property: `order_date` gives `orderDate`.
+pub(super) fn field_name(property: &str) -> String {
+    let words = words(property);
+    let Some((first, rest)) = words.split_first() else { return "value".to_owned() };
+    let mut name = small(first);
+    rest.iter().for_each(|word| name.push_str(&capital(word)));
+    if name.starts_with(|first: char| first.is_ascii_digit()) { format!("value{name}") } else { name }
+}
+
+/// The type's name with a small first letter.
+pub(super) fn small(name: &str) -> String {
+    let mut characters = name.chars();
+    characters.next().iter().map(char::to_ascii_lowercase).chain(characters).collect()
+}
+
+/// The type's name with a capital first letter.
+pub(super) fn capital(name: &str) -> String {
+    let mut characters = name.chars();
+    characters.next().iter().map(char::to_ascii_uppercase).chain(characters).collect()
+}
+
+/// `Category` gives `Categories`.
+pub(super) fn plural(name: &str) -> String {
+    let ends = |end: &str| name.ends_with(end);
+    let before_y = name.len().checked_sub(2).and_then(|place| name.get(place..place + 1));
+    match name.strip_suffix('y') {
+        Some(stem) if before_y.is_some_and(|letter| !"aeiou".contains(letter)) => format!("{stem}ies"),
+        _ if ends("s") || ends("x") || ends("ch") || ends("sh") => format!("{name}es"),
+        _ => format!("{name}s"),
+    }
+}
+
+fn singular(name: &str) -> String {
+    if let Some(stem) = name.strip_suffix("ies") {
+        return format!("{stem}y");
+    }
+    if ["sses", "xes", "ches", "shes"].iter().any(|end| name.ends_with(end)) {
+        return name[..name.len() - 2].to_owned();
+    }
+    let keeps = name.ends_with("ss") || name.ends_with("us") || name.ends_with("is");
+    match name.strip_suffix('s') {
+        Some(stem) if !keeps && !stem.is_empty() => stem.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+/// The parts of a name between other characters than ASCII letters and digits.
+fn words(text: &str) -> Vec<&str> {
+    text.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_and_properties_become_names_of_the_model() {
+        let types = ["customers", "sales-orders", "categories", "boxes", "status", "2024_addresses", "nodes"];
+        assert_eq!(
+            types.map(type_name),
+            ["Customer", "SalesOrder", "Category", "Box", "Status", "Item2024Address", "NodeItem"]
+        );
+        assert_eq!(
+            ["order_date", "orderDate", "X-Total", "3d"].map(field_name),
+            ["orderDate", "orderDate", "xTotal", "value3d"]
+        );
+        assert_eq!(
+            ["Category", "Day", "Box", "Order"].map(plural),
+            ["Categories", "Days", "Boxes", "Orders"]
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! Tests of keys: grades with their reasons.
+
+use crate::design_study::DesignStudy;
+use crate::fixtures::Shop;
+use crate::keys::{GradedKey, KeyGrade, KeyReport, key_table};
+use onehop_store::charges::Calibration;
+
+fn report(settings: &str) -> KeyReport {
+    let shop = Shop::new(settings);
+    let survey = shop.survey();
+    KeyReport::of(&DesignStudy {
+        directory: &shop.study,
+        survey: &survey,
+        calibration: Calibration::current(),
+    })
+}
+
+fn key<'r>(report: &'r KeyReport, fields: &[&str]) -> &'r GradedKey {
+    let orders = report.types.iter().find(|found| found.item_type == "Order").unwrap();
+    orders.keys.iter().find(|key| key.fields == fields).unwrap_or_else(|| panic!("{fields:?}"))
+}
+
+#[test]
+fn a_key_with_few_values_is_bad() {
+    let report = report("");
+    let status = key(&report, &["status"]);
+    assert_eq!(status.grade, KeyGrade::Bad);
+    assert_eq!(status.reasons[0], "3 values, the largest (sent) would hold 80.0 % of the data");
+}
+
+#[test]
+fn a_key_of_one_item_each_is_fair() {
+    let report = report("");
+    let id = key(&report, &["id"]);
+    assert_eq!((id.grade, id.values), (KeyGrade::Fair, 400));
+    assert!(id.reasons[0].starts_with("one item under each value"), "{:?}", id.reasons);
+    assert!(
+        id.reasons[1].starts_with("CustomerOrders, CustomerCount and OpenOrders would ask"),
+        "{:?}",
+        id.reasons
+    );
+}
+
+#[test]
+fn a_key_that_requests_give_is_the_best_of_many_values() {
+    // 40 customers are few values; of a hundred times as many items there are as many customers more.
+    let report = report("scale = 100");
+    let customer = key(&report, &["customer"]);
+    assert_eq!(customer.values, 40);
+    assert!(customer.in_one_partition.unwrap() > 0.98);
+    let table = key_table(&report);
+    assert!(table.contains("OpenOrders: a list (@list) by"), "{table}");
+}
+
+#[test]
+fn writes_of_a_time_go_to_its_newest_value() {
+    let shop_of_days = Shop::new("");
+    let survey = shop_of_days.survey();
+    assert!(crate::designs::is_time_key(survey.of("Order").unwrap(), "day"));
+    assert!(!crate::designs::is_time_key(survey.of("Order").unwrap(), "status"));
+}

@@ -1,0 +1,18 @@
+//! Plans: the operations of a request under a design, derived from the model and never annotated. A plan is
+//! worked out for one subject of the data, so that numbers of items, their sizes and their index terms are
+//! real.
+
+mod charges;
+mod operation;
+mod planner;
+mod read_models;
+mod reads;
+mod row;
+mod shares;
+#[cfg(test)]
+mod tests;
+mod writes;
+
+pub(crate) use operation::interned;
+pub use operation::{BusiestShare, PlannedOperation, PlannedScope, RequestPlan};
+pub use planner::Planner;

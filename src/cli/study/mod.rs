@@ -1,0 +1,245 @@
+//! `onehop study`: compares designs of one's own data, and explains the plans of its requests.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{Exit, output};
+use crate::config::CalibrationSettings;
+use onehop_study::data::{DataSurvey, SurveySpec};
+use onehop_study::design_study::{DesignStudy, dearer, design_report, explain};
+use onehop_study::directory::StudyDirectory;
+use onehop_study::init::init_study;
+use onehop_study::keys::{KeyReport, add_candidates, key_table};
+use onehop_study::render;
+
+/// Arguments of `onehop study`.
+#[derive(Debug, Args)]
+pub struct StudyCommand {
+    #[command(subcommand)]
+    command: StudySubject,
+}
+
+#[derive(Debug, Subcommand)]
+enum StudySubject {
+    /// Write a first study from data files: types, references, two designs, and requests for each reference
+    Init(Init),
+    /// Print the plan of each request under each design, with its operations and their charges
+    Explain(StudyInput),
+    /// Compare the designs: charges, feasibility, throughput, bills and the verdict
+    Run(Run),
+    /// Grade every field by which a request finds something, and pairs of them, as partition key
+    Keys(Keys),
+    /// Compare the charges with an earlier report, for CI
+    ///
+    /// Exit status: 0 no request became dearer, 1 some did, 2 the study has mistakes.
+    Check(Check),
+}
+
+#[derive(Debug, Args)]
+struct Init {
+    /// Directory of the study
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Data files: one JSON object a line, one file for each type, which is named after its file
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    from: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct Check {
+    #[command(flatten)]
+    input: StudyInput,
+
+    /// Earlier report: the output of `study run --format json`
+    #[arg(long, value_name = "FILE")]
+    against: PathBuf,
+
+    /// Percent by which the charge of a request may grow
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = positive)]
+    tolerance: f64,
+}
+
+/// A study and the constants of its charges.
+#[derive(Debug, Args)]
+struct StudyInput {
+    /// Directory of the study
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Data scale: how many times the data of the files there is [default: `scale` of study.toml, else 1]
+    #[arg(long, value_name = "FACTOR", value_parser = positive)]
+    scale: Option<f64>,
+
+    #[command(flatten)]
+    calibration: CalibrationSettings,
+}
+
+#[derive(Debug, Args)]
+struct Run {
+    #[command(flatten)]
+    input: StudyInput,
+
+    /// Format of the report
+    #[arg(long, value_enum, default_value = "table")]
+    format: ReportFormat,
+}
+
+#[derive(Debug, Args)]
+struct Keys {
+    #[command(flatten)]
+    input: StudyInput,
+
+    /// Format of the report
+    #[arg(long, value_enum, default_value = "table")]
+    format: KeyFormat,
+}
+
+/// Format of a report on keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KeyFormat {
+    /// Table for a terminal
+    Table,
+    /// JSON
+    Json,
+}
+
+/// Format of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ReportFormat {
+    /// Table for a terminal
+    Table,
+    /// Tables in Markdown
+    Markdown,
+    /// JSON
+    Json,
+    /// One HTML file with charts, without scripts
+    Html,
+}
+
+impl StudyCommand {
+    /// # Errors
+    /// A study with mistakes, all of them with file and line.
+    pub fn run(self) -> anyhow::Result<Exit> {
+        match self.command {
+            StudySubject::Init(init) => init.run(),
+            StudySubject::Check(check) => check.run(),
+            StudySubject::Explain(input) => {
+                input.with_study(false, |study| Ok(output::write(&explain(study))?))
+            }
+            StudySubject::Run(run) => run.run(),
+            StudySubject::Keys(keys) => keys.run(),
+        }
+    }
+}
+
+impl StudyInput {
+    fn directory(&self) -> anyhow::Result<StudyDirectory> {
+        let mut directory = StudyDirectory::read(&self.directory)
+            .with_context(|| format!("the study {} has mistakes", self.directory.display()))?;
+        if let Some(scale) = self.scale {
+            directory.settings.scale = scale;
+        }
+        Ok(directory)
+    }
+
+    /// Reads the data once, where wanted with the groupings of all keys, and calls `work` with the study.
+    fn with_study(
+        &self,
+        with_keys: bool,
+        work: impl FnOnce(&DesignStudy<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Exit> {
+        let directory = self.directory()?;
+        let mut spec = SurveySpec::of_designs(&directory);
+        if with_keys {
+            add_candidates(&directory, &mut spec);
+        }
+        let survey = survey(&directory, &spec)?;
+        work(&DesignStudy {
+            directory: &directory,
+            survey: &survey,
+            calibration: self.calibration.calibration(),
+        })?;
+        Ok(Exit::Success)
+    }
+}
+
+/// Reads the data, and notes properties without a field on standard error.
+fn survey(directory: &StudyDirectory, spec: &SurveySpec) -> anyhow::Result<DataSurvey> {
+    let mut progress = |file: &str, items: u64| eprintln!("{file}: {items} items so far");
+    let survey = DataSurvey::read(directory, spec, &mut progress).context("the data has mistakes")?;
+    for (name, found) in &survey.types {
+        for (property, lines) in &found.unknown {
+            eprintln!("{name}: no field has the property `{property}` ({lines} lines); it is left out");
+        }
+    }
+    Ok(survey)
+}
+
+impl Run {
+    fn run(self) -> anyhow::Result<Exit> {
+        let format = self.format;
+        self.input.with_study(false, |study| {
+            let report = design_report(study);
+            let text = match format {
+                ReportFormat::Table => render::table(&report),
+                ReportFormat::Markdown => render::markdown(&report),
+                ReportFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
+                ReportFormat::Html => render::page(&report),
+            };
+            Ok(output::write(&text)?)
+        })
+    }
+}
+
+impl Init {
+    fn run(self) -> anyhow::Result<Exit> {
+        let written = init_study(&self.directory, &self.from).context("no study was written")?;
+        let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+        output::write(&format!(
+            "{}\nNext: onehop study run {}\n",
+            names.join("\n"),
+            self.directory.display()
+        ))?;
+        Ok(Exit::Success)
+    }
+}
+
+impl Check {
+    fn run(self) -> anyhow::Result<Exit> {
+        let earlier = std::fs::read_to_string(&self.against)
+            .with_context(|| format!("cannot read {}", self.against.display()))?;
+        let mut exit = Exit::Success;
+        self.input.with_study(false, |study| {
+            let found = dearer(&earlier, &design_report(study), self.tolerance / 100.0)?;
+            if !found.is_empty() {
+                exit = Exit::Drifted;
+            }
+            let lines: String = found.iter().map(|dearer| format!("{dearer}\n")).collect();
+            let none = format!("no request became dearer by more than {} %\n", self.tolerance);
+            Ok(output::write(if lines.is_empty() { &none } else { &lines })?)
+        })?;
+        Ok(exit)
+    }
+}
+
+impl Keys {
+    fn run(self) -> anyhow::Result<Exit> {
+        let format = self.format;
+        self.input.with_study(true, |study| {
+            let report = KeyReport::of(study);
+            let text = match format {
+                KeyFormat::Table => key_table(&report),
+                KeyFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
+            };
+            Ok(output::write(&text)?)
+        })
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| format!("{text:?} is no number above 0, such as 10"))
+}
