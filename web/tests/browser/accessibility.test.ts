@@ -188,7 +188,7 @@ test("the editor, its preview and an edit have no fault that axe finds", async (
   const { page } = await openPage(browser, "/");
   await signUp(page);
   await page.getByRole("link", { name: "Write" }).click();
-  await page.getByLabel("Title").fill("Edited under axe");
+  await page.getByLabel("Title").fill("Under the eyes of axe");
   await page.getByLabel("Text").fill("Some **bold** words.\n\n> A quote.");
   await page.getByRole("button", { name: "Preview" }).click();
   await lookAllWays(page, ".editor-preview strong");
