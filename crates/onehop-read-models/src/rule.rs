@@ -452,7 +452,7 @@ pub struct CountOf {
 impl CountOf {
     /// The field of the parent that holds the count as a text, too.
     #[must_use]
-    pub fn as_text(mut self, field: &'static str, padding: Padding) -> Self {
+    pub fn padded(mut self, field: &'static str, padding: Padding) -> Self {
         self.text = Some(CountText { field, padding });
         self
     }
