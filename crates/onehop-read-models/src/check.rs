@@ -329,10 +329,16 @@ impl<'a> Check<'a> {
             self.field(&name, &rule.parent, field);
             self.writes(&name, rule.parent.container, &rule.parent, field);
         }
-        let is_together = rule.counted.container == rule.parent.container
-            && rule.counted.partition == ItemPartition::Field(rule.by);
-        if !is_together {
-            self.unsupported(&name, "counted items are in the logical partition of their parent");
+        if rule.counted.partition != ItemPartition::Field(rule.by)
+            || rule.parent.partition != ItemPartition::Id
+        {
+            self.unsupported(
+                &name,
+                "the partition key of counted items is the id of their parent, as is the parent's own",
+            );
+        }
+        if rule.counted.container != rule.parent.container && rule.projection.is_none() {
+            self.unsupported(&name, "items that commands count are in the container of their parent");
         }
     }
 

@@ -1,6 +1,6 @@
-//! Complete list: an entry of each item. All entries are in one logical partition, or a field of the item that
-//! never changes names it. A deleted item leaves a soft-deleted entry, so that a late change does not bring it
-//! back.
+//! Complete list: an entry of each item. All entries are in one logical partition, or a field of the item
+//! that never changes names it. A deleted item leaves a soft-deleted entry, so that a late change does not
+//! bring it back.
 
 mod cost;
 

@@ -9,6 +9,7 @@ use onehop_store::{Change, ContainerName};
 use crate::body::Body;
 use crate::catch_up::CatchUp;
 use crate::cost::RuleProjection;
+use crate::count_behind::CountBehind;
 use crate::declaration::ReadModels;
 use crate::item_type::{ID, TYPE};
 use crate::list_all::CompleteList;
@@ -32,6 +33,10 @@ impl ReadModels {
         projections.extend(self.following().map(|rule| Arc::new(self.propagation(rule)) as _));
         projections.extend(self.catch_ups().into_iter().map(|catch_up| Arc::new(catch_up) as _));
         projections.extend(self.lists().map(|rule| self.list_projection(rule)));
+        projections.extend(self.counts().filter_map(|rule| {
+            let (name, types) = (rule.projection?, [rule.counted.name]);
+            Some(Arc::new(CountBehind { rule: Arc::clone(rule), name, types }) as _)
+        }));
         projections.extend(
             self.owners()
                 .map(|rule| Arc::new(OwnedItems { rule: Arc::clone(rule), types: [rule.owner.name] }) as _),

@@ -7,10 +7,8 @@ use std::sync::Arc;
 use onehop_runtime::planted;
 use onehop_store::ContainerName;
 
-use crate::body::Body;
 use crate::computation::{Computation, Padding};
 use crate::condition::Condition;
-use crate::field_path::FieldPath;
 use crate::item_type::ItemType;
 
 /// A rule about stored items, from which projections, verification and repair follow.
@@ -167,8 +165,8 @@ pub struct ComputedField {
     pub computation: Computation,
 }
 
-/// A count, kept by the command in the batch that writes the counted item. It has no projection; it is
-/// verified and repaired.
+/// A count. The command keeps it in the batch that writes the counted item, or a projection keeps it behind
+/// the items. It is verified and repaired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountRule {
     /// The type of item that is counted, in the logical partition of the parent.
@@ -181,6 +179,8 @@ pub struct CountRule {
     pub by: &'static str,
     /// The field of the parent that holds the count as a text, by which queries order parents.
     pub text: Option<CountText>,
+    /// The name of the projection that keeps the count; `None` where commands keep it.
+    pub projection: Option<&'static str>,
 }
 
 /// A text field that follows from a count.
@@ -204,14 +204,14 @@ pub struct OwnsRule {
 }
 
 impl Rule {
-    /// The name of the rule's projection; `None` for a count, which has no projection.
+    /// The name of the rule's projection; `None` for a count that commands keep.
     #[must_use]
     pub fn name(&self) -> Option<&'static str> {
         match self {
             Self::Copy(rule) => Some(rule.name),
             Self::List(rule) => Some(rule.name),
             Self::Owns(rule) => Some(rule.name),
-            Self::Count(_) => None,
+            Self::Count(rule) => rule.projection,
         }
     }
 }
@@ -414,26 +414,6 @@ impl ListRule {
         self
     }
 
-    /// Whether entries come, go and move with fields of their items, so that an item is compared with all
-    /// entries that it has. Otherwise an item has one entry, in a known logical partition, until it is
-    /// deleted.
-    pub(crate) fn is_reconciled(&self) -> bool {
-        match self.partition {
-            ListPartition::Element(_) => true,
-            ListPartition::Field(_) => !self.immutable_partition || !self.conditions.is_empty(),
-            ListPartition::Constant(_) => self.keep == Keep::All && !self.conditions.is_empty(),
-        }
-    }
-
-    /// The logical partitions in which an item has an entry, for a list that is not bounded.
-    pub(crate) fn partitions<'a>(&self, source: &'a Body) -> Vec<&'a str> {
-        match self.partition {
-            _ if !self.conditions.iter().all(|condition| condition.holds(source)) => Vec::new(),
-            ListPartition::Constant(key) => vec![key],
-            ListPartition::Field(path) | ListPartition::Element(path) => source.texts(FieldPath::parse(path)),
-        }
-    }
-
     /// Keeps the items with the highest value of the property that orders both containers, which may change.
     #[must_use]
     pub fn highest(mut self, items_max: usize) -> Rule {
@@ -458,7 +438,7 @@ impl ListRule {
 /// `count(&comment).into(&post, "commentCount", "postId")`.
 #[must_use]
 pub fn count(counted: &ItemType) -> CountOf {
-    CountOf { counted: counted.clone(), text: None }
+    CountOf { counted: counted.clone(), text: None, projection: None }
 }
 
 /// A count rule without its parent.
@@ -466,21 +446,29 @@ pub fn count(counted: &ItemType) -> CountOf {
 pub struct CountOf {
     counted: ItemType,
     text: Option<CountText>,
+    projection: Option<&'static str>,
 }
 
 impl CountOf {
     /// The field of the parent that holds the count as a text, too.
     #[must_use]
-    pub fn as_text(mut self, field: &'static str, padding: Padding) -> Self {
+    pub fn padded(mut self, field: &'static str, padding: Padding) -> Self {
         self.text = Some(CountText { field, padding });
+        self
+    }
+
+    /// A projection of this name keeps the count, behind the changes of the items.
+    #[must_use]
+    pub fn behind(mut self, projection: &'static str) -> Self {
+        self.projection = Some(projection);
         self
     }
 
     /// The parent and its field; the counted items name the parent in their field `by`.
     #[must_use]
     pub fn into(self, parent: &ItemType, field: &'static str, by: &'static str) -> Rule {
-        let Self { counted, text } = self;
-        Rule::Count(Arc::new(CountRule { counted, parent: parent.clone(), field, by, text }))
+        let Self { counted, text, projection } = self;
+        Rule::Count(Arc::new(CountRule { counted, parent: parent.clone(), field, by, text, projection }))
     }
 }
 

@@ -269,7 +269,7 @@ impl ReadModels {
             rule.targets.iter().map(|target| target.item_type.container).chain([rule.source.container])
         });
         let lists = self.lists().flat_map(|rule| [rule.source.container, rule.container]);
-        let counts = self.counts().map(|rule| rule.parent.container);
+        let counts = self.counts().flat_map(|rule| [rule.parent.container, rule.counted.container]);
         copies.chain(lists).chain(counts).chain(self.owners().map(|rule| rule.owner.container))
     }
 }

@@ -90,14 +90,8 @@ fn check_stored_form(item: &onehop_model::ItemType) -> Result<(), ModelError> {
     }
 }
 
-/// Adds the properties of a field, those of elements as `array[].property`.
-fn add_properties(
-    model: &Model,
-    owner: &Name,
-    field: &Field,
-    prefix: &str,
-    properties: &mut Vec<&'static str>,
-) -> Result<(), ModelError> {
+/// Rules read a value at one property alone.
+fn check_former(owner: &Name, field: &Field) -> Result<(), ModelError> {
     let former = match &field.kind {
         FieldKind::Stored(stored) => &stored.former,
         FieldKind::Reference(reference) => &reference.former,
@@ -107,10 +101,24 @@ fn add_properties(
         }) => former,
         _ => &Vec::new(),
     };
-    if let Some(former) = former.first() {
-        let reason = format!("`former` is not supported: rules read `{former}` nowhere");
-        return Err(ModelError::unsupported(&format!("{owner}.{}", field.name), "@stored", reason));
+    match former.first() {
+        None => Ok(()),
+        Some(former) => {
+            let reason = format!("`former` is not supported: rules read `{former}` nowhere");
+            Err(ModelError::unsupported(&format!("{owner}.{}", field.name), "@stored", reason))
+        }
     }
+}
+
+/// Adds the properties of a field, those of elements as `array[].property`.
+fn add_properties(
+    model: &Model,
+    owner: &Name,
+    field: &Field,
+    prefix: &str,
+    properties: &mut Vec<&'static str>,
+) -> Result<(), ModelError> {
+    check_former(owner, field)?;
     let mut add = |path: &PropertyPath| -> Result<(), ModelError> {
         let first = path.properties().first().map_or("", String::as_str);
         properties.push(interned(&format!("{prefix}{first}"))?);

@@ -98,7 +98,7 @@ fn rules() -> Vec<Rule> { vec![
     list(NEWEST_BOOKS).of(&BOOK).into(NEWEST, ListPartition::Constant("book")).fields(SHORT_BOOK).newest(LISTED_MAX),
     list(MOST_LOANS).of(&READER).into(RANKING, ListPartition::Constant("reader")).fields(&["name", "loanCount", "sortKey"]).highest(LISTED_MAX),
     count(&PAGE).into(&BOOK, "pageCount", "bookId"),
-    count(&LOAN).as_text("sortKey", SORT_KEY).into(&READER, "loanCount", "readerId"),
+    count(&LOAN).padded("sortKey", SORT_KEY).into(&READER, "loanCount", "readerId"),
     owns("pages-of-deleted-books", &BOOK, [&*PAGE]),
 ] }
 
