@@ -86,8 +86,8 @@ pub struct PrintReadModels {
     #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
     model: Option<PathBuf>,
 
-    /// Data directory of the model, with --model and --costs. Charges are measured on a copy of it. No server may
-    /// run on it
+    /// Data directory of the model, with --model and --costs. Charges are measured on a copy of it. No server
+    /// may run on it
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA", requires = "model")]
     data: Option<PathBuf>,
 }

@@ -13,6 +13,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::names::interned;
+use super::related_fields::{lists, related};
 use super::supported::{Unsupported, unsupported};
 use crate::domain::containers::ACCOUNTS_SPEC;
 
@@ -408,28 +409,6 @@ fn listed_by(model: &Model, item: &ItemType) -> Vec<String> {
     });
     let is_single = |name: &&Name| item.field(name).is_some_and(|field| field.ty.list.is_none());
     fields.filter(is_single).map(Name::to_string).collect()
-}
-
-/// The related field, if the field is one.
-#[must_use]
-pub fn related(field: &Field) -> Option<&RelatedField> {
-    match &field.kind {
-        FieldKind::Related(related) => Some(related),
-        _ => None,
-    }
-}
-
-/// All lists of a model, each with its type; `None` for `Query`.
-pub fn lists(model: &Model) -> impl Iterator<Item = (Option<&str>, &RelatedField)> {
-    let of_types = model.items().iter().flat_map(|item| {
-        let fields = item.fields.iter().filter_map(related);
-        fields.map(move |related| (Some(&*item.name), related))
-    });
-    let of_query = model.queries().iter().filter_map(|query| match &query.kind {
-        onehop_model::QueryKind::Related(related) => Some((None, related)),
-        _ => None,
-    });
-    of_types.chain(of_query)
 }
 
 /// The properties of an entry that hold a field of its item.

@@ -1,4 +1,5 @@
-//! Object types of a served model: the fields of items and embedded objects, and the values that resolve them.
+//! Object types of a served model: the fields of items and embedded objects, and the values that resolve
+//! them.
 
 use std::sync::Arc;
 
@@ -355,7 +356,8 @@ pub(super) fn wrapped(name: &str, ty: &FieldType) -> TypeRef {
     if ty.non_null { TypeRef::NonNull(Box::new(inner)) } else { inner }
 }
 
-/// A description of a model, without the end of a block string: async-graphql writes it into the SDL as it is.
+/// A description of a model, without the end of a block string: async-graphql writes it into the SDL without
+/// escapes.
 pub(super) fn escaped(description: &str) -> String {
     description.replace(BLOCK_END, "\\\"\"\"")
 }

@@ -42,8 +42,8 @@ impl ServedCommands {
     /// Creates an item.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on any field; `UNAUTHENTICATED`, `FORBIDDEN`; `CONFLICT` for a taken value, for an item
-    /// that exists, and for an idempotency key with other input.
+    /// `BAD_USER_INPUT` on any field; `UNAUTHENTICATED`, `FORBIDDEN`; `CONFLICT` for a taken value, for an
+    /// item that exists, and for an idempotency key with other input.
     pub async fn create(
         &self,
         command: ServedCommand<'_>,
@@ -272,7 +272,7 @@ impl ServedCommands {
                 && let ValueSource::Computed(rule) = &stored_field.source
                 && rule.stored
             {
-                let value = crate::served::computed::computed(self.model.model(), fields, rule, body);
+                let value = stored::computed(self.model.model(), fields, rule, body);
                 stored::set(body, &stored_field.property, value);
             }
         }
