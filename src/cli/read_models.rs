@@ -88,7 +88,7 @@ pub struct PrintReadModels {
 
     /// Data directory of the model, with --model and --costs. Charges are measured on a copy of it. No server
     /// may run on it
-    #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA", requires = "model")]
+    #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA")]
     data: Option<PathBuf>,
 }
 

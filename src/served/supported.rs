@@ -137,6 +137,12 @@ fn item_type(item: &ItemType, findings: &mut Findings) {
     }
     let is_account = item.login.is_some();
     findings.add_if(
+        is_account && !rules.create.public && !rules.create.signed_in,
+        &item.name,
+        "@auth(on: CREATE)",
+        "of an account is not served: anybody signs up",
+    );
+    findings.add_if(
         is_account && !matches!(item.key.first(), Some(onehop_model::KeySource::Id)),
         &item.name,
         "@account",
