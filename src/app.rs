@@ -42,7 +42,7 @@ use onehop_store::{ContainerSpec, Fault, Ledger};
 /// The specifications of all containers.
 #[must_use]
 pub fn container_specs() -> Vec<ContainerSpec> {
-    [blog::containers::SPECS, onehop_change_feed::SPECS, webstore::containers::SPECS].concat()
+    [&blog::containers::SPECS, onehop_change_feed::SPECS, &webstore::containers::SPECS].concat()
 }
 
 /// The projections of all domains.

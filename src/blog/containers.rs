@@ -1,7 +1,12 @@
-//! The blog's containers: names, partition keys, and the queries that their indexes serve.
+//! The blog's containers, by the names that commands and reads use. Their partition keys and indexes follow
+//! from the model.
+
+use std::sync::LazyLock;
 
 use super::items::types;
+use super::model::MODEL;
 use crate::domain::containers::ACCOUNTS_SPEC;
+use onehop_read_models::container_specs;
 use onehop_store::{ContainerName, ContainerSpec};
 
 /// The user, and short copies of the user's posts, by user.
@@ -25,31 +30,12 @@ pub const WRITE_SIDE: &[(ContainerName, Option<&[&str]>)] = &[
     (POSTS, Some(&[types::POST, types::COMMENT, types::LIKE])),
 ];
 
-/// All containers of the blog.
-pub const SPECS: &[ContainerSpec] = &[
-    ContainerSpec {
-        name: USERS,
-        partition_key: "userId",
-        order_by: Some("creationDate"),
-        equality: &[],
-        newest_types: &[],
-        soft_deletes: true,
-    },
-    ContainerSpec {
-        name: POSTS,
-        partition_key: "postId",
-        order_by: Some("creationDate"),
-        equality: &["userId"],
-        newest_types: &["post"],
-        soft_deletes: true,
-    },
-    ContainerSpec {
-        name: FEED,
-        partition_key: "type",
-        order_by: Some("creationDate"),
-        equality: &[],
-        newest_types: &[],
-        soft_deletes: true,
-    },
-    ACCOUNTS_SPEC,
-];
+/// All containers of the blog: those of the model, and the accounts container.
+///
+/// # Panics
+/// A mistake in the model, which a test finds.
+pub static SPECS: LazyLock<Vec<ContainerSpec>> = LazyLock::new(|| {
+    let mut specs = container_specs(&MODEL).unwrap_or_else(|errors| panic!("the blog's model: {errors:?}"));
+    specs.push(ACCOUNTS_SPEC);
+    specs
+});

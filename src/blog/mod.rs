@@ -5,6 +5,7 @@ pub mod containers;
 pub mod ids;
 pub mod items;
 pub mod live;
+pub mod model;
 pub mod read_models;
 pub mod reads;
 pub mod renames;

@@ -10,15 +10,15 @@ use onehop_store::{ETag, Fault, Item, Ledger, PartitionKey, Store};
 use super::commands::UsernameReservations;
 use super::containers::{ACCOUNTS, USERS};
 use super::ids::UserId;
-use super::items::{AccountItem, UserItem};
-use super::read_models::{USER, read_models};
+use super::items::{AccountItem, UserItem, types};
+use super::read_models::read_models;
 use crate::accounts::username::{NameKey, Username};
 
 /// A verifier of the blog in this store.
 #[must_use]
 pub fn verifier(store: Arc<dyn Store>, settle: Arc<dyn Settle>) -> Verifier {
     let reservations = Reservations { store: Arc::clone(&store) };
-    Verifier::new(read_models(), store, settle, vec![Box::new(reservations)])
+    Verifier::new(read_models().clone(), store, settle, vec![Box::new(reservations)])
 }
 
 /// The keys of each user's name are reserved for that user.
@@ -33,7 +33,7 @@ impl Invariant for Reservations {
     }
 
     fn item_type(&self) -> &ItemType {
-        &USER
+        read_models().item_type(types::USER).expect("the model has users")
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {

@@ -140,7 +140,7 @@ impl PrintReadModels {
 pub fn diagrams() -> String {
     let domains =
         [("Blog", blog::read_models::read_models()), ("Web store", webstore::read_models::read_models())];
-    let diagram = |(title, declared): (&str, ReadModels)| {
+    let diagram = |(title, declared): (&str, &ReadModels)| {
         format!("## {title}\n\n```mermaid\n{}```\n", declared.mermaid())
     };
     domains.map(diagram).join("\n")

@@ -56,7 +56,7 @@ pub struct ServedType {
     pub counted_in: Vec<StoredCount>,
     /// The unique fields.
     pub unique: Vec<UniqueField>,
-    /// The single fields by which lists have the entries of these items.
+    /// The values by which lists have the entries of these items. Entries follow references alone.
     pub listed_by: Vec<String>,
 }
 
@@ -359,8 +359,8 @@ impl ServedType {
         })
     }
 
-    /// Whether updates leave a field unchanged: it is part of the partition key or of the id, or names the
-    /// logical partition of a list's entry, which does not move.
+    /// Whether updates leave a field unchanged: it is part of the partition key or of the id, or is a
+    /// value that names the logical partition of a list's entry.
     #[must_use]
     pub fn is_fixed(&self, name: &str) -> bool {
         let is_key = |source: &KeySource| matches!(source, KeySource::Field(field) if **field == *name);
@@ -407,8 +407,9 @@ fn listed_by(model: &Model, item: &ItemType) -> Vec<String> {
         RelatedSource::List(list) => list.by.as_slice(),
         _ => &[],
     });
-    let is_single = |name: &&Name| item.field(name).is_some_and(|field| field.ty.list.is_none());
-    fields.filter(is_single).map(Name::to_string).collect()
+    let stays =
+        |name: &&Name| item.field(name).is_some_and(|field| !matches!(field.kind, FieldKind::Reference(_)));
+    fields.filter(stays).map(Name::to_string).collect()
 }
 
 /// The properties of an entry that hold a field of its item.

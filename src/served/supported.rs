@@ -202,20 +202,11 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
         }
         FieldKind::Related(found) => related_field(&place, found, findings),
         FieldKind::Count(count) => {
-            findings.add_if(
-                matches!(count.kept, Kept::Behind { .. }),
-                &place,
-                "@count(kept: BEHIND)",
-                "is not served yet",
-            );
             let of = item.field(&count.of).and_then(related);
             let is_partition = of.is_some_and(|of| matches!(of.source, RelatedSource::Partition { .. }));
-            findings.add_if(
-                !is_partition,
-                &place,
-                "@count(of)",
-                "counts the items of a @partition field alone",
-            );
+            let is_behind = matches!(count.kept, Kept::Behind { .. });
+            let reason = "counts the items of a @partition field alone";
+            findings.add_if(!is_partition && !is_behind, &place, "@count(of)", reason);
         }
         FieldKind::HasCaller(list) => {
             let listed = item.field(list).and_then(related).and_then(|list| model.item(&list.item_type));

@@ -1,6 +1,11 @@
-//! The web store's containers: names, partition keys, and the queries that their indexes serve.
+//! The web store's containers, by the names that commands and reads use. Their partition keys and indexes
+//! follow from the model.
+
+use std::sync::LazyLock;
 
 use super::items::types;
+use super::model::MODEL;
+use onehop_read_models::container_specs;
 use onehop_store::{ContainerName, ContainerSpec};
 
 /// The customer and the customer's orders, by customer.
@@ -16,8 +21,6 @@ pub const RANKING: ContainerName = ContainerName("ranking");
 
 /// The ranking's only partition key.
 pub const RANKING_PARTITION: &str = types::CUSTOMER;
-/// The number of customers that the ranking container keeps.
-pub const RANKED_CUSTOMERS_MAX: usize = 100;
 
 /// The items that commands write, by container and the types of its items (`None` for all): everything else
 /// can be made from them. The accounts container, which the domains share, is not among them.
@@ -28,45 +31,9 @@ pub const WRITE_SIDE: &[(ContainerName, Option<&[&str]>)] = &[
 ];
 
 /// All containers of the web store but the accounts container.
-pub const SPECS: &[ContainerSpec] = &[
-    ContainerSpec {
-        name: CUSTOMER,
-        partition_key: "customerId",
-        order_by: Some("sortKey"),
-        equality: &[],
-        newest_types: &[types::CUSTOMER],
-        soft_deletes: true,
-    },
-    ContainerSpec {
-        name: PRODUCT,
-        partition_key: "categoryId",
-        order_by: Some("name"),
-        equality: &[],
-        newest_types: &[],
-        soft_deletes: true,
-    },
-    ContainerSpec {
-        name: PRODUCT_META,
-        partition_key: "type",
-        order_by: Some("name"),
-        equality: &[],
-        newest_types: &[],
-        soft_deletes: false,
-    },
-    ContainerSpec {
-        name: PRODUCT_BY_TAG,
-        partition_key: "tagId",
-        order_by: Some("name"),
-        equality: &["productId"],
-        newest_types: &[],
-        soft_deletes: false,
-    },
-    ContainerSpec {
-        name: RANKING,
-        partition_key: "type",
-        order_by: Some("sortKey"),
-        equality: &[],
-        newest_types: &[],
-        soft_deletes: true,
-    },
-];
+///
+/// # Panics
+/// A mistake in the model, which a test finds.
+pub static SPECS: LazyLock<Vec<ContainerSpec>> = LazyLock::new(|| {
+    container_specs(&MODEL).unwrap_or_else(|errors| panic!("the web store's model: {errors:?}"))
+});

@@ -6,6 +6,7 @@ pub mod containers;
 pub mod dataset;
 pub mod ids;
 pub mod items;
+pub mod model;
 pub mod money;
 pub mod read_models;
 pub mod reads;

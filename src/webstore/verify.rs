@@ -14,7 +14,7 @@ use self::skus::{HeldSkus, ReservedSkus};
 use super::commands::{Customers, Products, reservation_id};
 use super::ids::CustomerId;
 use super::items::{CustomerItem, types};
-use super::read_models::{CUSTOMER, read_models};
+use super::read_models::read_models;
 use crate::accounts::email_address::EmailAddress;
 use crate::domain::containers::ACCOUNTS;
 use crate::domain::reservations::HolderLookup;
@@ -34,7 +34,7 @@ pub fn verifier(store: Arc<dyn Store>, settle: Arc<dyn Settle>) -> Verifier {
         Box::new(ReservedSkus(products.clone())),
         Box::new(HeldSkus(products)),
     ];
-    Verifier::new(read_models(), store, settle, invariants)
+    Verifier::new(read_models().clone(), store, settle, invariants)
 }
 
 /// No customer holds a password: earlier versions stored it there, from where it travels through the change
@@ -48,7 +48,7 @@ impl Invariant for MovedPasswords {
     }
 
     fn item_type(&self) -> &ItemType {
-        &CUSTOMER
+        read_models().item_type(types::CUSTOMER).expect("the model has customers")
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
@@ -80,7 +80,7 @@ impl Invariant for ReservedAddresses {
     }
 
     fn item_type(&self) -> &ItemType {
-        &CUSTOMER
+        read_models().item_type(types::CUSTOMER).expect("the model has customers")
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {

@@ -243,6 +243,19 @@ impl<'a> Check<'a> {
                 "its entries are soft-deleted with their items, and its container refuses that",
             );
         }
+        for condition in &rule.conditions {
+            self.field(name, &rule.source, condition.field);
+        }
+        if rule.keep != Keep::All && !rule.conditions.is_empty() {
+            self.unsupported(name, "a bounded list has no conditions");
+        }
+        let finds_entries = spec.is_some_and(|spec| spec.equality.contains(&ID));
+        if rule.is_reconciled() && rule.element.is_none() && !finds_entries {
+            self.unsupported(
+                name,
+                "entries that move or have conditions are found by `id`, an equality path of their container",
+            );
+        }
         let key_field = spec.map(|spec| spec.partition_key);
         match (rule.partition, rule.keep) {
             (ListPartition::Field(field), Keep::All) => {
@@ -252,14 +265,6 @@ impl<'a> Check<'a> {
                     self.unsupported(
                         name,
                         "its entries have the partition key of their container as a field",
-                    );
-                }
-                let finds_entries = spec.is_some_and(|spec| spec.equality.contains(&ID));
-                if !rule.immutable_partition && !finds_entries {
-                    self.unsupported(
-                        name,
-                        "an entry in another logical partition is found by `id`, an equality path of its container, unless the list has \
-                         `immutable_partition`",
                     );
                 }
             }
@@ -277,9 +282,15 @@ impl<'a> Check<'a> {
                     );
                 }
             }
-            (ListPartition::Constant(key), Keep::Newest(_) | Keep::Highest(_)) => {
+            (ListPartition::Constant(key), keep) => {
                 if key_field != Some("type") || key != rule.source.name {
-                    self.unsupported(name, "a bounded list has the type of its items as partition key");
+                    self.unsupported(
+                        name,
+                        "a list in one partition has the type of its items as partition key",
+                    );
+                }
+                if keep == Keep::All {
+                    return;
                 }
                 if rule.source.partition != ItemPartition::Id {
                     self.unsupported(name, "the items of a bounded list have their id as partition key");
@@ -318,10 +329,16 @@ impl<'a> Check<'a> {
             self.field(&name, &rule.parent, field);
             self.writes(&name, rule.parent.container, &rule.parent, field);
         }
-        let is_together = rule.counted.container == rule.parent.container
-            && rule.counted.partition == ItemPartition::Field(rule.by);
-        if !is_together {
-            self.unsupported(&name, "counted items are in the logical partition of their parent");
+        if rule.counted.partition != ItemPartition::Field(rule.by)
+            || rule.parent.partition != ItemPartition::Id
+        {
+            self.unsupported(
+                &name,
+                "the partition key of counted items is the id of their parent, as is the parent's own",
+            );
+        }
+        if rule.counted.container != rule.parent.container && rule.projection.is_none() {
+            self.unsupported(&name, "items that commands count are in the container of their parent");
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use onehop_store::{ContainerName, ContainerSpec};
 
 use crate::field_path::FieldPath;
+use crate::item_type::ItemType;
 use crate::rule::{CopyMode, CopyRule, CountRule, ListRule, OwnsRule, Rule};
 use crate::target_copy::TargetCopy;
 
@@ -33,6 +34,12 @@ impl ReadModels {
     #[must_use]
     pub fn containers(&self) -> &[ContainerSpec] {
         &self.containers
+    }
+
+    /// A type of item that rules name, by the value of its field `type`.
+    #[must_use]
+    pub fn item_type(&self, name: &str) -> Option<&ItemType> {
+        self.rules.iter().flat_map(Rule::item_types).find(|item_type| item_type.name == name)
     }
 
     pub(crate) fn copies(&self) -> impl Iterator<Item = &Arc<CopyRule>> {

@@ -1,6 +1,6 @@
-//! List by elements: an entry of each item in the logical partition of each element of an array, such as a
-//! product under each of its tags. Elements come and go, so the present item is compared with all entries
-//! that it has, until both agree.
+//! Reconciled list: the entries of an item come, go and move with its fields. So the present item is compared
+//! with all entries that it has, until both agree. This serves an entry for each element of an array, such as
+//! a product under each of its tags, an entry that moves with its item, and an entry under conditions.
 //!
 //! Copies in the elements that follow through this list are compared here, and only after the entries are
 //! there. Either the propagation of a source finds the entry, or the source was changed after the entry was
@@ -21,10 +21,11 @@ use crate::entry::Entry;
 use crate::rule::{ElementFields, ListRule};
 use crate::target_copy::TargetCopy;
 
-/// Keeps an entry of each item for each element of an array.
+/// Keeps the entries that items have at present.
 #[derive(Debug)]
 pub(crate) struct ElementList {
     pub(crate) rule: Arc<ListRule>,
+    /// The fields of an entry with its partition key and the id of its item.
     pub(crate) element: ElementFields,
     /// The copies in the elements that follow through this list.
     pub(crate) copies: Vec<TargetCopy>,

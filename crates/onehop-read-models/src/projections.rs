@@ -9,13 +9,15 @@ use onehop_store::{Change, ContainerName};
 use crate::body::Body;
 use crate::catch_up::CatchUp;
 use crate::cost::RuleProjection;
+use crate::count_behind::CountBehind;
 use crate::declaration::ReadModels;
+use crate::item_type::{ID, TYPE};
 use crate::list_all::CompleteList;
 use crate::list_elements::ElementList;
 use crate::list_newest::BoundedList;
 use crate::owned::OwnedItems;
 use crate::propagation::Propagation;
-use crate::rule::{CopyRule, CopyTarget, ListPartition, ListRule};
+use crate::rule::{CopyRule, CopyTarget, ElementFields, ListPartition, ListRule};
 use crate::target_copy::TargetCopy;
 
 impl ReadModels {
@@ -31,6 +33,10 @@ impl ReadModels {
         projections.extend(self.following().map(|rule| Arc::new(self.propagation(rule)) as _));
         projections.extend(self.catch_ups().into_iter().map(|catch_up| Arc::new(catch_up) as _));
         projections.extend(self.lists().map(|rule| self.list_projection(rule)));
+        projections.extend(self.counts().filter_map(|rule| {
+            let (name, types) = (rule.projection?, [rule.counted.name]);
+            Some(Arc::new(CountBehind { rule: Arc::clone(rule), name, types }) as _)
+        }));
         projections.extend(
             self.owners()
                 .map(|rule| Arc::new(OwnedItems { rule: Arc::clone(rule), types: [rule.owner.name] }) as _),
@@ -84,6 +90,14 @@ impl ReadModels {
     fn list_projection(&self, rule: &Arc<ListRule>) -> Arc<dyn RuleProjection> {
         let types = [rule.source.name];
         match (rule.partition, rule.keep.items_max()) {
+            (ListPartition::Field(_) | ListPartition::Constant(_), None) if rule.is_reconciled() => {
+                let partition_key = match rule.partition {
+                    ListPartition::Field(field) => rule.key_field.unwrap_or(field),
+                    _ => TYPE,
+                };
+                let element = ElementFields { partition_key, id: ID };
+                Arc::new(ElementList { rule: Arc::clone(rule), element, copies: Vec::new(), types })
+            }
             (ListPartition::Element(_), _) => {
                 let through = self.target_copies().filter(|copy| copy.through == Some(rule.name));
                 let element =
@@ -95,14 +109,13 @@ impl ReadModels {
                     types,
                 })
             }
-            (ListPartition::Field(partition_field), _) => {
-                Arc::new(CompleteList { rule: Arc::clone(rule), partition_field, types })
-            }
             (ListPartition::Constant(partition_key), Some(items_max)) => {
                 let order_by = self.order_by(rule.container).unwrap_or_default();
                 Arc::new(BoundedList { rule: Arc::clone(rule), partition_key, items_max, order_by, types })
             }
-            (ListPartition::Constant(_), None) => unreachable!("the check refuses other lists"),
+            (ListPartition::Field(_), _) | (ListPartition::Constant(_), None) => {
+                Arc::new(CompleteList { rule: Arc::clone(rule), types })
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use onehop_runtime::planted;
 use onehop_store::ContainerName;
 
 use crate::computation::{Computation, Padding};
+use crate::condition::Condition;
 use crate::item_type::ItemType;
 
 /// A rule about stored items, from which projections, verification and repair follow.
@@ -91,6 +92,9 @@ pub struct ListRule {
     /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked
     /// for elsewhere.
     pub immutable_partition: bool,
+    /// The conditions on listed items. All hold; an item for which one does not hold any more loses its
+    /// entry.
+    pub conditions: Vec<Condition>,
     /// The items that the list keeps.
     pub keep: Keep,
 }
@@ -107,9 +111,9 @@ pub struct ElementFields {
 /// The logical partition of a list's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPartition {
-    /// The value of this field of the source. Entries do not move: an item whose value changes becomes a dead
-    /// letter. An entry elsewhere is found by `id`, which is among the `equality` paths of the list's
-    /// container; see [`ListRule::immutable_partition`].
+    /// The value of this field of the source. Where it changes, the entry moves. An entry elsewhere is found
+    /// by `id`, which is among the `equality` paths of the list's container; see
+    /// [`ListRule::immutable_partition`].
     Field(&'static str),
     /// One logical partition for all entries.
     Constant(&'static str),
@@ -161,8 +165,8 @@ pub struct ComputedField {
     pub computation: Computation,
 }
 
-/// A count, kept by the command in the batch that writes the counted item. It has no projection; it is
-/// verified and repaired.
+/// A count. The command keeps it in the batch that writes the counted item, or a projection keeps it behind
+/// the items. It is verified and repaired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountRule {
     /// The type of item that is counted, in the logical partition of the parent.
@@ -175,6 +179,8 @@ pub struct CountRule {
     pub by: &'static str,
     /// The field of the parent that holds the count as a text, by which queries order parents.
     pub text: Option<CountText>,
+    /// The name of the projection that keeps the count; `None` where commands keep it.
+    pub projection: Option<&'static str>,
 }
 
 /// A text field that follows from a count.
@@ -198,14 +204,29 @@ pub struct OwnsRule {
 }
 
 impl Rule {
-    /// The name of the rule's projection; `None` for a count, which has no projection.
+    /// The name of the rule's projection; `None` for a count that commands keep.
     #[must_use]
     pub fn name(&self) -> Option<&'static str> {
         match self {
             Self::Copy(rule) => Some(rule.name),
             Self::List(rule) => Some(rule.name),
             Self::Owns(rule) => Some(rule.name),
-            Self::Count(_) => None,
+            Self::Count(rule) => rule.projection,
+        }
+    }
+}
+
+impl Rule {
+    /// The types of items that the rule names.
+    pub(crate) fn item_types(&self) -> Vec<&ItemType> {
+        match self {
+            Self::Copy(rule) => {
+                let targets = rule.targets.iter().map(|target| &target.item_type);
+                [&rule.source].into_iter().chain(targets).collect()
+            }
+            Self::List(rule) => vec![&rule.source],
+            Self::Count(rule) => vec![&rule.counted, &rule.parent],
+            Self::Owns(rule) => [&rule.owner].into_iter().chain(&rule.owned).collect(),
         }
     }
 }
@@ -336,6 +357,7 @@ impl ListOf {
             element: None,
             key_field: None,
             immutable_partition: false,
+            conditions: Vec::new(),
             keep: Keep::All,
         }
     }
@@ -385,6 +407,13 @@ impl ListRule {
         self
     }
 
+    /// Lists only the items for which these hold.
+    #[must_use]
+    pub fn only(mut self, conditions: impl IntoIterator<Item = Condition>) -> Self {
+        self.conditions = conditions.into_iter().collect();
+        self
+    }
+
     /// Keeps the items with the highest value of the property that orders both containers, which may change.
     #[must_use]
     pub fn highest(mut self, items_max: usize) -> Rule {
@@ -409,7 +438,7 @@ impl ListRule {
 /// `count(&comment).into(&post, "commentCount", "postId")`.
 #[must_use]
 pub fn count(counted: &ItemType) -> CountOf {
-    CountOf { counted: counted.clone(), text: None }
+    CountOf { counted: counted.clone(), text: None, projection: None }
 }
 
 /// A count rule without its parent.
@@ -417,21 +446,29 @@ pub fn count(counted: &ItemType) -> CountOf {
 pub struct CountOf {
     counted: ItemType,
     text: Option<CountText>,
+    projection: Option<&'static str>,
 }
 
 impl CountOf {
     /// The field of the parent that holds the count as a text, too.
     #[must_use]
-    pub fn as_text(mut self, field: &'static str, padding: Padding) -> Self {
+    pub fn padded(mut self, field: &'static str, padding: Padding) -> Self {
         self.text = Some(CountText { field, padding });
+        self
+    }
+
+    /// A projection of this name keeps the count, behind the changes of the items.
+    #[must_use]
+    pub fn behind(mut self, projection: &'static str) -> Self {
+        self.projection = Some(projection);
         self
     }
 
     /// The parent and its field; the counted items name the parent in their field `by`.
     #[must_use]
     pub fn into(self, parent: &ItemType, field: &'static str, by: &'static str) -> Rule {
-        let Self { counted, text } = self;
-        Rule::Count(Arc::new(CountRule { counted, parent: parent.clone(), field, by, text }))
+        let Self { counted, text, projection } = self;
+        Rule::Count(Arc::new(CountRule { counted, parent: parent.clone(), field, by, text, projection }))
     }
 }
 

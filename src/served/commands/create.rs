@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use onehop_model::{Action, CountField, Field, FieldKind, ItemType, Kept, ValueSource};
+use onehop_model::{Action, Field, FieldKind, ItemType, Kept, ValueSource};
 use onehop_store::{Ledger, PartitionKey, WriteOp};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -101,7 +101,9 @@ impl ServedCommands {
     }
 
     fn set_initial(&self, field: &Field, body: &mut Body) {
-        if let FieldKind::Count(CountField { kept: Kept::Batch { property, .. }, .. }) = &field.kind {
+        if let FieldKind::Count(count) = &field.kind
+            && let Kept::Batch { property, .. } | Kept::Behind { property, .. } = &count.kept
+        {
             stored::set(body, property, json!(0));
         }
         let FieldKind::Stored(stored_field) = &field.kind else { return };

@@ -12,7 +12,7 @@ use crate::domain::reservations::{HolderLookup, Holders as _};
 use crate::webstore::commands::{ProductKey, Products, sku_reservation_id};
 use crate::webstore::ids::{CategoryId, ProductId};
 use crate::webstore::items::types;
-use crate::webstore::read_models::PRODUCT;
+use crate::webstore::read_models::read_models;
 
 /// Reservations of SKUs, by a hash of the SKU.
 static SKU_RESERVATION: LazyLock<ItemType> =
@@ -28,7 +28,7 @@ impl Invariant for ReservedSkus {
     }
 
     fn item_type(&self) -> &ItemType {
-        &PRODUCT
+        read_models().item_type(types::PRODUCT).expect("the model has products")
     }
 
     async fn violation(&self, category: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {

@@ -205,7 +205,7 @@ impl Blog {
 
     pub async fn with(limits: CommandLimits) -> Self {
         let clock = Arc::new(ManualClock::new(START_MS));
-        let (inner, keeper) = crate::support::store::open(SPECS, clock.clone()).await;
+        let (inner, keeper) = crate::support::store::open(&SPECS, clock.clone()).await;
         let store = Meddler::over(inner);
         let tasks = Tasks::new();
         let commands = commands(store.clone(), clock.clone(), &tasks, limits);

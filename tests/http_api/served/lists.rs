@@ -146,7 +146,8 @@ async fn an_excerpt_stands_in_for_the_text_of_a_deleted_item() {
     let site = server.create_site(&token, "Mere").await;
     let data = report(&server, &token, (&site, &species), 3).await;
     server.settle().await;
-    let delete = "mutation($input: DeleteSightingInput!) { deleteSighting(input: $input) { deletedSightingId } }";
+    let delete =
+        "mutation($input: DeleteSightingInput!) { deleteSighting(input: $input) { deletedSightingId } }";
     let input = json!({ "input": { "sightingId": data["createSighting"]["sighting"]["id"] } });
     server.data(Some(&token), delete, input).await;
     let query = "{ viewer { sightings { nodes { summary note } } } }";

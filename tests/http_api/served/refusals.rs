@@ -46,7 +46,6 @@ type Subscription { thingChanged(id: ID!): Thing! @live(on: CHANGED) }
         "Thing.weight: Decimal is not served yet",
         "Thing.odd: @pattern is no regular expression of this server",
         "Thing.parts: @where on a list is not served yet",
-        "Thing.partCount: @count(kept: BEHIND) is not served yet",
         "ThingEdge: type has a name that the server adds to the schema",
         "Mutation.make: @writes(rust) needs a program with the command",
         "Subscription.thingChanged: @live is not served yet",

@@ -81,7 +81,7 @@ fn a_bounded_list_needs_an_order() {
 }
 
 #[test]
-fn a_list_by_a_field_finds_an_entry_that_would_move() {
+fn a_list_by_a_field_finds_an_entry_that_moves() {
     let rules = vec![
         list("of-author")
             .of(&BOOK)

@@ -85,7 +85,9 @@ impl ReadModels {
         let data = DataProfile::read(self.clone(), &*store, charges).await?;
         let mut predicted = self.predict_feeds(&projections, &data);
         predicted.extend(projections.iter().flat_map(|projection| projection.predict(&data)));
-        predicted.extend(self.counts().filter_map(|rule| rule.predict(&data)));
+        predicted.extend(
+            self.counts().filter(|rule| rule.projection.is_none()).filter_map(|rule| rule.predict(&data)),
+        );
         let measured = measurement.measure_all(&predicted).await?;
         let cost = |(change, measured): (PredictedChange, _)| ChangeCost {
             rule: change.charged.to_string(),

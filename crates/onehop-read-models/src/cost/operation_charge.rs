@@ -65,6 +65,11 @@ impl DataProfile {
         self.calibration().query(&work, CONSISTENCY).total()
     }
 
+    /// A count of this many items in one logical partition.
+    pub(crate) fn count_charge(&self, items: u64) -> RequestCharge {
+        self.calibration().count(1, items, CONSISTENCY).total()
+    }
+
     /// The creation of an item of a type.
     pub(crate) fn create_charge(&self, stored: &StoredType) -> RequestCharge {
         self.mean_creation(stored)

@@ -14,7 +14,7 @@ use crate::body::Body;
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
 use crate::item_type::ItemType;
-use crate::rule::{ListPartition, ListRule};
+use crate::rule::ListRule;
 use crate::source_value::source_key;
 use crate::verify::for_each_change;
 
@@ -176,10 +176,7 @@ impl DataProfile {
     fn add_elements(&mut self, container: ContainerName, name: &str, key: &ItemKey, body: &Body) {
         let declared = self.declared.clone();
         for rule in declared.lists() {
-            if rule.source.container != container
-                || rule.source.name != name
-                || !matches!(rule.partition, ListPartition::Element(_))
-            {
+            if rule.source.container != container || rule.source.name != name || !rule.is_reconciled() {
                 continue;
             }
             let elements: BTreeSet<&str> = rule.partitions(body).into_iter().collect();
@@ -272,7 +269,7 @@ impl ReadModels {
             rule.targets.iter().map(|target| target.item_type.container).chain([rule.source.container])
         });
         let lists = self.lists().flat_map(|rule| [rule.source.container, rule.container]);
-        let counts = self.counts().map(|rule| rule.parent.container);
+        let counts = self.counts().flat_map(|rule| [rule.parent.container, rule.counted.container]);
         copies.chain(lists).chain(counts).chain(self.owners().map(|rule| rule.owner.container))
     }
 }

@@ -1,7 +1,8 @@
 //! Containers of a model: partition keys, and the indexes that its queries and projections need.
 
 use onehop_model::{
-    Action, Container, Deletion, FieldKind, ItemType, Model, Name, Place, ReferenceField, RelatedSource,
+    Action, Container, Deletion, FieldKind, ItemType, ListSource, Model, Name, Place, ReferenceField,
+    RelatedSource,
 };
 use onehop_store::{ContainerName, ContainerSpec, interned, interned_list};
 
@@ -136,28 +137,26 @@ impl<'a> Indexes<'a> {
                     self.add_newest(target)?;
                     self.add_order(place, &target.container, order)?;
                 }
-                self.add_list_keys(place, &list.container, &list.by)?;
+                self.add_list_keys(place, list)?;
                 self.add_order(place, &list.container, order)
             }
         }
     }
 
     /// The entries of an item are found by its id, where they can be in several logical partitions.
-    fn add_list_keys(
-        &mut self,
-        place: &RelatedPlace<'_>,
-        container: &str,
-        by: &[Name],
-    ) -> Result<(), ModelError> {
+    fn add_list_keys(&mut self, place: &RelatedPlace<'_>, list: &ListSource) -> Result<(), ModelError> {
         let target = place.target;
-        let field = by.first().and_then(|by| target.field(by));
+        let has_conditions = list.keep.is_none() && !place.related.conditions.is_empty();
+        let field = list.by.first().and_then(|by| target.field(by));
         let found_by = match field.map(|field| (&field.kind, field.ty.list.is_some())) {
             Some((FieldKind::Reference(_), true)) => Some(element_id(target)?),
-            Some((FieldKind::Reference(reference), false)) => (!is_constant(reference)).then_some(ID),
-            _ => None,
+            Some((FieldKind::Reference(reference), false)) => {
+                (!is_constant(reference) || has_conditions).then_some(ID)
+            }
+            _ => has_conditions.then_some(ID),
         };
         let is_by_element = field.is_some_and(|field| field.ty.list.is_some());
-        let Some(draft) = self.draft(container) else { return Ok(()) };
+        let Some(draft) = self.draft(&list.container) else { return Ok(()) };
         // Entries by elements are deleted for good.
         draft.soft_deletes |= !is_by_element;
         if let Some(found_by) = found_by.filter(|found_by| !draft.equality.contains(found_by)) {

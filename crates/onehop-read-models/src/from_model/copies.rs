@@ -80,8 +80,11 @@ impl CopyGroup<'_> {
                 format!("a copy finds its source by id, and the partition key of `{source}` is a field");
             return Err(ModelError::unsupported(place, COPY, reason));
         }
+        let name = format!("{source}.{field}");
+        // A frozen copy has no projection.
+        let name = if *frozen { format!("{name}.frozen") } else { names.of_copy(&name) };
         let rule = CopyRule {
-            name: interned(&names.of_copy(&format!("{source}.{field}"), *frozen))?,
+            name: interned(&name)?,
             source: source_type,
             field: property(place, path)?,
             targets: copies.iter().map(|copy| target(model, types, names, copy)).collect::<Result<_, _>>()?,

@@ -24,40 +24,49 @@ pub(super) fn rules(model: &Model, types: &ItemTypes) -> Vec<Result<Rule, ModelE
     });
     let rule = |(item, field, count): (&ItemType, &Field, &onehop_model::CountField)| {
         let place = format!("{}.{}", item.name, field.name);
-        match &count.kept {
-            Kept::Query => None,
-            Kept::Behind { .. } => {
-                let reason = "`kept: BEHIND` is not supported; BATCH and QUERY are";
-                Some(Err(ModelError::unsupported(&place, COUNT, reason)))
+        let kept = match &count.kept {
+            Kept::Query => return None,
+            Kept::Batch { property, .. } => KeptCount { property, projection: None },
+            Kept::Behind { within_seconds: Some(_), .. } => {
+                let reason = "`within` is not supported: a count follows each change of its items";
+                return Some(Err(ModelError::unsupported(&place, COUNT, reason)));
             }
-            Kept::Batch { property, .. } => {
-                Some(batch_count(model, types, item, &place, &field.name, &count.of, property))
-            }
-        }
+            Kept::Behind { property, .. } => KeptCount { property, projection: Some(place.as_str()) },
+        };
+        Some(count_rule(model, types, item, field, &count.of, &kept))
     };
     counts.filter_map(rule).collect()
 }
 
-fn batch_count(
+/// Where a count is stored, and the projection that keeps it.
+struct KeptCount<'a> {
+    property: &'a PropertyPath,
+    projection: Option<&'a str>,
+}
+
+fn count_rule(
     model: &Model,
     types: &ItemTypes,
     item: &ItemType,
-    place: &str,
-    name: &Name,
+    field: &Field,
     of: &Name,
-    path: &PropertyPath,
+    kept: &KeptCount<'_>,
 ) -> Result<Rule, ModelError> {
-    let unsupported = |reason: &str| Err(ModelError::unsupported(place, COUNT, reason));
+    let place = format!("{}.{}", item.name, field.name);
+    let unsupported = |reason: &str| Err(ModelError::unsupported(&place, COUNT, reason));
     let Some(FieldKind::Related(related)) = item.field(of).map(|field| &field.kind) else {
         return unsupported("it counts a field with related items");
     };
     let RelatedSource::Partition { by } = &related.source else {
-        return unsupported("a count in the batch counts the items of a logical partition");
+        return unsupported("it counts the items of a logical partition, by `@partition`");
     };
     if !related.conditions.is_empty() {
         return unsupported("it counts all items: conditions of the counted field are not supported");
     }
     let counted = model.item(&related.item_type);
+    if kept.projection.is_some() && counted.is_some_and(|counted| counted.deletion == Deletion::Hard) {
+        return unsupported("no change feed shows the deletion of counted items, which is HARD");
+    }
     let key = by.first().and_then(|by| counted?.field(by)).and_then(Field::property);
     let Some(key) = key else {
         return unsupported("the counted items have no stored reference to their parent");
@@ -66,9 +75,10 @@ fn batch_count(
         CountRule {
             counted: types.get(&related.item_type)?.clone(),
             parent: types.get(&item.name)?.clone(),
-            field: property(place, path)?,
-            by: property(place, key)?,
-            text: count_text(item, place, name)?,
+            field: property(&place, kept.property)?,
+            by: property(&place, key)?,
+            text: count_text(item, &place, &field.name)?,
+            projection: kept.projection.map(interned).transpose()?,
         }
         .into(),
     ))

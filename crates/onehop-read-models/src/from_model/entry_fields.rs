@@ -60,11 +60,13 @@ impl EntryFields {
                 self.add_property(place, field.ty.non_null, copy)
             }
             ([_], FieldKind::Count(count)) => {
-                let (Kept::Batch { property: path, .. } | Kept::Behind { property: path, .. }) = &count.kept
-                else {
-                    return Err(unsupported());
+                // Nobody has written the count of a parent whose items a projection did not count yet.
+                let (path, is_always) = match &count.kept {
+                    Kept::Batch { property, .. } => (property, true),
+                    Kept::Behind { property, .. } => (property, false),
+                    Kept::Query => return Err(unsupported()),
                 };
-                self.add_property(place, true, path)?;
+                self.add_property(place, is_always, path)?;
                 if !orders_by(place, &field.name) {
                     self.unless_zero.push(property(&place.place, path)?);
                 }

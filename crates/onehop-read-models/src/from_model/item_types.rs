@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use onehop_model::{
-    CurrencyProperty, Deletion, Field, FieldKind, ItemVersion, KeySource, Literal, Model, Name, PropertyPath,
-    TypeOf, ValueSource,
+    CountField, CurrencyProperty, Deletion, Field, FieldKind, ItemVersion, Kept, KeySource, Literal, Model,
+    Name, PropertyPath, TypeOf, ValueSource,
 };
 use onehop_store::{ContainerName, interned};
 
@@ -60,7 +60,7 @@ fn item_type(model: &Model, item: &onehop_model::ItemType) -> Result<ItemType, M
         }
     };
     for field in &item.fields {
-        add_properties(model, field, "", &mut fields)?;
+        add_properties(model, &item.name, field, "", &mut fields)?;
     }
     fields.dedup();
     Ok(ItemType { partition, ..ItemType::new(container, name, &fields) })
@@ -90,13 +90,35 @@ fn check_stored_form(item: &onehop_model::ItemType) -> Result<(), ModelError> {
     }
 }
 
+/// Rules read a value at one property alone.
+fn check_former(owner: &Name, field: &Field) -> Result<(), ModelError> {
+    let former = match &field.kind {
+        FieldKind::Stored(stored) => &stored.former,
+        FieldKind::Reference(reference) => &reference.former,
+        FieldKind::Count(CountField {
+            kept: Kept::Batch { former, .. } | Kept::Behind { former, .. },
+            ..
+        }) => former,
+        _ => &Vec::new(),
+    };
+    match former.first() {
+        None => Ok(()),
+        Some(former) => {
+            let reason = format!("`former` is not supported: rules read `{former}` nowhere");
+            Err(ModelError::unsupported(&format!("{owner}.{}", field.name), "@stored", reason))
+        }
+    }
+}
+
 /// Adds the properties of a field, those of elements as `array[].property`.
 fn add_properties(
     model: &Model,
+    owner: &Name,
     field: &Field,
     prefix: &str,
     properties: &mut Vec<&'static str>,
 ) -> Result<(), ModelError> {
+    check_former(owner, field)?;
     let mut add = |path: &PropertyPath| -> Result<(), ModelError> {
         let first = path.properties().first().map_or("", String::as_str);
         properties.push(interned(&format!("{prefix}{first}"))?);
@@ -116,7 +138,7 @@ fn add_properties(
             let embedded = model.embedded_type(name).into_iter().flat_map(|embedded| &embedded.fields);
             let prefix = format!("{}[].", path.last());
             for inner in embedded {
-                add_properties(model, inner, &prefix, properties)?;
+                add_properties(model, name, inner, &prefix, properties)?;
             }
         }
         FieldKind::Reference(reference) => {

@@ -3,6 +3,7 @@
 use onehop_model::{Field, FieldKind, ItemType, ListSource, Model, RelatedSource, ValueSource};
 use onehop_store::{ContainerName, interned};
 
+use super::conditions::conditions;
 use super::containers::{element_id, is_constant, is_type};
 use super::entry_fields::EntryFields;
 use super::item_types::{ItemTypes, property};
@@ -29,8 +30,9 @@ fn rule(
     list: &ListSource,
 ) -> Result<Rule, ModelError> {
     let source = types.get(&place.target.name)?;
-    if !place.related.conditions.is_empty() {
-        let reason = "a list with conditions is not supported";
+    let conditions = conditions(model, place)?;
+    if list.keep.is_some() && !conditions.is_empty() {
+        let reason = "a list with `keep` has no conditions: the next items are looked for among all items";
         return Err(ModelError::unsupported(&place.place, "@where", reason));
     }
     if list.entry_type != source.name {
@@ -78,6 +80,7 @@ fn rule(
             key_field: (matches!(partition, ListPartition::Field(_)) && !is_named).then_some(key),
             immutable_partition: list.by.first().is_some_and(|by| never_moves(place.target, by)),
             keep: keep(place, list)?,
+            conditions,
             fields: fields.always,
             unless_zero: fields.unless_zero,
             optional: fields.optional,
@@ -108,10 +111,7 @@ fn never_moves(target: &ItemType, by: &str) -> bool {
 fn keep(place: &RelatedPlace<'_>, list: &ListSource) -> Result<Keep, ModelError> {
     let unsupported = |reason: &str| Err(ModelError::unsupported(&place.place, LIST, reason));
     let Some(items_max) = list.keep else {
-        return match list.by.is_empty() {
-            true => unsupported("a list under `Query` has `keep`"),
-            false => Ok(Keep::All),
-        };
+        return Ok(Keep::All);
     };
     if !list.by.is_empty() {
         return unsupported("`keep` with `by`, the first items of each parent, is not supported");

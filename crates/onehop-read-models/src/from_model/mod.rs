@@ -3,6 +3,7 @@
 //! The language says more than the rules can. A part that they cannot express is an error with the field and
 //! the directive, so that no part of a model is left out in silence.
 
+mod conditions;
 mod containers;
 mod copies;
 mod counts;

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default)]
 pub struct ProjectionNames {
     copies: BTreeMap<String, String>,
-    frozen_copies: BTreeMap<String, String>,
     catch_ups: BTreeMap<String, String>,
     owners: BTreeMap<String, String>,
 }
@@ -19,13 +18,6 @@ impl ProjectionNames {
     #[must_use]
     pub fn copy(mut self, field: &str, name: &str) -> Self {
         self.copies.insert(field.to_owned(), name.to_owned());
-        self
-    }
-
-    /// The name of the rule by which a field (`Type.field`) is copied once. It has no projection.
-    #[must_use]
-    pub fn frozen_copy(mut self, field: &str, name: &str) -> Self {
-        self.frozen_copies.insert(field.to_owned(), name.to_owned());
         self
     }
 
@@ -43,12 +35,8 @@ impl ProjectionNames {
         self
     }
 
-    pub(super) fn of_copy(&self, field: &str, frozen: bool) -> String {
-        let (names, default) = match frozen {
-            true => (&self.frozen_copies, format!("{field}.frozen")),
-            false => (&self.copies, field.to_owned()),
-        };
-        names.get(field).cloned().unwrap_or(default)
+    pub(super) fn of_copy(&self, field: &str) -> String {
+        self.copies.get(field).cloned().unwrap_or_else(|| field.to_owned())
     }
 
     pub(super) fn of_catch_up(&self, container: &str) -> String {

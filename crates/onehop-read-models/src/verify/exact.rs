@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use onehop_store::{ContainerName, Direction, Fault, Item, Ledger, PartitionKey, Query};
 use serde_json::Value;
 
-use super::findings::{StoredCount, Subject, is_bounded, unexpected_shape};
+use super::findings::{Subject, is_bounded, unexpected_shape};
 use super::report::Drift;
 use super::verifier::{Suspect, Verifier};
 use crate::body::Body;
@@ -13,6 +13,7 @@ use crate::entry::Entry;
 use crate::item_type::{ItemPartition, ItemType};
 use crate::rule::{CountRule, ListPartition, ListRule, OwnsRule};
 use crate::source_value::source_key;
+use crate::stored_count::StoredCount;
 use crate::target_copy::TargetCopy;
 
 /// The comparisons of a count with a parent that keeps changing.

@@ -15,7 +15,8 @@ use crate::body::Body;
 use crate::declaration::ReadModels;
 use crate::entry::Entry;
 use crate::item_type::ItemPartition;
-use crate::rule::{CountRule, Keep, ListPartition, ListRule};
+use crate::rule::{Keep, ListRule};
+use crate::stored_count::StoredCount;
 
 /// Changes between two reports of progress.
 const PROGRESS_CHANGES: u64 = 1000;
@@ -84,47 +85,6 @@ struct EntryHashes {
 struct Tally {
     stored: Option<StoredCount>,
     counted: u64,
-}
-
-/// A count as its parent stores it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StoredCount {
-    pub(super) count: Option<u64>,
-    /// The count as a text, where the rule has one.
-    text: Option<Value>,
-}
-
-impl StoredCount {
-    pub(super) fn of(rule: &CountRule, parent: &Body) -> Self {
-        let text = rule.text.and_then(|text| parent.get(text.field).cloned());
-        Self { count: parent.get(rule.field).and_then(Value::as_u64), text }
-    }
-
-    /// The stored count of so many items.
-    pub(super) fn expected(rule: &CountRule, counted: u64) -> Self {
-        Self { count: Some(counted), text: rule.text.map(|text| text.padding.of(counted).into()) }
-    }
-
-    /// The field in which the stored count differs from the number of counted items, with its value.
-    pub(super) fn drift(&self, rule: &CountRule, counted: u64) -> Option<(&'static str, Option<u64>)> {
-        let expected = Self::expected(rule, counted);
-        if self.count != expected.count {
-            return Some((rule.field, self.count));
-        }
-        let text = rule.text.filter(|_| self.text != expected.text)?;
-        let stored = self.text.as_ref().and_then(Value::as_str);
-        let is_its_text = |number: &u64| Some(text.padding.of(*number).as_str()) == stored;
-        Some((text.field, stored.and_then(|stored| stored.parse().ok()).filter(is_its_text)))
-    }
-
-    /// Stores the count in the body of its parent.
-    pub(super) fn store(self, rule: &CountRule, parent: &mut Body) {
-        let fields = [Some(rule.field), rule.text.map(|text| text.field)];
-        let values = [self.count.map(Value::from), self.text];
-        for (field, value) in fields.into_iter().zip(values) {
-            parent.0.extend(field.zip(value).map(|(field, value)| (field.to_owned(), value)));
-        }
-    }
 }
 
 /// Whether an owner exists, and until it is seen the items that it would own.
@@ -279,14 +239,11 @@ impl<'a> Findings<'a> {
     ) -> Result<(), ProjectionError> {
         let item_type = body.item_type();
         for (place, rule) in self.declared.counts().enumerate() {
-            if rule.parent.container != container {
-                continue;
-            }
-            if rule.parent.name == item_type {
+            if rule.parent.container == container && rule.parent.name == item_type {
                 let tally = self.counts.entry((place, change.id.as_str().into())).or_default();
                 tally.stored = Some(StoredCount::of(rule, body));
             }
-            if rule.counted.name == item_type {
+            if rule.counted.container == container && rule.counted.name == item_type {
                 self.counts.entry((place, body.text(rule.by)?.into())).or_default().counted += 1;
             }
         }
@@ -340,18 +297,6 @@ impl<'a> Findings<'a> {
     }
 }
 
-impl ListRule {
-    /// The logical partitions in which an item has an entry.
-    pub(crate) fn partitions<'a>(&self, source: &'a Body) -> Vec<&'a str> {
-        match self.partition {
-            ListPartition::Field(path) | ListPartition::Element(path) => {
-                source.texts(crate::field_path::FieldPath::parse(path))
-            }
-            ListPartition::Constant(_) => Vec::new(),
-        }
-    }
-}
-
 pub(super) fn is_bounded(rule: &ListRule) -> bool {
     rule.keep != Keep::All
 }
@@ -370,7 +315,7 @@ fn scan_order(declared: &ReadModels, invariants: &[Box<dyn Invariant>]) -> Vec<C
         let entries = (!is_bounded(rule)).then_some(rule.container);
         std::iter::once(rule.source.container).chain(entries)
     });
-    let parents = declared.counts().map(|rule| rule.parent.container);
+    let parents = declared.counts().flat_map(|rule| [rule.parent.container, rule.counted.container]);
     let owners = declared.owners().map(|rule| rule.owner.container);
     let of_invariants = invariants.iter().map(|invariant| invariant.item_type().container);
     let mut order: Vec<ContainerName> = Vec::new();

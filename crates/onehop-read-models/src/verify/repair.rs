@@ -7,7 +7,7 @@
 //! deleted item stays.
 
 use super::exact::Stored;
-use super::findings::{StoredCount, Subject, unexpected_shape};
+use super::findings::{Subject, unexpected_shape};
 use super::invariant::VerifyProgress;
 use super::report::{Drift, VerificationReport};
 use super::verifier::{Suspect, Verifier};
@@ -16,6 +16,7 @@ use crate::entry::Entry;
 use crate::item_type::VERSION;
 use crate::rule::{CountRule, ListRule, OwnsRule};
 use crate::source_value::source_key;
+use crate::stored_count::StoredCount;
 use crate::target_copy::TargetCopy;
 use onehop_change_feed::{Cause, ProjectionError};
 use onehop_store::{

@@ -33,7 +33,7 @@ pub const RANKING: ContainerName = ContainerName("ranking");
 pub const LISTED_MAX: usize = 3;
 
 const SPECS: &[ContainerSpec] = &[
-    spec(AUTHORS, "authorId", None, &["id"], &[]),
+    spec(AUTHORS, "authorId", None, &[], &[]),
     spec(BOOKS, "bookId", Some("date"), &["authorId"], &["book"]),
     spec(GENRES, "type", None, &[], &[]),
     spec(BY_GENRE, "genreId", None, &["bookId"], &[]),
@@ -93,12 +93,12 @@ fn rules() -> Vec<Rule> { vec![
     copy("author-names").of(&AUTHOR, "name").to([CopyTarget::new(&BOOK, "authorName", "authorId")]).follows("book-catch-up"),
     copy("genre-names").of(&GENRE, "name").to([CopyTarget::new(&BOOK, "genres[].name", "genres[].id").through(OF_GENRE)]).follows("book-catch-up"),
     copy("loan-titles").of(&BOOK, "title").to([CopyTarget::new(&LOAN, "title", "readerId")]).frozen(),
-    list(OF_AUTHOR).of(&BOOK).into(AUTHORS, ListPartition::Field("authorId")).fields(SHORT_BOOK).all(),
+    list(OF_AUTHOR).of(&BOOK).into(AUTHORS, ListPartition::Field("authorId")).immutable_partition().fields(SHORT_BOOK).all(),
     list(OF_GENRE).of(&BOOK).into(BY_GENRE, ListPartition::Element("genres[].id")).fields(SHORT_BOOK).element_fields("genreId", "bookId").all(),
     list(NEWEST_BOOKS).of(&BOOK).into(NEWEST, ListPartition::Constant("book")).fields(SHORT_BOOK).newest(LISTED_MAX),
     list(MOST_LOANS).of(&READER).into(RANKING, ListPartition::Constant("reader")).fields(&["name", "loanCount", "sortKey"]).highest(LISTED_MAX),
     count(&PAGE).into(&BOOK, "pageCount", "bookId"),
-    count(&LOAN).as_text("sortKey", SORT_KEY).into(&READER, "loanCount", "readerId"),
+    count(&LOAN).padded("sortKey", SORT_KEY).into(&READER, "loanCount", "readerId"),
     owns("pages-of-deleted-books", &BOOK, [&*PAGE]),
 ] }
 

@@ -3,6 +3,7 @@
 mod bounded_lists;
 mod causes;
 mod copies;
+mod from_model;
 mod large_lists;
 mod library;
 mod lists;

@@ -102,40 +102,6 @@ async fn a_copy_in_an_item_without_a_version_parks_no_source() {
 }
 
 #[tokio::test]
-async fn a_listed_item_that_moves_is_parked_with_the_field() {
-    for deleted in [json!({}), deletion()] {
-        let library = library().await;
-        let mut moved = json!({ "authorId": "bob", "authorName": "Bob" });
-        moved.as_object_mut().expect("an object").extend(deleted.as_object().expect("an object").clone());
-        library.edit(BOOKS, "b1", "b1", moved).await;
-        assert_parked(&library, &[OF_AUTHOR], "the field `authorId` has changed").await;
-        assert_eq!(library.listed(AUTHORS, "ada", "book").await, ["b2", "b1"]);
-        assert!(library.find(AUTHORS, "bob", "b1").await.is_none());
-    }
-}
-
-#[tokio::test]
-async fn a_repair_moves_the_entry_of_a_parked_item() {
-    let library = library().await;
-    library.edit(BOOKS, "b1", "b1", json!({ "authorId": "bob", "authorName": "Bob" })).await;
-    library.drain().await;
-    library.verifier().repair(|_| {}).await.expect("a repair");
-    assert_mended(&library).await;
-    assert_eq!(library.listed(AUTHORS, "ada", "book").await, ["b2"]);
-    assert_eq!(library.listed(AUTHORS, "bob", "book").await, ["b1"]);
-}
-
-#[tokio::test]
-async fn an_item_that_comes_back_to_its_list_is_replayed() {
-    let library = library().await;
-    library.edit(BOOKS, "b1", "b1", json!({ "authorId": "bob", "authorName": "Bob" })).await;
-    library.drain().await;
-    library.edit(BOOKS, "b1", "b1", json!({ "authorId": "ada", "authorName": "Ada" })).await;
-    library.drain().await;
-    assert_mended(&library).await;
-}
-
-#[tokio::test]
 async fn an_item_that_changed_before_it_was_listed_is_listed() {
     let library = library().await;
     let bob = author("bob", "Bob");

@@ -1,0 +1,92 @@
+//! Condition: a test of a field of an item, which decides whether a list has the item.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use crate::body::Body;
+
+/// A test of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// The field.
+    pub field: &'static str,
+    /// The value where an item has no such field; null where it has none.
+    pub default: Value,
+    /// The test.
+    pub test: ConditionTest,
+}
+
+/// A test of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConditionTest {
+    /// It is one of these.
+    In(Vec<Value>),
+    /// There is a value, or there is none.
+    Exists(bool),
+    /// A number or text that is not less than this one.
+    AtLeast(Value),
+    /// A number or text that is less than this one.
+    Below(Value),
+}
+
+impl Condition {
+    /// Whether it holds for an item.
+    pub(crate) fn holds(&self, item: &Body) -> bool {
+        let value = item.get(self.field).unwrap_or(&self.default);
+        match &self.test {
+            ConditionTest::In(values) => values.iter().any(|one| is_equal(value, one)),
+            ConditionTest::Exists(exists) => value.is_null() != *exists,
+            ConditionTest::AtLeast(least) => compared(value, least).is_some_and(Ordering::is_ge),
+            ConditionTest::Below(end) => compared(value, end).is_some_and(Ordering::is_lt),
+        }
+    }
+}
+
+/// Whether two values are the same, numbers by their value: 1 is 1.0.
+fn is_equal(one: &Value, other: &Value) -> bool {
+    one == other || compared(one, other).is_some_and(Ordering::is_eq)
+}
+
+/// The order of two numbers or of two texts.
+fn compared(one: &Value, other: &Value) -> Option<Ordering> {
+    match (one, other) {
+        (Value::String(one), Value::String(other)) => Some(one.cmp(other)),
+        (Value::Number(one), Value::Number(other)) => match (one.as_i64(), other.as_i64()) {
+            (Some(one), Some(other)) => Some(one.cmp(&other)),
+            _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn holds(test: ConditionTest, default: Value, item: Value) -> bool {
+        let Value::Object(item) = item else { panic!("no object") };
+        Condition { field: "stock", default, test }.holds(&Body(item))
+    }
+
+    #[test]
+    fn an_absent_field_has_its_default() {
+        let is_zero = || ConditionTest::In(vec![json!(0)]);
+        assert!(holds(is_zero(), json!(0), json!({})));
+        assert!(!holds(is_zero(), Value::Null, json!({})));
+        assert!(holds(ConditionTest::Exists(false), Value::Null, json!({ "stock": null })));
+        assert!(holds(ConditionTest::Exists(true), json!(0), json!({})));
+    }
+
+    #[test]
+    fn values_are_compared_by_their_kind() {
+        let stock = |value: Value| json!({ "stock": value });
+        assert!(holds(ConditionTest::In(vec![json!("a"), json!(1)]), Value::Null, stock(json!(1.0))));
+        assert!(holds(ConditionTest::AtLeast(json!(5)), Value::Null, stock(json!(5))));
+        assert!(!holds(ConditionTest::AtLeast(json!(5)), Value::Null, stock(json!(4.5))));
+        assert!(holds(ConditionTest::Below(json!("2027-02")), Value::Null, stock(json!("2027-01-31"))));
+        assert!(!holds(ConditionTest::Below(json!(5)), Value::Null, stock(json!("4"))));
+    }
+}

@@ -1,0 +1,27 @@
+//! Logical partitions of a list: where an item has its entries, and whether that changes with the item.
+
+use crate::body::Body;
+use crate::field_path::FieldPath;
+use crate::rule::{Keep, ListPartition, ListRule};
+
+impl ListRule {
+    /// Whether entries come, go and move with fields of their items, so that an item is compared with all
+    /// entries that it has. Otherwise an item has one entry, in a known logical partition, until it is
+    /// deleted.
+    pub(crate) fn is_reconciled(&self) -> bool {
+        match self.partition {
+            ListPartition::Element(_) => true,
+            ListPartition::Field(_) => !self.immutable_partition || !self.conditions.is_empty(),
+            ListPartition::Constant(_) => self.keep == Keep::All && !self.conditions.is_empty(),
+        }
+    }
+
+    /// The logical partitions in which an item has an entry, for a list that is not bounded.
+    pub(crate) fn partitions<'a>(&self, source: &'a Body) -> Vec<&'a str> {
+        match self.partition {
+            _ if !self.conditions.iter().all(|condition| condition.holds(source)) => Vec::new(),
+            ListPartition::Constant(key) => vec![key],
+            ListPartition::Field(path) | ListPartition::Element(path) => source.texts(FieldPath::parse(path)),
+        }
+    }
+}

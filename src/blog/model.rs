@@ -1,0 +1,14 @@
+//! The blog's model: the file `model.graphql`, which declares containers, item types and read models.
+
+use std::sync::LazyLock;
+
+use onehop_model::Model;
+
+/// The model.
+///
+/// # Panics
+/// A mistake in the file, which a test finds.
+pub static MODEL: LazyLock<Model> = LazyLock::new(|| {
+    Model::read("src/blog/model.graphql", include_str!("model.graphql"))
+        .unwrap_or_else(|errors| panic!("the blog's model: {errors}"))
+});
