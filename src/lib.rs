@@ -7,7 +7,8 @@
 //!
 //! The modules in reading order: [`blog`] is the domain, over the domains' shared parts in [`domain`];
 //! [`accounts`] signs people in; [`graphql`] is the schema; [`http`] are the pages; [`copy`] takes a blog
-//! from one store to another; [`served`] is a domain that a model file declares; [`app`] and [`api`] put the parts together.
+//! from one store to another; [`served`] is a domain that a model file declares; [`app`] and [`api`] put the
+//! parts together.
 
 pub mod accounts;
 pub mod api;

@@ -1,5 +1,5 @@
-//! Engine: the parts of a process that no domain has of its own: the store, the change feed processor, password
-//! hashing, and background tasks.
+//! Engine: the parts of a process that no domain has of its own. These are the store, the change feed
+//! processor, password hashing, and background tasks.
 
 use std::convert::Infallible;
 use std::path::Path;

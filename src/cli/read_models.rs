@@ -86,9 +86,9 @@ pub struct PrintReadModels {
     #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
     model: Option<PathBuf>,
 
-    /// Data directory of the model, with --model and --costs. Charges are measured on a copy of it. No server may
-    /// run on it
-    #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA", requires = "model")]
+    /// Data directory of the model, with --model and --costs. Charges are measured on a copy of it. No server
+    /// may run on it
+    #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA")]
     data: Option<PathBuf>,
 }
 

@@ -23,7 +23,8 @@ pub struct Rebuild {
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
 
-    /// Model file: rebuild read models of the domain that it declares. No server may run on the data directory
+    /// Model file: rebuild read models of the domain that it declares. No server may run on the data
+    /// directory
     #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
     model: Option<PathBuf>,
 

@@ -96,3 +96,34 @@ pub fn derived_id(parts: &[&str]) -> Uuid {
     }
     Uuid::new_v5(&DERIVED, &name)
 }
+
+#[cfg(test)]
+mod tests {
+    use onehop_model::Model;
+
+    use super::*;
+
+    #[test]
+    fn an_id_leads_back_to_its_place_and_no_other_text_does() {
+        let text = r#"
+extend schema @model(name: "test") @container(name: "things", key: "/group") @container(name: "all", key: "/type")
+type Thing @item(container: "things", partition: "group", write: CREATE) { id: ID! group: String! }
+type Other @item(container: "all", write: CREATE) { id: ID! name: String! }
+"#;
+        let model = ServedModel::new(Model::read("test", text).unwrap()).unwrap();
+        let (thing, other) = (model.index_of("Thing").unwrap(), model.index_of("Other").unwrap());
+        let places = [
+            ItemPlace { ty: thing, partition: PartitionKey::from("a\u{1f}b"), id: "1".to_owned() },
+            ItemPlace::of_id(&model, other, "1").unwrap(),
+        ];
+        for place in places {
+            let id = place.encode(&model);
+            assert_eq!(ItemPlace::decode(&model, &id), Ok(place));
+            assert_eq!(ItemPlace::decode(&model, &id[1..]), Err(InvalidItemId));
+        }
+        for text in ["thing\u{1f}1", "other\u{1f}1\u{1f}2", "other\u{1f}a/b", "none\u{1f}1", "other"] {
+            let id = URL_SAFE_NO_PAD.encode(text);
+            assert_eq!(ItemPlace::decode(&model, &id), Err(InvalidItemId), "{text}");
+        }
+    }
+}

@@ -6,7 +6,6 @@
 
 mod access;
 pub mod commands;
-mod computed;
 pub mod cursor;
 mod ids;
 pub mod input;
@@ -14,6 +13,7 @@ mod model;
 mod names;
 mod reads;
 mod references;
+mod related_fields;
 pub mod stored;
 mod supported;
 mod unique;
@@ -22,11 +22,10 @@ mod verify;
 pub use access::{Decision, Requester};
 pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMutation, WrittenItem};
 pub use ids::{InvalidItemId, ItemPlace};
-pub use model::{
-    Body, ListPlace, ListScope, PartitionSource, ServedModel, ServedType, TypeIndex, lists, related,
-};
+pub use model::{Body, ListPlace, ListScope, PartitionSource, ServedModel, ServedType, TypeIndex};
 pub use names::interned;
 pub use reads::{ItemLoader, ItemPage, ServedItem, ServedReads};
 pub use references::{copied_part, elements, place_of_id, target_place};
+pub use related_fields::{lists, related};
 pub use supported::{Unsupported, mutation_name, pascal};
 pub use verify::verifier;

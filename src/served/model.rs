@@ -13,6 +13,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::names::interned;
+use super::related_fields::{lists, related};
 use super::supported::{Unsupported, unsupported};
 use crate::domain::containers::ACCOUNTS_SPEC;
 
@@ -55,7 +56,7 @@ pub struct ServedType {
     pub counted_in: Vec<StoredCount>,
     /// The unique fields.
     pub unique: Vec<UniqueField>,
-    /// The single fields by which lists have the entries of these items.
+    /// The values by which lists have the entries of these items. Entries follow references alone.
     pub listed_by: Vec<String>,
 }
 
@@ -358,8 +359,8 @@ impl ServedType {
         })
     }
 
-    /// Whether updates leave a field unchanged: it is part of the partition key or of the id, or names the
-    /// logical partition of a list's entry, which does not move.
+    /// Whether updates leave a field unchanged: it is part of the partition key or of the id, or is a
+    /// value that names the logical partition of a list's entry.
     #[must_use]
     pub fn is_fixed(&self, name: &str) -> bool {
         let is_key = |source: &KeySource| matches!(source, KeySource::Field(field) if **field == *name);
@@ -406,30 +407,9 @@ fn listed_by(model: &Model, item: &ItemType) -> Vec<String> {
         RelatedSource::List(list) => list.by.as_slice(),
         _ => &[],
     });
-    let is_single = |name: &&Name| item.field(name).is_some_and(|field| field.ty.list.is_none());
-    fields.filter(is_single).map(Name::to_string).collect()
-}
-
-/// The related field, if the field is one.
-#[must_use]
-pub fn related(field: &Field) -> Option<&RelatedField> {
-    match &field.kind {
-        FieldKind::Related(related) => Some(related),
-        _ => None,
-    }
-}
-
-/// All lists of a model, each with its type; `None` for `Query`.
-pub fn lists(model: &Model) -> impl Iterator<Item = (Option<&str>, &RelatedField)> {
-    let of_types = model.items().iter().flat_map(|item| {
-        let fields = item.fields.iter().filter_map(related);
-        fields.map(move |related| (Some(&*item.name), related))
-    });
-    let of_query = model.queries().iter().filter_map(|query| match &query.kind {
-        onehop_model::QueryKind::Related(related) => Some((None, related)),
-        _ => None,
-    });
-    of_types.chain(of_query)
+    let stays =
+        |name: &&Name| item.field(name).is_some_and(|field| !matches!(field.kind, FieldKind::Reference(_)));
+    fields.filter(stays).map(Name::to_string).collect()
 }
 
 /// The properties of an entry that hold a field of its item.

@@ -1,11 +1,18 @@
 //! Stored values: reading and writing the properties of an item as the fields of a model, with former
 //! properties, defaults and stored texts of enums.
 
-use onehop_model::{EnumType, Field, FieldKind, Kept, Literal, Model, PropertyPath, TypeOf, ValueSource};
+use onehop_model::{
+    Computed, EnumType, Field, FieldKind, Function, Kept, Literal, Model, PropertyPath, TypeOf, ValueSource,
+};
+use onehop_read_models::excerpt;
 use serde_json::{Value, json};
 
-use super::computed::computed;
 use super::model::Body;
+
+/// The characters of an excerpt where the model states none.
+const EXCERPT_CHARS: u32 = 88;
+/// The digits of a padded number where the model states none.
+const PADDED_CHARS: u32 = 10;
 
 /// The value at a path of properties.
 #[must_use]
@@ -105,4 +112,26 @@ pub fn enum_name<'a>(of: &'a EnumType, stored: &str) -> Option<&'a str> {
     let is_it = |text: &String| text == stored;
     let found = of.values.iter().find(|value| is_it(&value.stored) || value.former.iter().any(is_it));
     found.map(|value| &*value.name)
+}
+
+/// The value of a computed field; `null` where its argument is absent.
+#[must_use]
+pub fn computed(model: &Model, fields: &[Field], rule: &Computed, body: &Body) -> Value {
+    let argument = rule.from.first().and_then(|path| path.single());
+    let argument = argument.and_then(|name| fields.iter().find(|field| field.name == *name));
+    let Some(argument) = argument.map(|field| value_of(model, fields, field, body)) else {
+        return Value::Null;
+    };
+    match (rule.function, &argument) {
+        (Function::Excerpt, Value::String(text)) => {
+            json!(excerpt(text, rule.length.unwrap_or(EXCERPT_CHARS) as usize))
+        }
+        (Function::Padded, Value::Number(number)) => {
+            let width = rule.length.unwrap_or(PADDED_CHARS) as usize;
+            json!(format!("{:0width$}", number.as_u64().unwrap_or_default()))
+        }
+        (Function::Lower, Value::String(text)) => json!(text.to_lowercase()),
+        (Function::Same, value) => value.clone(),
+        _ => Value::Null,
+    }
 }

@@ -10,7 +10,7 @@ use onehop_model::{
 };
 use onehop_read_models::ModelError;
 
-use super::model::related;
+use super::related_fields::related;
 
 /// Containers of the server itself.
 const OWN_CONTAINERS: [&str; 3] = ["accounts", "leases", "dead-letters"];
@@ -89,6 +89,7 @@ pub fn unsupported(model: &Model) -> Vec<Unsupported> {
             embedded_field(&format!("{}.{}", embedded.name, field.name), field, &mut findings);
         }
     }
+    hidden(model, &mut findings);
     operations(model, &mut findings);
     names(model, &mut findings);
     findings.0
@@ -135,6 +136,12 @@ fn item_type(item: &ItemType, findings: &mut Findings) {
         claims(&item.name, grants, findings);
     }
     let is_account = item.login.is_some();
+    findings.add_if(
+        is_account && !rules.create.public && !rules.create.signed_in,
+        &item.name,
+        "@auth(on: CREATE)",
+        "of an account is not served: anybody signs up",
+    );
     findings.add_if(
         is_account && !matches!(item.key.first(), Some(onehop_model::KeySource::Id)),
         &item.name,
@@ -195,20 +202,11 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
         }
         FieldKind::Related(found) => related_field(&place, found, findings),
         FieldKind::Count(count) => {
-            findings.add_if(
-                matches!(count.kept, Kept::Behind { .. }),
-                &place,
-                "@count(kept: BEHIND)",
-                "is not served yet",
-            );
             let of = item.field(&count.of).and_then(related);
             let is_partition = of.is_some_and(|of| matches!(of.source, RelatedSource::Partition { .. }));
-            findings.add_if(
-                !is_partition,
-                &place,
-                "@count(of)",
-                "counts the items of a @partition field alone",
-            );
+            let is_behind = matches!(count.kept, Kept::Behind { .. });
+            let reason = "counts the items of a @partition field alone";
+            findings.add_if(!is_partition && !is_behind, &place, "@count(of)", reason);
         }
         FieldKind::HasCaller(list) => {
             let listed = item.field(list).and_then(related).and_then(|list| model.item(&list.item_type));
@@ -315,6 +313,31 @@ fn related_field(place: &str, found: &RelatedField, findings: &mut Findings) {
             findings.add_if(by.len() > 1, place, "@partition(by)", "is served for one field");
         }
         RelatedSource::Find { .. } | RelatedSource::List(_) => {}
+    }
+}
+
+/// Served types have served fields, and served fields have served types.
+fn hidden(model: &Model, findings: &mut Findings) {
+    let is_hidden = |of: &TypeOf| match of {
+        TypeOf::Item(name) => model.item(name).is_some_and(|item| item.hidden),
+        TypeOf::Embedded(name) => model.embedded_type(name).is_some_and(|embedded| embedded.hidden),
+        TypeOf::Scalar(_) | TypeOf::Enum(_) => false,
+    };
+    let items = model.items().iter().map(|item| (&item.name, item.hidden, &item.fields));
+    let embedded =
+        model.embedded().iter().map(|embedded| (&embedded.name, embedded.hidden, &embedded.fields));
+    for (name, _, fields) in items.chain(embedded).filter(|(_, hidden, _)| !hidden) {
+        findings.add_if(fields.iter().all(|field| field.hidden), name, "@hidden", "hides all fields");
+        for field in fields.iter().filter(|field| !field.hidden && is_hidden(&field.ty.of)) {
+            findings.add(&format!("{name}.{}", field.name), "@hidden", "hides the type of a served field");
+        }
+    }
+    for query in model.queries().iter().filter(|query| is_hidden(&query.ty.of)) {
+        findings.add(&format!("Query.{}", query.name), "@hidden", "hides the type of a served field");
+    }
+    for mutation in model.mutations() {
+        let written = model.item(&mutation.item_type).is_some_and(|item| item.hidden);
+        findings.add_if(written, &format!("Mutation.{}", mutation.name), "@hidden", "hides the written type");
     }
 }
 

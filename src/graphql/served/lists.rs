@@ -27,7 +27,9 @@ pub(super) struct ListField {
     max: u32,
     is_connection: bool,
     is_non_null: bool,
-    /// The callers; `None` as for the items.
+    /// The callers of a field of an item, by the item; `None` as for the item.
+    owner_grants: Option<Grants>,
+    /// The callers of a field of `Query`, by the listed items; `None` as for the items.
     grants: Option<Grants>,
     model: Arc<ServedModel>,
 }
@@ -52,7 +54,8 @@ impl ListField {
         let label = format!("{}.{}", field.model.ty(field.ty).name, declaration.name);
         let grants = declaration.authorization.read.clone();
         let (name, is_non_null) = (declaration.name.to_string(), declaration.ty.non_null);
-        Self::new(&field.model, (name, label), Some(field.ty), related, is_non_null, grants)
+        let list = Self::new(&field.model, (name, label), Some(field.ty), related, is_non_null);
+        Self { owner_grants: grants, ..list }
     }
 
     /// A list of `Query`.
@@ -62,7 +65,8 @@ impl ListField {
         related: &RelatedField,
     ) -> Self {
         let names = (query.name.to_string(), format!("Query.{}", query.name));
-        Self::new(model, names, None, related, query.ty.non_null, query.authorization.clone())
+        let list = Self::new(model, names, None, related, query.ty.non_null);
+        Self { grants: query.authorization.clone(), ..list }
     }
 
     fn new(
@@ -71,7 +75,6 @@ impl ListField {
         owner: Option<TypeIndex>,
         related: &RelatedField,
         is_non_null: bool,
-        grants: Option<Grants>,
     ) -> Self {
         let ty = model.index_of(&related.item_type);
         Self {
@@ -84,7 +87,8 @@ impl ListField {
             max: related.page.max,
             is_connection: related.page.connection,
             is_non_null,
-            grants,
+            owner_grants: None,
+            grants: None,
             model: Arc::clone(model),
         }
     }
@@ -92,6 +96,9 @@ impl ListField {
     /// The page that the arguments ask for.
     async fn page(&self, ctx: &ResolverContext<'_>, owner: Option<&ServedItem>) -> Result<ConnectionValue> {
         let scope = scope::of(ctx.ctx);
+        if let (Some(grants), Some(owner)) = (&self.owner_grants, owner) {
+            readable_by(scope, grants, owner.clone()).await?;
+        }
         let label = match owner {
             Some(owner) => format!("{} {}", self.label, owner.place.id),
             None => self.label.clone(),

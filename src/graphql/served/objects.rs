@@ -1,10 +1,11 @@
-//! Object types of a served model: the fields of items and embedded objects, and the values that resolve them.
+//! Object types of a served model: the fields of items and embedded objects, and the values that resolve
+//! them.
 
 use std::sync::Arc;
 
 use async_graphql::dynamic::{Field, FieldFuture, FieldValue, Object, ResolverContext, TypeRef};
 use async_graphql::{Error, Name, Result, Value};
-use onehop_model::{FieldKind, FieldType, Grants, ListElements, TypeOf};
+use onehop_model::{FieldKind, FieldType, Function, Grants, ListElements, TypeOf, ValueSource};
 use serde_json::Value as Json;
 
 use super::lists::{ListField, list_field};
@@ -138,9 +139,14 @@ async fn later<'a>(
         let whole = whole(scope, item).await?;
         authorize(scope, grants, &whole).await?;
     }
-    let known = match root_property(declaration) {
-        Some(property) if !item.knows(property) => &whole(scope, item).await?,
-        _ => item,
+    let is_known = root_property(declaration).is_none_or(|property| item.knows(property));
+    let read = if is_known { None } else { Some(whole(scope, item).await) };
+    let known = match &read {
+        None => item,
+        Some(Ok(whole)) => whole,
+        Some(Err(error)) => {
+            return excerpt_of(field, item).map_or_else(|| Err(error.clone()), |excerpt| Ok(Some(excerpt)));
+        }
     };
     match &declaration.kind {
         FieldKind::Stored(_) => value_of(field, known),
@@ -159,6 +165,26 @@ async fn later<'a>(
         FieldKind::HasCaller(list) => has_caller(field, list, known, scope).await,
         FieldKind::Related(_) => Ok(None),
     }
+}
+
+/// The excerpt of a text that an entry has, in place of the text of a deleted item.
+fn excerpt_of<'a>(field: &ItemField, item: &ServedItem) -> Option<FieldValue<'a>> {
+    let declaration = field.declaration();
+    let fields = &field.model.ty(field.ty).item.fields;
+    let is_excerpt = |candidate: &&onehop_model::Field| match &candidate.kind {
+        FieldKind::Stored(stored) => match &stored.source {
+            ValueSource::Computed(rule) => {
+                let from = rule.from.first().and_then(|path| path.single());
+                rule.function == Function::Excerpt && from == Some(&declaration.name)
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    let excerpt = fields.iter().find(is_excerpt)?;
+    let property = root_property(excerpt).filter(|property| item.knows(property))?;
+    let text = item.body.get(property).and_then(Json::as_str)?;
+    Some(FieldValue::value(text))
 }
 
 fn known_count<'a>(field: &ItemField, item: &ServedItem) -> Option<FieldValue<'a>> {
@@ -290,7 +316,7 @@ fn root_property(field: &onehop_model::Field) -> Option<&'static str> {
 fn value_of<'a>(field: &ItemField, item: &ServedItem) -> Result<Option<FieldValue<'a>>> {
     let declaration = field.declaration();
     if let FieldKind::Stored(stored) = &declaration.kind
-        && matches!(stored.source, onehop_model::ValueSource::Id)
+        && matches!(stored.source, ValueSource::Id)
     {
         return Ok(Some(FieldValue::value(item.place.encode(&field.model))));
     }
@@ -355,7 +381,8 @@ pub(super) fn wrapped(name: &str, ty: &FieldType) -> TypeRef {
     if ty.non_null { TypeRef::NonNull(Box::new(inner)) } else { inner }
 }
 
-/// A description of a model, without the end of a block string: async-graphql writes it into the SDL as it is.
+/// A description of a model, without the end of a block string: async-graphql writes it into the SDL without
+/// escapes.
 pub(super) fn escaped(description: &str) -> String {
     description.replace(BLOCK_END, "\\\"\"\"")
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use onehop_model::{Action, CountField, Field, FieldKind, ItemType, Kept, ValueSource};
+use onehop_model::{Action, Field, FieldKind, ItemType, Kept, ValueSource};
 use onehop_store::{Ledger, PartitionKey, WriteOp};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -42,8 +42,8 @@ impl ServedCommands {
     /// Creates an item.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on any field; `UNAUTHENTICATED`, `FORBIDDEN`; `CONFLICT` for a taken value, for an item
-    /// that exists, and for an idempotency key with other input.
+    /// `BAD_USER_INPUT` on any field; `UNAUTHENTICATED`, `FORBIDDEN`; `CONFLICT` for a taken value, for an
+    /// item that exists, and for an idempotency key with other input.
     pub async fn create(
         &self,
         command: ServedCommand<'_>,
@@ -101,7 +101,9 @@ impl ServedCommands {
     }
 
     fn set_initial(&self, field: &Field, body: &mut Body) {
-        if let FieldKind::Count(CountField { kept: Kept::Batch { property, .. }, .. }) = &field.kind {
+        if let FieldKind::Count(count) = &field.kind
+            && let Kept::Batch { property, .. } | Kept::Behind { property, .. } = &count.kept
+        {
             stored::set(body, property, json!(0));
         }
         let FieldKind::Stored(stored_field) = &field.kind else { return };
@@ -272,7 +274,7 @@ impl ServedCommands {
                 && let ValueSource::Computed(rule) = &stored_field.source
                 && rule.stored
             {
-                let value = crate::served::computed::computed(self.model.model(), fields, rule, body);
+                let value = stored::computed(self.model.model(), fields, rule, body);
                 stored::set(body, &stored_field.property, value);
             }
         }

@@ -21,8 +21,8 @@ impl ServedCommands {
     /// Changes an item. Fields that the input leaves out stay.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on any field; `NOT_FOUND`, `UNAUTHENTICATED`, `FORBIDDEN`; `CONFLICT` for a taken value,
-    /// another version, and a condition that does not hold.
+    /// `BAD_USER_INPUT` on any field; `NOT_FOUND`, `UNAUTHENTICATED`, `FORBIDDEN`; `CONFLICT` for a taken
+    /// value, another version, and a condition that does not hold.
     pub async fn update(
         &self,
         command: ServedCommand<'_>,

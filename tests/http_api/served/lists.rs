@@ -139,3 +139,36 @@ async fn a_lost_entry_is_found_and_repaired() {
     assert_eq!(server.app.verify(false).await.unwrap().drifts.len(), 1);
     assert!(server.app.verify(true).await.unwrap().is_clean());
 }
+
+#[tokio::test]
+async fn an_excerpt_stands_in_for_the_text_of_a_deleted_item() {
+    let (server, token, species) = with_species().await;
+    let site = server.create_site(&token, "Mere").await;
+    let data = report(&server, &token, (&site, &species), 3).await;
+    server.settle().await;
+    let delete =
+        "mutation($input: DeleteSightingInput!) { deleteSighting(input: $input) { deletedSightingId } }";
+    let input = json!({ "input": { "sightingId": data["createSighting"]["sighting"]["id"] } });
+    server.data(Some(&token), delete, input).await;
+    let query = "{ viewer { sightings { nodes { summary note } } } }";
+    let data = server.data(Some(&token), query, json!({})).await;
+    let node = &data["viewer"]["sightings"]["nodes"][0];
+    assert_eq!(node["note"], node["summary"]);
+    server.settle().await;
+    let data = server.data(Some(&token), query, json!({})).await;
+    assert_eq!(data["viewer"]["sightings"]["nodes"], json!([]));
+}
+
+#[tokio::test]
+async fn a_protected_list_is_for_the_owner_of_its_item() {
+    let list = "    @order(by: \"createdAt\", desc: true)\n}\n\n\"A place";
+    let protected = list.replacen('\n', "\n    @auth(on: READ, allow: OWNER, owner: \"id\")\n", 1);
+    let server = ServedServer::start(&BIRDS.replacen(list, &protected, 1)).await;
+    let (ada, id) = server.sign_up("Ada", "ada@example.com").await;
+    let (bob, _) = server.sign_up("Bob", "bob@example.com").await;
+    let query = "query($id: ID!) { observer(id: $id) { sightings { nodes { id } } } }";
+    let own = server.data(Some(&ada), query, json!({ "id": id })).await;
+    assert_eq!(own["observer"]["sightings"]["nodes"], json!([]));
+    assert_eq!(server.refusal(Some(&bob), query, json!({ "id": id })).await.0, "FORBIDDEN");
+    assert_eq!(server.refusal(None, query, json!({ "id": id })).await.0, "UNAUTHENTICATED");
+}

@@ -1,5 +1,9 @@
 //! Models that are refused: with all of their mistakes, before any data is touched.
 
+use std::sync::Arc;
+
+use onehop::cli::new;
+use onehop::graphql::served::served_sdl;
 use onehop::served::ServedModel;
 use onehop_model::Model;
 
@@ -42,7 +46,6 @@ type Subscription { thingChanged(id: ID!): Thing! @live(on: CHANGED) }
         "Thing.weight: Decimal is not served yet",
         "Thing.odd: @pattern is no regular expression of this server",
         "Thing.parts: @where on a list is not served yet",
-        "Thing.partCount: @count(kept: BEHIND) is not served yet",
         "ThingEdge: type has a name that the server adds to the schema",
         "Mutation.make: @writes(rust) needs a program with the command",
         "Subscription.thingChanged: @live is not served yet",
@@ -64,4 +67,34 @@ type Query {
 "#,
     );
     assert!(found.iter().any(|line| line.starts_with("Query.byRank: @order")), "{found:#?}");
+}
+
+/// The models that are in the repository.
+fn known_models() -> Vec<(String, String)> {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/onehop-model/tests/models");
+    let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "graphql"));
+    let mut models: Vec<_> =
+        files.map(|path| (path.display().to_string(), std::fs::read_to_string(&path).unwrap())).collect();
+    models.push(("onehop new".to_owned(), new::MODEL.to_owned()));
+    models
+}
+
+#[test]
+fn every_sound_model_is_served_or_refused() {
+    let (mut served, mut refused) = (0, 0);
+    for (name, text) in known_models() {
+        let Ok(model) = Model::read(&name, &text) else { continue };
+        match ServedModel::new(model) {
+            Ok(model) => {
+                served += 1;
+                served_sdl(&Arc::new(model)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+            Err(findings) => {
+                refused += 1;
+                assert!(findings.iter().all(|finding| !finding.place.is_empty()), "{name}: {findings:?}");
+            }
+        }
+    }
+    assert!(served > 0 && refused > 0, "{served} served, {refused} refused");
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use async_graphql::parser::parse_schema;
 use async_graphql::parser::types::{FieldDefinition, TypeKind, TypeSystemDefinition};
+use onehop::cli::new;
 use onehop::graphql::sdl;
 use onehop::graphql::served::served_sdl;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::server::{BIRDS, ServedServer, served_model};
 
@@ -91,4 +92,28 @@ async fn a_model_of_three_hundred_types_is_served() {
     let id = data["createT299"]["t299"]["id"].clone();
     let found = server.data(None, "query($id: ID!) { t299(id: $id) { name } }", json!({ "id": id })).await;
     assert_eq!(found, json!({ "t299": { "name": "x" } }));
+}
+
+#[tokio::test]
+async fn the_requests_of_a_new_model_run() {
+    let server = ServedServer::start(&new::MODEL.replace("NAME", "club")).await;
+    let requests = new::REQUESTS.replace("NAME", "club");
+    let run = async |token: Option<&str>, operation: &str, variables: Value| {
+        let mut response = server.operation(token, &requests, operation, variables).await;
+        assert_eq!(response.get("errors"), None, "{operation}");
+        response["data"].take()
+    };
+    let signed_up = run(None, "SignUp", json!({})).await;
+    let token = signed_up["createMember"]["accessToken"].as_str();
+    let book = run(token, "AddBook", json!({})).await["createBook"]["book"].take();
+    assert_eq!(book["addedBy"], json!({ "name": "Ada" }));
+    let review = run(token, "Review", json!({ "bookId": book["id"] })).await;
+    assert_eq!(review["createReview"]["review"]["book"], json!({ "title": "Flatland", "reviewCount": 1 }));
+    server.settle().await;
+    let page = run(None, "BookPage", json!({ "id": book["id"] })).await;
+    assert_eq!(page["book"]["reviews"]["nodes"][0]["member"], json!({ "name": "Ada" }));
+    let newest = run(None, "Newest", json!({})).await;
+    assert_eq!(newest["newestBooks"]["nodes"][0]["reviewCount"], 1);
+    let changed = run(token, "Correct", json!({ "bookId": book["id"] })).await;
+    assert_eq!(changed["updateBook"]["book"]["version"], 2);
 }

@@ -86,11 +86,19 @@ impl ServedServer {
 
     /// The response to a request.
     pub async fn send(&self, token: Option<&str>, query: &str, variables: Value) -> Value {
+        self.post(token, json!({ "query": query, "variables": variables })).await
+    }
+
+    /// The response to an operation of a document with several.
+    pub async fn operation(&self, token: Option<&str>, query: &str, name: &str, variables: Value) -> Value {
+        self.post(token, json!({ "query": query, "operationName": name, "variables": variables })).await
+    }
+
+    async fn post(&self, token: Option<&str>, body: Value) -> Value {
         let request = self.http.post(format!("http://{}/graphql", self.address));
         let request = token.into_iter().fold(request, |request, token| request.bearer_auth(token));
         let request = request.header("content-type", "application/json");
-        let body = json!({ "query": query, "variables": variables }).to_string();
-        let text = request.body(body).send().await.unwrap().text().await.unwrap();
+        let text = request.body(body.to_string()).send().await.unwrap().text().await.unwrap();
         serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"))
     }
 
