@@ -80,3 +80,19 @@ fn a_request_without_a_name_or_a_rate_is_refused() {
     let twice = "query A @request(perSecond: 1) { feed { title } }";
     assert!(read(&format!("{twice} {twice}")).unwrap_err().contains("stands twice"));
 }
+
+proptest::proptest! {
+    #[test]
+    fn random_tokens_of_requests_never_panic(
+        tokens in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "query", "mutation", "A", "@request", "(", ")", "{", "}", "perSecond", ":", "1", "-1", "peak", "skew", "ZIPF",
+                "post", "id", "title", "$", "[", "]", "...", "on", "\"", "nodes", "edges", "input", "é", "#", "\n", "feed",
+            ]),
+            0..60,
+        )
+    ) {
+        // Sound or refused: both are answers.
+        let _ = read(&tokens.join(" "));
+    }
+}

@@ -156,3 +156,48 @@ impl Shop {
             .unwrap_or_else(|errors| panic!("{errors}"))
     }
 }
+
+/// 200 devices with 20 readings each over 29 days, as a study directory: by the device, by the day, by both.
+pub(crate) fn readings(settings: &str) -> (crate::directory::StudyDirectory, tempfile::TempDir) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let design = |name: &str, key: &str, partition: &str, of_device: &str, of_day: &str| {
+        format!(
+            "extend schema @model(name: \"iot\", design: \"{name}\") @container(name: \"devices\", key: \"/id\") \
+             @container(name: \"days\", key: \"/id\") @container(name: \"readings\", key: {key})
+             type Device @item(container: \"devices\") {{ id: ID! readings: [Reading!]! {of_device} }}
+             type Day @item(container: \"days\") {{ id: ID! readings: [Reading!]! {of_day} }}
+             type Reading @item(container: \"readings\", partition: {partition}, write: CREATE) {{
+               id: ID! device: Device! @reference day: Day! @reference value: Float!
+             }}"
+        )
+    };
+    let (find_device, find_day) = ("@find(by: \"device\")", "@find(by: \"day\")");
+    let partition_device = "@partition(by: \"device\")";
+    let reading = |number: usize| {
+        let (device, day) = (number % 200, 1 + number % 29);
+        format!(
+            "{{\"id\": \"r{number}\", \"device\": \"d{device}\", \"day\": \"2026-11-{day:02}\", \"value\": 1.5}}\n"
+        )
+    };
+    let files = [
+        ("study.toml", format!("{settings}\n[data]\nDevice = \"d.jsonl\"\nDay = \"y.jsonl\"\nReading = \"r.jsonl\"\n")),
+        (
+            "requests.graphql",
+            "mutation Write @request(perSecond: 1000) { createReading(input: $input) { reading { id } } }
+             query OfDevice($id: ID!) @request(perSecond: 10) { device(id: $id) { readings(first: 100) { value } } }"
+                .to_owned(),
+        ),
+        ("d.jsonl", (0..200).map(|number| format!("{{\"id\": \"d{number}\"}}\n")).collect()),
+        ("y.jsonl", (1..30).map(|day| format!("{{\"id\": \"2026-11-{day:02}\"}}\n")).collect()),
+        ("r.jsonl", (0..4_000).map(reading).collect()),
+        ("designs/1.graphql", design("device", "\"/deviceId\"", "\"device\"", partition_device, find_day)),
+        ("designs/2.graphql", design("day", "\"/dayId\"", "\"day\"", find_device, "@partition(by: \"day\")")),
+        ("designs/3.graphql", design("both", "[\"/deviceId\", \"/dayId\"]", "[\"device\", \"day\"]", find_device, find_day)),
+    ];
+    std::fs::create_dir(directory.path().join("designs")).expect("a directory");
+    for (name, text) in files {
+        std::fs::write(directory.path().join(name), text).expect("a file");
+    }
+    let study = crate::directory::StudyDirectory::read(directory.path());
+    (study.unwrap_or_else(|errors| panic!("{errors}")), directory)
+}

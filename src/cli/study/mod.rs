@@ -126,9 +126,7 @@ impl StudyCommand {
         match self.command {
             StudySubject::Init(init) => init.run(),
             StudySubject::Check(check) => check.run(),
-            StudySubject::Explain(input) => {
-                input.with_study(false, |study| Ok(output::write(&explain(study))?))
-            }
+            StudySubject::Explain(input) => input.with_study(false, |study| output::write(&explain(study))),
             StudySubject::Run(run) => run.run(),
             StudySubject::Keys(keys) => keys.run(),
         }
@@ -189,7 +187,7 @@ impl Run {
                 ReportFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
                 ReportFormat::Html => render::page(&report),
             };
-            Ok(output::write(&text)?)
+            output::write(&text)
         })
     }
 }
@@ -219,7 +217,7 @@ impl Check {
             }
             let lines: String = found.iter().map(|dearer| format!("{dearer}\n")).collect();
             let none = format!("no request became dearer by more than {} %\n", self.tolerance);
-            Ok(output::write(if lines.is_empty() { &none } else { &lines })?)
+            output::write(if lines.is_empty() { &none } else { &lines })
         })?;
         Ok(exit)
     }
@@ -234,7 +232,7 @@ impl Keys {
                 KeyFormat::Table => key_table(&report),
                 KeyFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
             };
-            Ok(output::write(&text)?)
+            output::write(&text)
         })
     }
 }

@@ -105,3 +105,14 @@ fn the_schema_of_the_settings_names_each_key() {
     known.sort();
     assert_eq!(keys, known);
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_or_refused_with_lines(text in "([a-z_]{1,8} ?= ?[0-9.\"\\[\\]a-z-]{0,9}|\\[[a-z.]{0,9}\\]|hourly = \\[1\\]|.{0,12})(\n[^\n]{0,20}){0,9}") {
+        let mut errors = StudyErrors::default();
+        let settings = settings::StudySettings::read(&text, &mut errors);
+        proptest::prop_assert!(settings.scale > 0.0);
+        let lines = text.lines().count() + 1;
+        proptest::prop_assert!(errors.errors.iter().all(|error| error.line.is_none_or(|line| line <= lines)));
+    }
+}

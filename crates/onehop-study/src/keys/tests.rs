@@ -1,8 +1,9 @@
 //! Tests of keys: grades with their reasons.
 
+use crate::data::{DataSurvey, SurveySpec};
 use crate::design_study::DesignStudy;
-use crate::fixtures::Shop;
-use crate::keys::{GradedKey, KeyGrade, KeyReport, key_table};
+use crate::fixtures::{Shop, readings};
+use crate::keys::{GradedKey, KeyGrade, KeyReport, add_candidates, key_table};
 use onehop_store::charges::Calibration;
 
 fn report(settings: &str) -> KeyReport {
@@ -54,8 +55,21 @@ fn a_key_that_requests_give_is_the_best_of_many_values() {
 
 #[test]
 fn writes_of_a_time_go_to_its_newest_value() {
-    let shop_of_days = Shop::new("");
-    let survey = shop_of_days.survey();
-    assert!(crate::designs::is_time_key(survey.of("Order").unwrap(), "day"));
-    assert!(!crate::designs::is_time_key(survey.of("Order").unwrap(), "status"));
+    let (directory, _files) = readings("fixed = [\"Device\", \"Day\"]");
+    let mut spec = SurveySpec::of_designs(&directory);
+    add_candidates(&directory, &mut spec);
+    let survey = DataSurvey::read(&directory, &spec, &mut |_, _| {}).unwrap();
+    let study = DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
+    let report = KeyReport::of(&study);
+    let keys = &report.types.iter().find(|found| found.item_type == "Reading").unwrap().keys;
+    let found = |fields: &[&str]| keys.iter().find(|key| key.fields == fields).unwrap();
+    let day = found(&["day"]);
+    assert_eq!(day.grade, KeyGrade::Bad);
+    assert!(
+        day.reasons.iter().any(|reason| reason.starts_with("all 1000 new items a second go to")),
+        "{day:?}"
+    );
+    assert_eq!(found(&["day", "device"]).grade, KeyGrade::Bad, "the first part is a time");
+    assert_eq!(found(&["device"]).grade, KeyGrade::Good);
+    assert_eq!(keys[0].fields, ["device"], "the best comes first");
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::data::DataSurvey;
+use crate::data::{DataSurvey, SurveySpec};
 use crate::design_study::DesignStudy;
-use crate::fixtures::Shop;
+use crate::fixtures::{Shop, readings};
 use crate::plans::{PlannedOperation, RequestPlan};
 use onehop_store::charges::Calibration;
 
@@ -87,4 +87,49 @@ fn charges_are_those_of_the_charge_model() {
     let four = plan(&shop, &survey, 0, "CustomerOrders", false).charge(&calibration, &|_| 4);
     assert!(four > charge(0, "CustomerOrders") + 8.0, "{four}");
     assert!((charge(0, "Place") - (13.5 + 8.0 + 1.0) * 8.0 / 21.0).abs() < 0.4, "{}", charge(0, "Place"));
+}
+
+#[test]
+fn a_hierarchical_key_is_asked_by_its_first_part() {
+    let (directory, _files) = readings("scale = 10\nfixed = [\"Device\", \"Day\"]");
+    let survey = DataSurvey::read(&directory, &SurveySpec::of_designs(&directory), &mut |_, _| {}).unwrap();
+    let study = DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
+    let designs = study.designs();
+    let request = &directory.requests.requests()[1];
+    let operations =
+        |design: usize| shown(&study.planner(&designs[design], false).plan(request, 0).operations);
+    // Twenty readings of each device, ten times as many at this scale: a page has a hundred.
+    assert_eq!(operations(0), ["1 query readings logicalPartition 100"]);
+    assert_eq!(operations(1), ["1 query readings allPartitions 100"]);
+    assert_eq!(operations(2), ["1 query readings partitionPrefix 100"]);
+}
+
+#[test]
+fn new_items_of_a_day_share_one_partition() {
+    let (directory, _files) = readings("fixed = [\"Device\", \"Day\"]");
+    let survey = DataSurvey::read(&directory, &SurveySpec::of_designs(&directory), &mut |_, _| {}).unwrap();
+    let study = DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
+    let designs = study.designs();
+    let busiest = |design: usize| {
+        study.planner(&designs[design], false).plan(&directory.requests.requests()[0], 0).operations[0]
+            .busiest
+            .even
+    };
+    assert_eq!(busiest(1), 1.0);
+    assert!((busiest(0) - 1.0 / 200.0).abs() < 1e-9, "{}", busiest(0));
+    assert!(busiest(2) < busiest(0));
+}
+
+#[test]
+fn a_data_loader_never_makes_a_request_dearer() {
+    let shop = Shop::new("scale = 50");
+    let survey = shop.survey();
+    let calibration = Calibration::current();
+    for design in 0..3 {
+        for request in shop.study.requests.requests() {
+            let charge =
+                |batched| plan(&shop, &survey, design, &request.name, batched).charge(&calibration, &|_| 3);
+            assert!(charge(true) <= charge(false), "{} of design {design}", request.name);
+        }
+    }
 }
