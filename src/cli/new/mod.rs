@@ -26,7 +26,7 @@ pub struct New {
     name: String,
 
     /// Directory for the files
-    #[arg(long, value_name = "DIRECTORY", default_value = ".")]
+    #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DIRECTORY", default_value = ".")]
     directory: PathBuf,
 }
 
