@@ -25,7 +25,7 @@ const REVALIDATED: &str = "no-cache";
 
 /// A page runs the scripts of the build and talks to its own server, and makes no script out of text.
 const PAGE_SECURITY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
      trusted-types 'none'",
 );
