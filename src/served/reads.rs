@@ -51,8 +51,11 @@ pub struct ItemPage {
 
 /// The data loader of one request: items by their places, each read once.
 pub struct ItemLoader {
-    loader: Loader<ItemPlace, Result<Option<Arc<Body>>, Arc<Fault>>, BatchedReads>,
+    loader: Loader<ItemPlace, LoadedItem, BatchedReads>,
 }
+
+/// The value that a loader keeps for an item. Faults are shared, because several fields may wait for it.
+type LoadedItem = Result<Option<Arc<Body>>, Arc<Fault>>;
 
 /// The batches of a loader.
 struct BatchedReads {
@@ -208,11 +211,8 @@ impl ItemLoader {
     }
 }
 
-impl BatchFn<ItemPlace, Result<Option<Arc<Body>>, Arc<Fault>>> for BatchedReads {
-    async fn load(
-        &mut self,
-        places: &[ItemPlace],
-    ) -> HashMap<ItemPlace, Result<Option<Arc<Body>>, Arc<Fault>>> {
+impl BatchFn<ItemPlace, LoadedItem> for BatchedReads {
+    async fn load(&mut self, places: &[ItemPlace]) -> HashMap<ItemPlace, LoadedItem> {
         let mut loaded = HashMap::new();
         let containers: HashSet<_> =
             places.iter().map(|place| self.reads.model.ty(place.ty).container).collect();

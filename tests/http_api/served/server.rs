@@ -147,7 +147,7 @@ pub fn site(name: &str) -> Value {
 
 async fn listen(app: &ServedApp, staff: HashSet<uuid::Uuid>) -> SocketAddr {
     let tokens = Tokens::new(
-        &Secrets::from(&SigningSecret::from_bytes(vec![7; 48]).unwrap()),
+        Secrets::from(&SigningSecret::from_bytes(vec![7; 48]).unwrap()),
         ACCESS_TOKEN_LIFETIME_DEFAULT,
     );
     let mut options = ApiOptions::default();

@@ -57,8 +57,8 @@ async fn all_invalid_fields_of_an_input_come_at_once() {
 async fn a_unique_value_belongs_to_one_item_until_it_is_left() {
     let server = ServedServer::start(BIRDS).await;
     let (token, _) = server.sign_up("Ada", "ada@example.com").await;
+    let id = server.create_site(&token, "Mere").await;
     let token = Some(token.as_str());
-    let id = server.create_site(token.unwrap(), "Mere").await;
     let taken = server.refusal(token, CREATE_SITE, json!({ "input": site("MERE") })).await;
     assert_eq!(taken, ("CONFLICT".to_owned(), json!("name")));
     server.data(token, UPDATE_SITE, json!({ "input": { "siteId": id, "name": "Fen" } })).await;
@@ -77,8 +77,8 @@ async fn a_unique_value_belongs_to_one_item_until_it_is_left() {
 async fn an_update_of_another_version_is_a_conflict() {
     let server = ServedServer::start(BIRDS).await;
     let (token, _) = server.sign_up("Ada", "ada@example.com").await;
+    let id = server.create_site(&token, "Mere").await;
     let token = Some(token.as_str());
-    let id = server.create_site(token.unwrap(), "Mere").await;
     let input = json!({ "input": { "siteId": id, "name": "Fen", "ifVersion": 1 } });
     let data = server.data(token, UPDATE_SITE, input.clone()).await;
     assert_eq!(data["updateSite"]["site"]["revision"], 2);
@@ -93,8 +93,8 @@ async fn an_update_of_another_version_is_a_conflict() {
 async fn a_condition_of_a_mutation_holds_or_is_a_conflict() {
     let server = ServedServer::start(BIRDS).await;
     let (token, _) = server.sign_up("Ada", "ada@example.com").await;
+    let id = server.create_site(&token, "Mere").await;
     let token = Some(token.as_str());
-    let id = server.create_site(token.unwrap(), "Mere").await;
     let close = "mutation($input: CloseSiteInput!) { closeSite(input: $input) { site { isClosed } } }";
     let input = json!({ "input": { "siteId": id, "isClosed": true } });
     let data = server.data(token, close, input.clone()).await;
