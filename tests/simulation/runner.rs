@@ -191,7 +191,7 @@ fn short_runs_keep_all_promises() {
 #[test]
 fn a_seed_plays_the_same_run_again() {
     // Both stores are among them.
-    assert_repeatable((7..10).map(|seed| Wanted { seed, acts: Some(40), ..Wanted::default() }));
+    assert_repeatable((7..10).map(|seed| Wanted { seed, acts: Some(80), ..Wanted::default() }));
 }
 
 /// Plays fifty seeds twice.
