@@ -187,9 +187,10 @@ rust-test: nextest
 	$(LINTED) $(CARGO) test --locked --workspace --doc
 	$(LINTED) $(CARGO) build --locked --workspace --bench '*'
 
+# With the binary that the tests of the Rust have built. A build of the binary alone would compile the client of Azure Cosmos DB, and all that
+# uses it, once more without the emulator.
 ## Test the pages in Chromium
 browser-test: rust-test web/dist/index.html chromium
-	$(LINTED) $(CARGO) build --locked --bin onehop
 	cd web && ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(CHROMIUM) $(NPM) run test:browser
 
 ## Replay the alert rules with Prometheus' promtool

@@ -1,5 +1,8 @@
 //! Acts of clients in the blog: mutations and queries, and the statements of their answers about registers.
 
+use std::time::Duration;
+
+use onehop::domain::accounts::sessions::REFRESH_TOKEN_GRACE;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, Session};
@@ -11,6 +14,12 @@ const NAMES: [&str; 7] = ["ada", "Ada", "brontÃ«", "capek", "dante", "eliot", "ï
 pub const PASSWORD: &str = "correct horse battery";
 /// The number of times that a client sends a command without an answer.
 const TRIES: usize = 4;
+
+/// The event of a copied refresh token that is used late, and how often it occurs in a run. It takes time.
+const THEFT: &str = "old refresh token used";
+const THEFTS_MAX: u64 = 3;
+/// The largest difference between the clocks of two processes, where they do not step.
+const CLOCKS_APART_MAX: Duration = Duration::from_secs(30);
 
 pub const SESSION: &str = "user { id username } accessToken refreshToken";
 
@@ -95,15 +104,16 @@ impl Client {
         Some(self.world.users.lock()[session.number].clone())
     }
 
-    pub fn start_session(&mut self, payload: &Value) -> Option<String> {
+    pub fn start_session(&mut self, payload: &Value, password: &str) -> Option<String> {
         let text = |name: &str| payload[name].as_str().map(str::to_owned);
         let (id, token) = (payload["user"]["id"].as_str()?.to_owned(), text("accessToken")?);
         if let Some(name) = payload["user"]["username"].as_str() {
             self.learn_name(&id, name);
         }
         let number = self.world.begin_session(&id);
-        self.session =
-            Some(Session { token, refresh_token: text("refreshToken").unwrap_or_default(), number });
+        self.world.passwords.lock().started(number, &id, password, self.world.elapsed_ms());
+        let refresh_token = text("refreshToken").unwrap_or_default();
+        self.session = Some(Session { token, refresh_token, number });
         Some(id)
     }
 
@@ -117,7 +127,7 @@ impl Client {
         let (answer, _) = self.command(&query, json!({ "i": input })).await;
         let Answer::Data { data, .. } = answer else { return };
         let payload = &data["createUser"];
-        let Some(id) = self.start_session(payload) else { return };
+        let Some(id) = self.start_session(payload, PASSWORD) else { return };
         let end = Some(world.history.now());
         let written = payload["user"]["username"].as_str().unwrap_or_default();
         world.history.created_by_key(&key, &id);
@@ -133,7 +143,7 @@ impl Client {
         if let Answer::Data { data, .. } = self.ask(&query, json!({ "i": input })).await {
             let payload = &data["signIn"];
             if let (Some(id), Some(name)) =
-                (self.start_session(payload), payload["user"]["username"].as_str())
+                (self.start_session(payload, PASSWORD), payload["user"]["username"].as_str())
             {
                 self.world.history.set_first_unless_written(&format!("username {id}"), name);
             }
@@ -149,14 +159,47 @@ impl Client {
             Answer::Data { data, .. } => {
                 self.used_session(session.number, began_ms);
                 let text = |name: &str| data["renewSession"][name].as_str().unwrap_or_default().to_owned();
-                self.session = Some(Session {
+                let renewed = Session {
                     token: text("accessToken"),
                     refresh_token: text("refreshToken"),
-                    ..session
-                });
+                    number: session.number,
+                };
+                let steps_clocks = self.world.plan.disturbances.contains(&"clock step");
+                let thefts = self.world.counts().get(THEFT).copied().unwrap_or(0);
+                if !steps_clocks && thefts < THEFTS_MAX && self.world.dice.percent(40) {
+                    self.use_old_refresh_token(&query, &session, renewed).await;
+                } else {
+                    self.session = Some(renewed);
+                }
             }
             Answer::Refused { .. } => self.session = None,
             Answer::Unknown => {}
+        }
+    }
+
+    /// A thief has copied the refresh token of a session, and uses it long after the renewal. That ends the session.
+    async fn use_old_refresh_token(&mut self, query: &str, old: &Session, renewed: Session) {
+        let world = self.world.clone();
+        self.session = None;
+        world.count(THEFT);
+        tokio::time::sleep(REFRESH_TOKEN_GRACE + CLOCKS_APART_MAX).await;
+        let input = json!({ "i": { "refreshToken": old.refresh_token } });
+        match self.ask_with(None, query, input).await {
+            Answer::Data { .. } => {
+                let session = format!("{} of client {}", old.number, self.number);
+                world.history.broken("an old refresh token is refused", session);
+            }
+            Answer::Refused { code } if code == "UNAUTHENTICATED" => {
+                let ended_ms = world.elapsed_ms();
+                tokio::time::sleep(Duration::from_millis(world.dice.below(60_000))).await;
+                let began_ms = world.elapsed_ms();
+                let answer = self.ask_with(Some(renewed.token), "{ viewer { id } }", json!({})).await;
+                if matches!(&answer, Answer::Data { data, .. } if data["viewer"]["id"].is_string()) {
+                    let session = format!("{} of client {}", old.number, self.number);
+                    world.history.used_late(LateUse { session, late_ms: began_ms - ended_ms });
+                }
+            }
+            _ => {}
         }
     }
 
@@ -168,7 +211,7 @@ impl Client {
             let ended_ms = world.elapsed_ms();
             self.session = None;
             for _ in 0..world.dice.below(3) {
-                tokio::time::sleep(std::time::Duration::from_millis(world.dice.below(40_000))).await;
+                tokio::time::sleep(Duration::from_millis(world.dice.below(40_000))).await;
                 let late_ms = world.elapsed_ms() - ended_ms;
                 let answer = self.ask_with(Some(session.token.clone()), "{ viewer { id } }", json!({})).await;
                 if matches!(&answer, Answer::Data { data, .. } if data["viewer"]["id"].is_string()) {
@@ -416,14 +459,33 @@ impl Client {
             .map(|(id, ..)| id.clone())
             .collect();
         let start = self.world.history.now();
-        let query = "query($id: ID!) { post(id: $id) { comments(first: 100) { nodes { id content } } } }";
-        let Answer::Data { data, reached } = self.ask(query, json!({ "id": post.id })).await else { return };
-        let Some(nodes) = data["post"]["comments"]["nodes"].as_array() else { return };
+        let Some((nodes, reached)) = self.comments_of(&post.id).await else { return };
         let recent = self.recent(reached);
         for id in of_post {
             let listed = nodes.iter().find(|node| node["id"] == id.as_str());
             let content = listed.and_then(|node| node["content"].as_str()).unwrap_or(NOTHING);
             self.saw("comments of a post", &format!("comment {id}"), content, recent, start);
+        }
+    }
+
+    /// All comments of a post, sometimes in small pages, and whether each page reached the client's position.
+    async fn comments_of(&mut self, post: &str) -> Option<(Vec<Value>, bool)> {
+        let first = if self.world.dice.percent(50) { 100 } else { self.world.dice.between(1, 5) };
+        let query = format!(
+            "query($id: ID!, $after: String) {{ post(id: $id) {{ comments(first: {first}, after: $after) {{ \
+             nodes {{ id content }} pageInfo {{ hasNextPage endCursor }} }} }} }}"
+        );
+        let (mut nodes, mut after, mut all_reached) = (Vec::new(), Value::Null, true);
+        loop {
+            let variables = json!({ "id": post, "after": after });
+            let Answer::Data { mut data, reached } = self.ask(&query, variables).await else { return None };
+            let mut page = data["post"]["comments"].take();
+            nodes.append(page["nodes"].as_array_mut()?);
+            all_reached &= reached;
+            if page["pageInfo"]["hasNextPage"] != true {
+                return Some((nodes, all_reached));
+            }
+            after = page["pageInfo"]["endCursor"].take();
         }
     }
 

@@ -50,7 +50,8 @@ pub struct Client {
     process: Option<u32>,
 }
 
-/// A position, and which process gave it when. That process remembers the writes of a user for a minute.
+/// A position, and which process gave it when. That process remembers the writes of a signed-in user for a
+/// minute.
 struct ClientPosition {
     text: String,
     process: u32,
@@ -101,6 +102,7 @@ impl Client {
             // The answer to a mutation covers the writes that its process remembers, named or not.
             let is_remembered = position.process == group.0
                 && world.elapsed_ms() - position.at_ms < REMEMBERED_MS
+                && position.user.is_some()
                 && position.user == self.me();
             let is_left_out = query.starts_with("mutation") && is_remembered && dice.percent(60);
             if !is_left_out {
@@ -136,7 +138,8 @@ impl Client {
             return Answer::Unknown;
         };
         trace::line(format!("client {}", self.number), format!("answered {answer}"));
-        let answer = self.read_answer(answer, names_position, group.0);
+        let user = token.and_then(|_| self.me());
+        let answer = self.read_answer(answer, names_position, (group.0, user));
         // A command whose last write fails is answered as done where that write tidies up.
         if matches!(answer, Answer::Unknown) || world.store.faults() > faults_before {
             world.may_be_half_done(query);
@@ -144,11 +147,15 @@ impl Client {
         answer
     }
 
-    fn read_answer(&mut self, mut answer: Value, names_position: bool, process: u32) -> Answer {
+    fn read_answer(
+        &mut self,
+        mut answer: Value,
+        names_position: bool,
+        (process, user): (u32, Option<String>),
+    ) -> Answer {
         if let Some(position) = answer["extensions"]["position"].as_str() {
             let at_ms = self.world.elapsed_ms();
-            self.position =
-                Some(ClientPosition { text: position.to_owned(), process, at_ms, user: self.me() });
+            self.position = Some(ClientPosition { text: position.to_owned(), process, at_ms, user });
         }
         let first = answer["errors"].as_array_mut().and_then(|errors| errors.first_mut()).map(Value::take);
         let Some(error) = first else {

@@ -119,7 +119,12 @@ async fn listen(
     });
     let mut stream = response.into_body().into_data_stream();
     let mut received = Vec::new();
+    let is_slow = world.dice.percent(40);
     while let Some(Ok(bytes)) = stream.next().await {
+        if is_slow {
+            // Events gather meanwhile.
+            tokio::time::sleep(Duration::from_millis(world.dice.below(8 * world.plan.pace_ms))).await;
+        }
         received.extend_from_slice(&bytes);
         while let Some(end) = received.windows(2).position(|window| window == b"\n\n") {
             let event: Vec<u8> = received.drain(..end + 2).collect();
@@ -140,7 +145,8 @@ impl Subscriptions {
         let now = world.history.now();
         let saw = |register: &str, value: &str| {
             let read = Read {
-                view: "event".to_owned(),
+                // A slow client hears later than others.
+                view: format!("events of subscription {number}"),
                 value: value.to_owned(),
                 recent: Recent::Any,
                 start: now,

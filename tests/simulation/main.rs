@@ -19,6 +19,7 @@ mod faults;
 mod finale;
 mod history;
 mod live;
+mod monitors;
 mod passwords;
 mod plan;
 mod process;

@@ -45,6 +45,8 @@ pub struct Passwords {
     users: BTreeMap<String, UserPasswords>,
     /// By session, since when it has ended (virtual ms).
     ended: BTreeMap<usize, i64>,
+    /// By session, its user and the password with which it was started.
+    started_with: BTreeMap<usize, (String, String)>,
 }
 
 impl Passwords {
@@ -57,6 +59,15 @@ impl Passwords {
         self.users.entry(user.to_owned()).or_default()
     }
 
+    /// A session was started with a password. Where that password is replaced by now, the session has ended: it slipped
+    /// into the change.
+    pub fn started(&mut self, session: usize, user: &str, password: &str, now_ms: i64) {
+        self.started_with.insert(session, (user.to_owned(), password.to_owned()));
+        if self.of(user).replaced.iter().any(|replaced| replaced.password == password) {
+            self.ended.insert(session, now_ms);
+        }
+    }
+
     /// A change has taken effect: the earlier sessions of the user have ended. The order of changes is known
     /// where no other one became known since `changes_before`.
     fn took_effect(&mut self, user: &str, change: &Change, (sessions, now_ms): (&[String], i64)) {
@@ -66,7 +77,11 @@ impl Passwords {
             known.changes += 1;
             let former =
                 known.current.replace(change.password.clone()).unwrap_or_else(|| PASSWORD.to_owned());
-            known.replaced.push(Replaced { password: former, at_ms: now_ms });
+            known.replaced.push(Replaced { password: former.clone(), at_ms: now_ms });
+            let is_under_it = |with: &&(String, String)| with.0 == user && with.1 == former;
+            for (session, _) in self.started_with.iter().filter(|(_, with)| is_under_it(with)) {
+                self.ended.entry(*session).or_insert(now_ms);
+            }
         }
         let earlier = sessions.iter().take(change.sessions_before).enumerate();
         for (session, _) in earlier.filter(|(_, of)| *of == user) {
@@ -115,7 +130,7 @@ impl Client {
                 let now_ms = world.elapsed_ms();
                 let sessions = world.users.lock().clone();
                 world.passwords.lock().took_effect(&me, &change, (&sessions, now_ms));
-                self.start_session(&data["changePassword"]);
+                self.start_session(&data["changePassword"], &password);
                 world.count("password changed");
             }
             Answer::Refused { code } => {
@@ -156,7 +171,7 @@ impl Client {
         if payload["user"]["id"] != user.as_str() {
             // The name has passed on to another user.
             if let (Some(id), Some(name)) =
-                (self.start_session(payload), payload["user"]["username"].as_str())
+                (self.start_session(payload, &password), payload["user"]["username"].as_str())
             {
                 world.history.set_first_unless_written(&format!("username {id}"), name);
             }
@@ -175,6 +190,6 @@ impl Client {
             world.passwords.lock().took_effect(&user, &change, (&sessions, now_ms));
             world.count("password change without an answer");
         }
-        self.start_session(payload);
+        self.start_session(payload, &password);
     }
 }

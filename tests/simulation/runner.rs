@@ -374,28 +374,37 @@ fn planted_bugs_are_found() {
 }
 
 /// All planted bugs, found by runs or not.
-const PLANTED: [&str; 23] = [
+const PLANTED: [&str; 32] = [
     "batch-in-parts",
     "cache-entry-without-mark",
     "checkpoint-before-writes",
     "copies-without-if-match",
+    "dead-letter-forgets-followers",
+    "entry-of-a-removed-element-stays",
+    "event-lost-behind-another",
     "expired-lease-writes",
     "idempotency-record-after-answer",
     "last-write-position-alone",
     "missing-fsync",
     "no-catch-up",
+    "old-refresh-token-stays-good",
     "older-copy-overwrites",
+    "own-like-taken-as-conflict",
     "parking-on-throttling",
     "post-without-if-match",
+    "propagation-stops-after-a-page",
     "purge-takes-a-rewrite",
     "ranking-without-another-look",
     "reached-too-early",
     "rename-left-half-done",
     "reservation-released-too-early",
+    "sign-in-without-second-look",
     "sign-out-unseen",
     "signal-before-commit",
     "skipped-if-match",
     "split-skips-changes",
+    "stale-listing-stays-cached",
     "tag-without-a-dependency",
+    "takeover-keeps-the-epoch",
     "torn-batch",
 ];

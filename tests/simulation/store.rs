@@ -10,7 +10,7 @@ use onehop_runtime::clock::Clock;
 use onehop_store::embedded::simulated::{DiskFault, DiskFaults, DiskPoint, SimulatedDisk, SimulatedParts};
 use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
 use onehop_store::{ContainerName, ContainerSpec};
-use onehop_testing::account_model::{AccountModel, ModelConsistency};
+use onehop_testing::account_model::{AccountModel, CommittedWrite, ModelConsistency};
 use tokio::time::Instant;
 
 use crate::clock::ProcessClock;
@@ -54,6 +54,7 @@ impl RunStore {
         let partitions = u32::try_from(Dice::of(plan.seed, 4).between(1, 4)).expect("few partitions");
         let clock = ProcessClock::new(start, 0, 0);
         let account = AccountModel::new(specs, partitions, clock, Arc::clone(&faults) as _);
+        account.record_commits();
         Self::Account { account, faults }
     }
 
@@ -193,6 +194,19 @@ impl RunStore {
     /// Whether a bit was flipped that a read may have found.
     pub fn was_damaged(&self) -> bool {
         self.counts().keys().any(|event| event.starts_with("bit flip"))
+    }
+
+    /// Whether an item was deleted, and then created by a request that nobody waited for any more.
+    pub fn was_brought_back(&self, container: &str, id: &str) -> bool {
+        matches!(self, Self::Account { account, .. } if account.was_brought_back(container, id))
+    }
+
+    /// All writes in the order of their commits, where the store is an account.
+    pub fn commits(&self) -> Vec<CommittedWrite> {
+        match self {
+            Self::Account { account, .. } => account.commits(),
+            Self::Disk { .. } => Vec::new(),
+        }
     }
 
     /// How many faults there were.

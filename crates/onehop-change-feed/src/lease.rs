@@ -84,7 +84,7 @@ impl LeaseItem {
         projections.retain(|name| !backfills.iter().any(|backfill| backfill.projection == *name));
         Self {
             owner: Some(scope.context.settings.owner.clone()),
-            epoch: self.epoch + 1,
+            epoch: if planted!("takeover-keeps-the-epoch") { self.epoch } else { self.epoch + 1 },
             projections,
             backfills,
             ..self

@@ -19,7 +19,7 @@ struct CachedPage {
 impl PageCache {
     /// Registers a read, if it may be shared.
     pub(super) fn request(&mut self, read: &ReadRequest) {
-        let ReadRequest::Item { container, partition_key, id, shared: true } = read else { return };
+        let ReadRequest::Item { container, partition_key, id, shared: true, .. } = read else { return };
         let partitions = self.0.entry(*container).or_default();
         let Some(entries) = partitions.get_mut(partition_key) else {
             partitions.insert(partition_key.clone(), vec![CachedPage { id: id.clone(), item: None }]);
@@ -48,7 +48,7 @@ impl PageCache {
 
     /// The result of a registered read.
     pub(super) fn get(&self, read: &ReadRequest) -> Option<ReadResult> {
-        let ReadRequest::Item { container, partition_key, id, shared: true } = read else { return None };
+        let ReadRequest::Item { container, partition_key, id, shared: true, .. } = read else { return None };
         let entries = self.0.get(container)?.get(partition_key)?;
         let entry = entries.iter().find(|entry| entry.id == *id)?;
         Some(ReadResult::Item(entry.item.clone()))

@@ -20,6 +20,8 @@ pub enum ReadRequest {
         id: String,
         /// Whether all changes of a page share the read.
         shared: bool,
+        /// Whether it begins when the other reads of its step are done.
+        is_last: bool,
     },
     /// Items of a type in one logical partition.
     Partition {
@@ -87,13 +89,23 @@ impl ReadRequest {
     /// A point read of the present state.
     #[must_use]
     pub fn item(container: ContainerName, partition_key: PartitionKey, id: impl Into<String>) -> Self {
-        Self::Item { container, partition_key, id: id.into(), shared: false }
+        Self::Item { container, partition_key, id: id.into(), shared: false, is_last: false }
+    }
+
+    /// A point read that begins when the other reads of its step are done: its result is not older than theirs.
+    #[must_use]
+    pub fn last_item(container: ContainerName, partition_key: PartitionKey, id: impl Into<String>) -> Self {
+        Self::Item { container, partition_key, id: id.into(), shared: false, is_last: true }
+    }
+
+    pub(super) fn is_last(&self) -> bool {
+        matches!(self, Self::Item { is_last: true, .. })
     }
 
     /// A point read that all changes of a page share.
     #[must_use]
     pub fn shared_item(container: ContainerName, partition_key: PartitionKey, id: impl Into<String>) -> Self {
-        Self::Item { container, partition_key, id: id.into(), shared: true }
+        Self::Item { container, partition_key, id: id.into(), shared: true, is_last: false }
     }
 
     /// A cached read.

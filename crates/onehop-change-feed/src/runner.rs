@@ -349,12 +349,15 @@ impl Runner {
         shared: Option<&PageCache>,
         ledger: &Ledger,
     ) -> Result<Vec<ReadResult>, Fault> {
+        let (last, first): (Vec<_>, Vec<_>) = (0..reads.len()).partition(|place| reads[*place].is_last());
         let mut results = Vec::with_capacity(reads.len());
-        for chunk in reads.chunks(self.context.settings.concurrent_operations_max.max(1)) {
-            let together: Vec<_> = chunk.iter().map(|read| self.read(read, shared, ledger)).collect();
-            results.extend(try_join_all(together).await?);
+        let concurrent_max = self.context.settings.concurrent_operations_max.max(1);
+        for chunk in first.chunks(concurrent_max).chain(last.chunks(concurrent_max)) {
+            let together = chunk.iter().map(|place| self.read(&reads[*place], shared, ledger));
+            results.extend(chunk.iter().copied().zip(try_join_all(together).await?));
         }
-        Ok(results)
+        results.sort_unstable_by_key(|(place, _)| *place);
+        Ok(results.into_iter().map(|(_, result)| result).collect())
     }
 
     /// Reads from a cache where that is allowed, otherwise from the store.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onehop_change_feed::{Cause, Projection, ProjectionError, ReadRequest, Step, StepInput, WakingFields};
-use onehop_runtime::planted::size;
+use onehop_runtime::planted;
 use onehop_store::{Change, ContainerName, Direction, Item, Keyset, PartitionKey, QueryPage, WriteOp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -129,15 +129,22 @@ impl Propagation {
         let page = match self.list_of(position.target) {
             Some((list, _)) => {
                 let (container, item_type) = (list.container, list.source.name);
-                partition_page(container, item_type, &change.id, &position, size(ENTRY_PAGE_ITEMS, 2))
+                partition_page(
+                    container,
+                    item_type,
+                    &change.id,
+                    &position,
+                    planted::size(ENTRY_PAGE_ITEMS, 2),
+                )
             }
             None => self.targets_page(target, &change.id, &position),
         };
         Step::ask(vec![self.read_source(change), page]).with_state(&position)
     }
 
+    /// Last: a target that was read before holds no newer value than the source, so no copy goes back in time.
     fn read_source(&self, change: &Change) -> ReadRequest {
-        ReadRequest::item(self.rule.source.container, change.partition_key.clone(), change.id.clone())
+        ReadRequest::last_item(self.rule.source.container, change.partition_key.clone(), change.id.clone())
     }
 
     /// The list through which the items of a target are found, with the property that orders it.
@@ -149,7 +156,7 @@ impl Propagation {
     fn targets_page(&self, target: &CopyTarget, id: &str, position: &PassPosition) -> ReadRequest {
         let CopyTarget { item_type: target, by, .. } = target;
         if target.partition == ItemPartition::Field(by) {
-            return partition_page(target.container, target.name, id, position, size(PAGE_ITEMS, 3));
+            return partition_page(target.container, target.name, id, position, planted::size(PAGE_ITEMS, 3));
         }
         ReadRequest::Equality {
             container: target.container,
@@ -158,7 +165,7 @@ impl Propagation {
             item_type: target.name,
             direction: Direction::NewestFirst,
             after: position.after.clone(),
-            limit: size(PAGE_ITEMS, 3),
+            limit: planted::size(PAGE_ITEMS, 3),
         }
     }
 
@@ -226,7 +233,7 @@ fn after(target: usize, end: PageEnd) -> PassPosition {
 
 fn page_end(page: &QueryPage, order_by: Option<&'static str>) -> Result<PageEnd, ProjectionError> {
     match page.items.last() {
-        Some(last) if page.has_more => {
+        Some(last) if page.has_more && !planted!("propagation-stops-after-a-page") => {
             let fields: Vec<_> = order_by.into_iter().collect();
             Ok(PageEnd::At(Body::selected(last, &fields)?.keyset(order_by)?))
         }

@@ -10,13 +10,14 @@ use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::accounts::network_prefixes::Prefix;
 use onehop::accounts::session::{RefreshToken, SessionId};
 use onehop::blog::commands::{ChangePassword, CommandError, CommandLimits, RefusalCode, SignIn, UpdateUser};
+use onehop::blog::containers::ACCOUNTS;
 use onehop::blog::ids::UserId;
 use onehop::domain::accounts::sessions::{
     NewSession, REFRESH_TOKEN_GRACE, Renewal, SESSIONS_PER_ACCOUNT_MAX, SessionSettings, SessionStart,
     Sessions,
 };
 use onehop_runtime::clock::Clock as _;
-use onehop_store::{Ledger, Store as _};
+use onehop_store::{Ledger, NewItem, PartitionKey, Rejection, Store as _, WriteError, WriteOp};
 
 use super::harness::{Blog, Meddling, PASSWORD, START_MS, code_and_field};
 
@@ -306,6 +307,23 @@ async fn a_dropped_sign_out_is_known_here_at_once() {
     }
     blog.store.next(Meddling::Nothing);
     assert!(!exists(&sessions, user, session.id).await);
+}
+
+/// An account may carry out a create long after its answer was given up.
+#[tokio::test]
+async fn a_delayed_create_brings_no_ended_session_back() {
+    let blog = Blog::new().await;
+    let user = AccountId::from(blog.user("ada").await.id);
+    let sessions = process(&blog);
+    let session = start(&sessions, user).await;
+    let id = format!("sessions:{user}");
+    let (key, ledger) = (PartitionKey::from(id.as_str()), Ledger::new());
+    let stored = blog.store.read(ACCOUNTS, &key, &id, &ledger).await.unwrap().unwrap();
+    sessions.end(user, session.id, &ledger).await.unwrap();
+    let item = NewItem { id: id.clone(), body: stored.body };
+    let delayed = blog.store.write(ACCOUNTS, &key, WriteOp::Create(item), &ledger).await;
+    assert!(matches!(delayed, Err(WriteError::Rejected { reason: Rejection::Conflict, .. })), "{delayed:?}");
+    assert!(!exists(&process(&blog), user, session.id).await);
 }
 
 #[tokio::test]

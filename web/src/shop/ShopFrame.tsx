@@ -3,6 +3,10 @@ import { NavLink } from "../app/NavLink.js";
 import { piecesIn, useCart } from "./cart.js";
 import { useViewerIsStaff } from "./viewer-is-staff.js";
 import "./shop.css";
+import "./products.css";
+import "./checkout.css";
+import "./orders.css";
+import "./narrow.css";
 
 /** The frame of every page of the shop: its places and the cart. */
 export function ShopFrame({ children }: { children: ReactNode }) {

@@ -128,7 +128,12 @@ impl Verifier {
         for _ in 0..TRIES_MAX {
             let entry = self.read(rule.container, key, id).await?;
             let source = self.source_of(rule, id, entry.as_ref(), source_key).await?;
-            let source = source.filter(|source| rule.partitions(&source.body).contains(&key.as_str()));
+            // Entries of elements are deleted with their item: their container has no soft-deleted items.
+            let has_entry = |source: &Stored| {
+                let is_gone = rule.element.is_some() && source.body.is_deleted();
+                !is_gone && rule.partitions(&source.body).contains(&key.as_str())
+            };
+            let source = source.filter(has_entry);
             match self.entry_write(rule, key, entry.as_ref(), source).await? {
                 EntryWrite::None => return Ok(written),
                 EntryWrite::Write(operation) => written |= self.write(rule.container, key, operation).await?,

@@ -1,7 +1,10 @@
 //! Copies: a source's change reaches them, and an item that was written with an old copy is corrected.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use onehop_store::OperationKind;
+use onehop_testing::stepped_store::{PendingOperation, SteppedStore};
 use serde_json::json;
 
 use crate::library::{AUTHORS, BOOKS, GENRES, Library, author, book, genre, loan, reader};
@@ -88,6 +91,48 @@ async fn a_source_and_a_target_that_change_at_once_agree() {
         assert_eq!(library.book(id).await["authorName"], "Lovelace");
     }
     assert_eq!(library.book("1").await["title"], "Second edition");
+}
+
+/// The library's store, but that the read of the targets of a rename waits until the test resumes it.
+fn stopping_at_targets(library: &Library, by: OperationKind) -> Arc<SteppedStore> {
+    let stopped = AtomicBool::new(false);
+    SteppedStore::new(library.store.clone(), move |operation: PendingOperation<'_>| {
+        let reads_targets = operation.container == BOOKS && operation.kind == by;
+        reads_targets && !stopped.swap(true, Ordering::SeqCst)
+    })
+}
+
+/// While the propagation of a rename looks for its targets, the source is renamed once more, and a book gets
+/// that name by its catch-up. The first rename must not put the former name back, not even for a moment.
+#[tokio::test]
+async fn a_copy_never_goes_back_in_time() {
+    let library = Library::new().await;
+    let (ada, novel) = (author("ada", "Ada"), genre("novel", "Novel"));
+    for item in [&ada, &novel, &book("1", &ada, &[&novel], 1)] {
+        library.put(item).await;
+    }
+    library.assert_clean().await;
+    let by_author = json!({ "authorName": "Lovelace" });
+    let by_genre = json!({ "genres": [{ "id": "novel", "name": "Fiction" }] });
+    for (container, key, id, name, copies, read) in [
+        (AUTHORS, "ada", "ada", "Lovelace", by_author, OperationKind::Query),
+        (GENRES, "genre", "novel", "Fiction", by_genre, OperationKind::PointRead),
+    ] {
+        let store = stopping_at_targets(&library, read);
+        let processor = library.processor_over(Arc::clone(&store) as _).await;
+        let version = library.book("1").await["version"].as_u64().unwrap();
+        library.edit(container, key, id, json!({ "name": "Second" })).await;
+        let meanwhile = async {
+            store.until_stopped().await;
+            library.edit(container, key, id, json!({ "name": name })).await;
+            library.edit(BOOKS, "1", "1", copies).await;
+            store.resume();
+        };
+        let (drained, ()) = tokio::join!(processor.drain(), meanwhile);
+        drained.expect("the change feed is drained");
+        assert_eq!(library.book("1").await["version"], version + 1, "{id}: another write put a name back");
+        library.assert_clean().await;
+    }
 }
 
 #[tokio::test]

@@ -36,7 +36,8 @@ const SPECS: &[ContainerSpec] = &[
     spec(AUTHORS, "authorId", None, &[], &[]),
     spec(BOOKS, "bookId", Some("date"), &["authorId"], &["book"]),
     spec(GENRES, "type", None, &[], &[]),
-    spec(BY_GENRE, "genreId", None, &["bookId"], &[]),
+    // Entries of elements are deleted with their item.
+    ContainerSpec { soft_deletes: false, ..spec(BY_GENRE, "genreId", None, &["bookId"], &[]) },
     spec(NEWEST, "type", Some("date"), &[], &[]),
     spec(READERS, "readerId", Some("sortKey"), &[], &["reader"]),
     spec(RANKING, "type", Some("sortKey"), &[], &[]),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::library::{
     AUTHOR, AUTHORS, BOOKS, BY_GENRE, Library, MOST_LOANS, NEWEST, NEWEST_BOOKS, OF_AUTHOR, OF_GENRE,
-    RANKING, READERS, author, book, genre, loan, page, reader,
+    RANKING, READERS, author, book, deletion, genre, loan, page, reader,
 };
 
 /// Two authors, two genres, four books with a page each, four readers of whom one has two loans.
@@ -146,6 +146,18 @@ async fn surplus_entries_are_found_and_repaired() {
         assert_repaired(&library, "entry", rule, surplus).await;
         assert_eq!(library.find(container, key, "x1").await, None);
     }
+}
+
+/// A store may carry out a create long after its answer was given up.
+#[tokio::test]
+async fn an_entry_that_came_back_after_its_item_is_repaired() {
+    let library = library().await;
+    let entry = library.item(BY_GENRE, "novel", "b3").await;
+    library.edit(BOOKS, "b3", "b3", deletion()).await;
+    library.drain().await;
+    assert_eq!(library.find(BY_GENRE, "novel", "b3").await, None);
+    library.put_at(BY_GENRE, "novel", &entry).await;
+    assert_repaired(&library, "entry", OF_GENRE, "its item is not there").await;
 }
 
 #[tokio::test]

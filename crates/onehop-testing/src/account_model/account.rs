@@ -1,12 +1,15 @@
 //! The account: its containers, its clock and its faults, shared by all simulated processes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use onehop_runtime::clock::Clock;
 use onehop_store::charges::{Calibration, IndexingPolicy};
-use onehop_store::{ContainerName, ContainerSpec, Fault, FaultKind, Indexing, Rejection};
+use onehop_store::{
+    ContainerName, ContainerSpec, Fault, FaultKind, Indexing, PartitionKey, Rejection, WriteOp,
+};
 use parking_lot::Mutex;
 
 use super::commits::{CheckedBatch, CommitTime, Committed};
@@ -34,7 +37,26 @@ struct AccountState {
     /// Writes that happen later, by their time (monotonic ms) and their number.
     late_writes: BTreeMap<(i64, u64), LateWrite>,
     late_writes_begun: u64,
+    /// Items that a late create has brought back, by the place of their container and their id.
+    brought_back: BTreeSet<(usize, String)>,
+    /// All writes, in the order of their commits; `None` unless they are recorded.
+    commits: Option<Vec<CommittedWrite>>,
     counts: BTreeMap<&'static str, u64>,
+}
+
+/// One write of a commit.
+#[derive(Debug, Clone)]
+pub struct CommittedWrite {
+    /// The container.
+    pub container: ContainerName,
+    /// The partition key.
+    pub partition_key: PartitionKey,
+    /// The id of the item.
+    pub id: String,
+    /// The item; `None` for a delete.
+    pub body: Option<Bytes>,
+    /// Whether it began the life of the item.
+    pub is_create: bool,
 }
 
 /// A write that reaches its physical partition when its sender no longer waits for it.
@@ -42,6 +64,8 @@ struct LateWrite {
     container: usize,
     batch: CheckedBatch,
     lag: Duration,
+    /// Items that it creates, and that were deleted since it began.
+    deleted_since: Vec<String>,
 }
 
 impl AccountModel {
@@ -61,6 +85,8 @@ impl AccountModel {
             processes: 0,
             late_writes: BTreeMap::new(),
             late_writes_begun: 0,
+            brought_back: BTreeSet::new(),
+            commits: None,
             counts: BTreeMap::new(),
         };
         let policies = specs.iter().map(|spec| spec.indexing_policy(Indexing::Needed)).collect();
@@ -129,6 +155,26 @@ impl AccountModel {
         state.late_writes.len()
     }
 
+    /// Whether a late create has brought an item back that was deleted after its sender gave up. No reader of
+    /// a change feed can know that such an item is to be deleted once more.
+    #[must_use]
+    pub fn was_brought_back(&self, container: &str, id: &str) -> bool {
+        let place = self.specs.iter().position(|spec| spec.name.as_str() == container);
+        let Some(place) = place else { return false };
+        self.state.lock().brought_back.contains(&(place, id.to_owned()))
+    }
+
+    /// Records all writes from now on, for [`commits`](Self::commits).
+    pub fn record_commits(&self) {
+        self.state.lock().commits = Some(Vec::new());
+    }
+
+    /// The recorded writes, in the order of their commits.
+    #[must_use]
+    pub fn commits(&self) -> Vec<CommittedWrite> {
+        self.state.lock().commits.clone().unwrap_or_default()
+    }
+
     /// The number of events of each kind: requests, faults, reads of lagging replicas, splits.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
@@ -175,7 +221,9 @@ impl AccountModel {
         let mut state = self.state.lock();
         state.late_writes_begun += 1;
         let number = state.late_writes_begun;
-        state.late_writes.insert((at_ms, number), LateWrite { container, batch, lag });
+        state
+            .late_writes
+            .insert((at_ms, number), LateWrite { container, batch, lag, deleted_since: Vec::new() });
     }
 
     fn apply_in(
@@ -193,6 +241,10 @@ impl AccountModel {
             Ok(_) => {}
             Err((_, rejection)) => state.count(rejection_name(rejection)),
         }
+        if committed.outcome.is_ok() {
+            state.note_deletions(container, batch);
+            state.note_commit(self.specs[container].name, batch);
+        }
         committed
     }
 
@@ -202,9 +254,11 @@ impl AccountModel {
         while let Some(entry) = state.late_writes.first_entry()
             && entry.key().0 <= now_ms
         {
-            let LateWrite { container, batch, lag } = entry.remove();
+            let LateWrite { container, batch, lag, deleted_since } = entry.remove();
             state.count("writes_that_landed_late");
-            self.apply_in(state, container, &batch, lag);
+            if self.apply_in(state, container, &batch, lag).outcome.is_ok() {
+                state.brought_back.extend(deleted_since.into_iter().map(|id| (container, id)));
+            }
         }
     }
 
@@ -261,6 +315,41 @@ impl AccountState {
 
     fn add(&mut self, name: &'static str, times: u64) {
         *self.counts.entry(name).or_default() += times;
+    }
+
+    fn note_commit(&mut self, container: ContainerName, batch: &CheckedBatch) {
+        let Some(commits) = &mut self.commits else { return };
+        commits.extend(batch.operations.iter().map(|(operation, _)| {
+            let body = match operation {
+                WriteOp::Create(item) | WriteOp::Upsert(item) | WriteOp::Replace { item, .. } => {
+                    Some(item.body.clone())
+                }
+                WriteOp::Delete { .. } => None,
+            };
+            CommittedWrite {
+                container,
+                partition_key: batch.partition_key.clone(),
+                id: operation.id().to_owned(),
+                body,
+                is_create: matches!(operation, WriteOp::Create(_)),
+            }
+        }));
+    }
+
+    /// Marks the late writes whose items a batch has deleted.
+    fn note_deletions(&mut self, container: usize, batch: &CheckedBatch) {
+        for (operation, _) in &batch.operations {
+            let WriteOp::Delete { id, .. } = operation else { continue };
+            let is_of = |late: &&mut LateWrite| {
+                late.container == container && late.batch.partition_key == batch.partition_key
+            };
+            for late in self.late_writes.values_mut().filter(is_of) {
+                let creates = |(operation, _): &(WriteOp, _)| matches!(operation, WriteOp::Create(item) if item.id == *id);
+                if late.batch.operations.iter().any(creates) {
+                    late.deleted_since.push(id.clone());
+                }
+            }
+        }
     }
 }
 

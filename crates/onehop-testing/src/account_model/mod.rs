@@ -34,7 +34,7 @@ mod store;
 mod tests;
 mod writes;
 
-pub use account::AccountModel;
+pub use account::{AccountModel, CommittedWrite};
 pub use faults::{
     AccountFaults, AccountRequest, FaultPoint, InjectedFault, NoFaults, Outcome, TimedOutWrite,
 };

@@ -2,6 +2,7 @@
 //! item.
 
 use crate::blog::items::{CommentItem, types};
+use onehop_runtime::planted;
 use onehop_store::{Fault, Item};
 
 use super::intent::{PostChange, QueuedCommand};
@@ -25,7 +26,12 @@ pub(super) fn decide(mut intent: QueuedCommand, stored: Option<&Item>) -> Result
         PostChange::Edit(_) | PostChange::Delete => Ok(Resolution::Send(intent)),
         PostChange::Like(_) => match stored {
             None => Ok(Resolution::Send(intent)),
-            Some(item) if command_of(item)? == Some(intent.command_id) => Ok(Resolution::Done(None)),
+            Some(item)
+                if command_of(item)? == Some(intent.command_id)
+                    && !planted!("own-like-taken-as-conflict") =>
+            {
+                Ok(Resolution::Done(None))
+            }
             Some(_) => Ok(Resolution::Refuse(Refusal::conflict("postId", "you already like this post"))),
         },
         // A batch with it was sent only because the like was there. Gone since, it was taken back.

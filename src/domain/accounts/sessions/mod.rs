@@ -405,11 +405,12 @@ impl Sessions {
         let id = item_id(account);
         let partition_key = PartitionKey::from(id.as_str());
         let item = || NewItem::encode(id.as_str(), &all.item(&id, audience.as_str(), clock.now_ms()));
-        let operation = match (etag, all.sessions.is_empty()) {
-            (None, true) => return Ok(true),
-            (Some(etag), true) => WriteOp::Delete { id: id.clone(), if_match: Some(etag) },
-            (None, false) => WriteOp::Create(item()),
-            (Some(etag), false) => WriteOp::Replace { item: item(), if_match: Some(etag) },
+        let operation = match etag {
+            None if all.sessions.is_empty() => return Ok(true),
+            None => WriteOp::Create(item()),
+            // An item without sessions stays for a while: a first create whose outcome was unknown may still
+            // arrive, and would bring a session back that has ended meanwhile.
+            Some(etag) => WriteOp::Replace { item: item(), if_match: Some(etag) },
         };
         let attempt =
             conditional_write::attempt(&**store, ACCOUNTS, &partition_key, operation, ledger).await?;

@@ -1,0 +1,142 @@
+//! Disturbances of a run: ends and pauses of processes, splits, storms of faults, steps of clocks, and maintenance.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onehop::app::work::ProgressSink;
+
+use super::{OUTSIDE, PROCESSES_STARTED_MAX, World};
+use crate::executor::Group;
+use crate::trace;
+
+/// Interruption points of the embedded store's writer. In the midst of a commit a crash tears it.
+const WRITER_POINTS: [&str; 7] = [
+    "writer: in a commit",
+    "writer: in a commit",
+    "writer: in a commit",
+    "writer: after the commit",
+    "writer: before the caches",
+    "writer: before the signals",
+    "writer: before an answer",
+];
+
+impl World {
+    pub(super) async fn disturb(self: &Arc<Self>) {
+        let members = self.members.lock().len();
+        if members == 0 {
+            self.start_process();
+            return;
+        }
+        if self.plan.disturbances.is_empty() || *self.disturbances_left.lock() == 0 {
+            return;
+        }
+        *self.disturbances_left.lock() -= 1;
+        let disturbance = *self.dice.pick(&self.plan.disturbances);
+        let Some(number) = self.any_member() else { return };
+        let ends_process = ["kill", "kill of a writer", "stop"].contains(&disturbance);
+        if ends_process && *self.started.lock() >= PROCESSES_STARTED_MAX {
+            return;
+        }
+        match disturbance {
+            "kill" if self.dice.percent(75) => self.kill(number),
+            "kill of a writer" => {
+                let (point, after) = (*self.dice.pick(&WRITER_POINTS), self.dice.below(6));
+                let world = Arc::clone(self);
+                let kill = move || {
+                    if let Some(number) = world.any_member() {
+                        world.kill(number);
+                    }
+                };
+                if !self.store.kill_writer(point, after, kill) {
+                    return;
+                }
+            }
+            "bit flip" if self.dice.percent(50) => {
+                if !self.store.flip_bit() {
+                    return;
+                }
+            }
+            "start" if members < self.plan.processes_max => {
+                self.start_process();
+            }
+            "stop" if (members > 1 || self.plan.is_embedded) && self.dice.percent(50) => {
+                let world = Arc::clone(self);
+                self.executor.spawn(OUTSIDE, async move { world.stop(number).await });
+            }
+            "pause" => {
+                let group = Group(number);
+                let pause = Duration::from_millis(self.dice.below(90_000));
+                trace::line("world", format!("pause process {number} for {pause:?}"));
+                self.executor.pause(group);
+                let executor = self.executor.clone();
+                self.executor.spawn(OUTSIDE, async move {
+                    tokio::time::sleep(pause).await;
+                    executor.resume(group);
+                });
+            }
+            "split" | "merge" => {
+                let container = self.dice.pick(self.specs).name;
+                if self.store.reshape(container, &self.dice, disturbance == "split") {
+                    trace::line("world", format!("{disturbance} {container}"));
+                }
+            }
+            "storm" => {
+                let percent = *self.dice.pick(&[0, 0, 5, 20, 60, 100]);
+                trace::line("world", format!("{percent} % of the requests of process {number} fail"));
+                self.store.storm(number, percent);
+            }
+            "slow" => self.store.slow(number, &self.dice),
+            "hang" => self.store.hang(number, self.dice.between(1, 8)),
+            "clock step" => {
+                let by_ms = i64::try_from(self.dice.below(240_000)).expect("a small step") - 120_000;
+                if let Some(process) =
+                    self.members.lock().get(&number).and_then(|member| member.process.as_ref())
+                {
+                    trace::line("world", format!("the clock of process {number} steps by {by_ms} ms"));
+                    process.clock.step_ms(by_ms);
+                }
+            }
+            "maintenance" => {
+                let maintenance = self.maintenance(number);
+                self.executor.spawn(Group(number), maintenance);
+            }
+            _ => return,
+        }
+        self.count(disturbance);
+    }
+
+    /// Verifies, repairs, rebuilds or replays beside commands.
+    fn maintenance(&self, number: u32) -> impl Future<Output = ()> + Send + 'static {
+        let app = self.app_of(number);
+        let work = self.dice.below(6);
+        trace::line("world", format!("maintenance {work} by process {number}"));
+        async move {
+            let Some(app) = app else { return };
+            // The operator tries again after a failure.
+            let _ = match work {
+                0 => app.verify(false, &ProgressSink::none()).await.map(drop),
+                1 => app.verify(true, &ProgressSink::none()).await.map(drop),
+                2..4 => app.rebuild(None, &ProgressSink::none()).await.map(drop),
+                _ => app.replay(None).await.map(drop),
+            };
+        }
+    }
+
+    /// Maintains without a pause, until no act is left.
+    pub(super) async fn operate(self: Arc<Self>) {
+        while *self.acts_left.lock() > 0 {
+            tokio::time::sleep(Duration::from_millis(self.dice.between(1, 8 * self.plan.pace_ms))).await;
+            let Some(number) = self.any_process() else { continue };
+            let (sender, ended) = tokio::sync::oneshot::channel::<()>();
+            let maintenance = self.maintenance(number);
+            self.executor.spawn(Group(number), async move {
+                maintenance.await;
+                drop(sender);
+            });
+            // Also a process that is killed ends it.
+            let _ = ended.await;
+            self.count("maintenance by an operator");
+        }
+    }
+}
