@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use onehop::cli::{Cli, Exit};
 use onehop_runtime::private_files::set_umask;
 
@@ -12,11 +11,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Before anything makes a file or a thread.
     set_umask();
-    let cli = Cli::parse();
-    if let Err(reason) = cli.log.start() {
-        eprintln!("error: {reason}");
-        return ExitCode::from(2);
-    }
+    let cli = Cli::of_process();
+    let repeated = match cli.log.start() {
+        Ok(repeated) => repeated,
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            return ExitCode::from(2);
+        }
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -24,7 +26,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match runtime.block_on(cli.run()) {
+    match runtime.block_on(cli.run(repeated)) {
         Ok(Exit::Success) => ExitCode::SUCCESS,
         Ok(Exit::Drifted) => ExitCode::from(1),
         Err(error) => {

@@ -8,6 +8,7 @@ mod copy;
 mod dead_letters;
 mod demo_users;
 mod documents;
+pub mod given_settings;
 mod model;
 pub mod new;
 mod output;
@@ -23,9 +24,11 @@ mod study;
 mod token_secret;
 mod verify;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use self::given_settings::GivenSettings;
 use crate::config::LogSettings;
+use crate::telemetry::RepeatedLines;
 
 /// GraphQL API for a blog with CQRS read models on Azure Cosmos DB or an embedded store.
 #[derive(Debug, Parser)]
@@ -42,7 +45,8 @@ pub struct Cli {
 pub enum Command {
     /// Serve the GraphQL API, the playground and the web pages
     ///
-    /// It serves until SIGTERM or SIGINT, and then stops gracefully; a second signal stops at once.
+    /// It serves until SIGTERM or SIGINT, and then stops gracefully: it serves on for --drain-seconds, and then
+    /// ends the requests in progress. A second signal ends the drain, and one after the drain stops at once.
     Serve(Box<serve::Serve>),
     /// Seed a store with the article's data set at any size, and wait for the read models
     ///
@@ -157,13 +161,27 @@ pub enum Exit {
 }
 
 impl Cli {
-    /// Runs the command.
+    /// The command line of this process. An error in it ends the process.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let mut command = Self::command();
+        let matches = command.get_matches_mut();
+        let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        if let (Command::Serve(serve), Some((name, matches))) = (&mut cli.command, matches.subcommand())
+            && let Some(command) = command.find_subcommand(name)
+        {
+            serve.given = GivenSettings::of(command, matches);
+        }
+        cli
+    }
+
+    /// Runs the command. Commands that serve leave repeated log lines out.
     ///
     /// # Errors
     /// The command failed: status 2.
-    pub async fn run(self) -> anyhow::Result<Exit> {
+    pub async fn run(self, repeated: RepeatedLines) -> anyhow::Result<Exit> {
         match self.command {
-            Command::Serve(command) => command.run().await,
+            Command::Serve(command) => command.run(self.log.log_format, repeated).await,
             Command::Seed(command) => command.run().await,
             Command::Compare(command) => command.run().await,
             Command::Charges(command) => command.run().await,

@@ -23,7 +23,7 @@ pub struct Recover {
 impl Recover {
     pub async fn run(self) -> anyhow::Result<Exit> {
         self.data.require_directory()?;
-        let config = self.data.embedded();
+        let config = self.data.embedded_for_scan();
         let recovery = with_bar("recovering", |keep_going| operations::recover(config, keep_going)).await?;
         if self.json {
             println!("{}", serde_json::to_string_pretty(&recovery)?);

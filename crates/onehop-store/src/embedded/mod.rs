@@ -54,7 +54,8 @@ pub use confirmed_reads::ConfirmedReads;
 pub use durability::{Blocks, Durability};
 pub use integrity_check::IntegrityReport;
 pub use open::{
-    DISK_RESERVE_BYTES_DEFAULT, EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX,
+    DISK_RESERVE_BYTES_DEFAULT, EmbeddedConfig, OpenedAfter, PHYSICAL_PARTITIONS_DEFAULT,
+    PHYSICAL_PARTITIONS_MAX,
 };
 pub use open_error::{LostWrites, OpenError};
 pub use recover::{Recovery, recover};

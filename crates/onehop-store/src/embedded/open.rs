@@ -65,6 +65,17 @@ pub struct EmbeddedConfig {
     pub disk_reserve_bytes: u64,
 }
 
+/// The state in which the last process left a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenedAfter {
+    /// There was no process before: the directory is new.
+    Nothing,
+    /// The last process closed it.
+    Close,
+    /// The last process did not close it, so the journal was replayed.
+    Crash,
+}
+
 impl EmbeddedConfig {
     /// The defaults for a directory.
     #[must_use]
@@ -114,6 +125,9 @@ impl EmbeddedStore {
             .spawn(move || block_on(writer))
             .map_err(|source| OpenError::Io { path: config.path.clone(), source })?;
         store.writer = Some(writer);
+        if is_closed {
+            store.opened_after = OpenedAfter::Close;
+        }
         Ok(store)
     }
 
@@ -127,6 +141,10 @@ impl EmbeddedStore {
         clock: Arc<dyn Clock>,
     ) -> Result<(Self, impl Future<Output = ()> + Send + use<>), OpenError> {
         let engine = Arc::new(engine);
+        let opened_after = match &mark {
+            None => OpenedAfter::Nothing,
+            Some(_) => OpenedAfter::Crash,
+        };
         let numbers = stored_counts(&engine, config)?;
         refuse(config, losses_within(&engine, mark.as_ref(), numbers, config)?)?;
         let partitions = partitions_of(&engine, config)?;
@@ -162,6 +180,7 @@ impl EmbeddedStore {
             containers,
             partitions,
             calibration: Arc::clone(&config.calibration),
+            opened_after,
             memtable_bytes: config.memtable_bytes,
             disk_reserve_bytes: config.disk_reserve_bytes,
             clock,
