@@ -9,6 +9,7 @@ mod dead_letters;
 mod demo_users;
 mod documents;
 pub mod given_settings;
+mod health;
 mod model;
 pub mod new;
 mod output;
@@ -45,9 +46,14 @@ pub struct Cli {
 pub enum Command {
     /// Serve the GraphQL API, the playground and the web pages
     ///
-    /// It serves until SIGTERM or SIGINT, and then stops gracefully: it serves on for --drain-seconds, and then
-    /// ends the requests in progress. A second signal ends the drain, and one after the drain stops at once.
+    /// It serves until SIGTERM or SIGINT, and then stops gracefully: it serves on for --drain-seconds, and
+    /// then ends the requests in progress. A second signal ends the drain, and one after the drain stops at
+    /// once.
     Serve(Box<serve::Serve>),
+    /// Ask a server on this machine whether it lives, or with --ready whether it is ready
+    ///
+    /// Exit status: 0 yes, 1 another answer, 2 no answer.
+    Health(health::Health),
     /// Seed a store with the article's data set at any size, and wait for the read models
     ///
     /// It adds missing items, and writes nothing to deleted posts; so the same command resumes an interrupted
@@ -155,8 +161,8 @@ pub enum Command {
 pub enum Exit {
     /// Status 0.
     Success,
-    /// Status 1: a verification left drifts, a check found problems, a rebuild could not read items, or a
-    /// replay left changes parked.
+    /// Status 1: a verification left drifts, a check found problems, a rebuild could not read items, a replay
+    /// left changes parked, or a server is not healthy.
     Drifted,
 }
 
@@ -182,6 +188,7 @@ impl Cli {
     pub async fn run(self, repeated: RepeatedLines) -> anyhow::Result<Exit> {
         match self.command {
             Command::Serve(command) => command.run(self.log.log_format, repeated).await,
+            Command::Health(command) => command.run().await,
             Command::Seed(command) => command.run().await,
             Command::Compare(command) => command.run().await,
             Command::Charges(command) => command.run().await,

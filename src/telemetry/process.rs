@@ -4,8 +4,8 @@ use std::fs;
 
 /// The bytes of a page of memory where the system's own measure is pages.
 const PAGE_BYTES: u64 = 4096;
-/// Clock ticks of a second in files of `/proc`: `USER_HZ`, which is the same on all architectures of Linux that
-/// Rust is built for but Alpha and Itanium.
+/// Clock ticks of a second in files of `/proc`: `USER_HZ`, which is the same on all architectures of Linux
+/// but Alpha and Itanium.
 const TICKS_PER_SECOND: f64 = 100.0;
 /// Places of fields in `/proc/self/stat` behind the name of the process, see `proc_pid_stat(5)`.
 const USER_TICKS: usize = 11;

@@ -21,8 +21,8 @@ pub(super) fn negotiated(headers: &HeaderMap, open_metrics: String) -> (HeaderVa
     }
 }
 
-/// The same metrics in the text format of Prometheus: counters have their suffix in their help and type, there
-/// are no units, and help ends without a full stop that the encoder adds.
+/// The same metrics in the text format of Prometheus: counters have their suffix in their help and type, and
+/// there are no units.
 fn prometheus_text(open_metrics: &str) -> String {
     let mut text = String::with_capacity(open_metrics.len());
     // The help comes before the type.

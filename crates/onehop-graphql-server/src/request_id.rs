@@ -1,11 +1,10 @@
-//! Request ids: the header `x-request-id`, by which a client or a proxy finds a request in the log. An id that
-//! comes with a request is kept where it is short and plain; otherwise the server makes one.
+//! Request ids: the header `x-request-id`, by which a client or a proxy finds a request in the log. An id
+//! that comes with a request is kept where it is short and plain; otherwise the server makes one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-
-use super::middleware::ErrorIds;
+use uuid::Uuid;
 
 /// The header of the id, in requests and responses.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -25,9 +24,9 @@ pub(super) struct RequestIds {
 }
 
 impl RequestIds {
-    /// Ids with a random beginning, which is the end of an error id.
-    pub(super) fn new(error_ids: &ErrorIds) -> Self {
-        let random = error_ids().simple().to_string();
+    /// Ids that begin with the end of a random id.
+    pub(super) fn new(random: Uuid) -> Self {
+        let random = random.simple().to_string();
         Self { prefix: random[random.len() - PREFIX_CHARS..].to_owned(), next: AtomicU64::new(1) }
     }
 
@@ -53,16 +52,11 @@ fn is_plain(id: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use uuid::Uuid;
-
     use super::*;
 
     fn id_of(given: &[&str]) -> String {
-        let error_ids: ErrorIds = Arc::new(|| Uuid::from_u128(0xabc));
         let headers = given.iter().map(|id| (REQUEST_ID, HeaderValue::from_str(id).unwrap()));
-        RequestIds::new(&error_ids).of(&headers.collect()).to_str().unwrap().to_owned()
+        RequestIds::new(Uuid::from_u128(0xabc)).of(&headers.collect()).to_str().unwrap().to_owned()
     }
 
     #[test]
@@ -84,7 +78,7 @@ mod tests {
 
     #[test]
     fn made_ids_differ() {
-        let ids = RequestIds::new(&(Arc::new(Uuid::nil) as ErrorIds));
+        let ids = RequestIds::new(Uuid::nil());
         assert_ne!(ids.of(&HeaderMap::new()), ids.of(&HeaderMap::new()));
     }
 }

@@ -132,7 +132,7 @@ pub fn router(parts: HttpParts) -> Router {
         hosts,
         labelled_paths,
         security_headers: SecurityHeaders::new(hsts_seconds),
-        request_ids: RequestIds::new(&error_ids),
+        request_ids: RequestIds::new(error_ids()),
         error_ids,
         observer: ObserverHandle(observer),
     };

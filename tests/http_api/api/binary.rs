@@ -8,8 +8,8 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use tokio::net::TcpSocket;
 
-/// A graceful shutdown timeout longer than any test, so that a stop ends well however busy the machine is, and
-/// no drain, for which nobody waits.
+/// A graceful shutdown timeout longer than any test, so that a stop ends well however busy the machine is,
+/// and no drain.
 const STOP_TIMES: [(&str, &str); 2] = [("ONEHOP_STOP_SECONDS", "3600"), ("ONEHOP_DRAIN_SECONDS", "0")];
 
 /// The program with these arguments, without the settings of the tests' environment.

@@ -172,6 +172,24 @@ async fn production_serves_metrics_on_their_own_address_only() {
     assert_eq!(tokio::task::spawn_blocking(move || serving.stop()).await.unwrap().0, 0);
 }
 
+#[test]
+fn each_alert_links_to_its_section_of_the_runbook() {
+    let file =
+        |name: &str| std::fs::read_to_string(format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let (rules, runbook) = (file("deploy/prometheus-alerts.yml"), file("docs/runbook.md"));
+    let of = |prefix: &'static str| {
+        let found = rules.lines().filter_map(move |line| line.trim().strip_prefix(prefix));
+        found.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let alerts = of("- alert: ");
+    assert!(alerts.len() > 15);
+    let links: Vec<String> =
+        alerts.iter().map(|alert| format!("docs/runbook.md#{}", alert.to_lowercase())).collect();
+    assert_eq!(of("runbook_url: "), links);
+    let sections: Vec<&str> = runbook.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    assert_eq!(sections, alerts);
+}
+
 /// Names of metrics in an expression of Prometheus.
 fn named(expression: &str) -> impl Iterator<Item = &str> {
     let words = expression.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));

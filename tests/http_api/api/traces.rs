@@ -218,37 +218,6 @@ async fn a_setting_of_traces_that_cannot_be_used_is_named() {
 }
 
 #[tokio::test]
-async fn access_log_names_operation_status_charge_and_request_id() {
-    let data = tempfile::tempdir().unwrap();
-    let settings = ["--log-format", "json", "--access-log", "--slow-ms", "3600000", "--drain-seconds", "0"];
-    let serving = Serving::start(data.path(), &settings);
-    let http = reqwest::Client::builder().no_proxy().build().unwrap();
-    let url = format!("{}/graphql", serving.address);
-    let query = json!({ "query": "query Newest { feed { nodes { title } } }" });
-    let answer = http.post(&url).header("x-request-id", "edge-7").json(&query).send().await.unwrap();
-    assert_eq!(answer.headers()["x-request-id"], "edge-7");
-    let made = http.post(&url).header("x-request-id", "two words").json(&query).send().await.unwrap();
-    let made = made.headers()["x-request-id"].to_str().unwrap().to_owned();
-    let health = http.get(format!("{}/healthz", serving.address)).send().await.unwrap();
-    assert!(health.headers().contains_key("x-request-id"));
-    let (status, log) = tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
-    assert_eq!(status, 0, "{log}");
-    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let start = &lines.iter().find(|line| line["message"] == "starting").expect("a first line");
-    assert_eq!(start["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(start["recovery"], "the directory is new");
-    assert!(start["settings"].as_str().unwrap().contains("--access-log"), "{start}");
-    let answered: Vec<&Value> = lines.iter().filter(|line| line["message"] == "answered").collect();
-    let ids: Vec<_> = answered.iter().map(|line| line["span"]["request_id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["edge-7", &made]);
-    for line in answered {
-        assert_eq!((&line["status"], &line["route"]), (&json!(200), &json!("/graphql")));
-        assert_eq!(line["span"]["operation"], "Newest");
-        assert!(line["span"]["request_charge"].as_f64().unwrap() > 0.0 && line["ms"].as_f64().unwrap() > 0.0);
-    }
-}
-
-#[tokio::test]
 async fn lines_of_the_log_within_a_request_name_its_trace_and_span() {
     let collector = Collector::start().await;
     for format in ["json", "human"] {

@@ -8,7 +8,7 @@ use futures::future::join_all;
 
 use super::durability::Blocks;
 use super::keys;
-use super::open::OpenedAfter;
+use super::opened_after::OpenedAfter;
 use super::reader;
 use super::store::{EmbeddedStore, fault_of};
 use super::write_requests::{ItemChange, WriteOperation};

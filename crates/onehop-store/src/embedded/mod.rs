@@ -33,6 +33,7 @@ mod layout;
 mod maintenance;
 mod open;
 mod open_error;
+mod opened_after;
 mod read_caches;
 mod reader;
 mod recover;
@@ -54,10 +55,10 @@ pub use confirmed_reads::ConfirmedReads;
 pub use durability::{Blocks, Durability};
 pub use integrity_check::IntegrityReport;
 pub use open::{
-    DISK_RESERVE_BYTES_DEFAULT, EmbeddedConfig, OpenedAfter, PHYSICAL_PARTITIONS_DEFAULT,
-    PHYSICAL_PARTITIONS_MAX,
+    DISK_RESERVE_BYTES_DEFAULT, EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX,
 };
 pub use open_error::{LostWrites, OpenError};
+pub use opened_after::OpenedAfter;
 pub use recover::{Recovery, recover};
 pub use store::EmbeddedStore;
 pub use writer_counters::Statistics;

@@ -20,6 +20,7 @@ use super::journal_rewrite::rewrite_last_journal;
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{BEHIND_ALL, prefix_end};
 use super::open_error::{LostWrites, OpenError};
+use super::opened_after::OpenedAfter;
 use super::read_caches::{CacheShares, ReadCaches};
 use super::reopenings::Reopenings;
 use super::store::{EmbeddedContainer, EmbeddedStore};
@@ -63,17 +64,6 @@ pub struct EmbeddedConfig {
     pub calibration: Arc<Calibration>,
     /// Bytes that are to stay free on the disk: writes are refused that would leave less.
     pub disk_reserve_bytes: u64,
-}
-
-/// The state in which the last process left a directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OpenedAfter {
-    /// There was no process before: the directory is new.
-    Nothing,
-    /// The last process closed it.
-    Close,
-    /// The last process did not close it, so the journal was replayed.
-    Crash,
 }
 
 impl EmbeddedConfig {

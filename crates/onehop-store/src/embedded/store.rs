@@ -12,7 +12,7 @@ use super::high_water::HighWaterTracker;
 use super::item_changes::{FormerVersion, PreparedWrite, WriteChargeRules, kind_of, prepare, written_before};
 use super::item_entries::META_SEQUENCE;
 use super::key_space::KeySpace;
-use super::open::OpenedAfter;
+use super::opened_after::OpenedAfter;
 use super::read_caches::ReadCaches;
 use super::reader::{self, PartitionMerge};
 use super::write_requests::{WriteOperation, WriteRequest};
