@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use onehop::cli::{Cli, Exit};
+use onehop_runtime::error_chain::one_line;
 use onehop_runtime::private_files::set_umask;
 
 #[global_allocator]
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
         Ok(Exit::Success) => ExitCode::SUCCESS,
         Ok(Exit::Drifted) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", one_line(&*error));
             ExitCode::from(2)
         }
     }

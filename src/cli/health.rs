@@ -1,5 +1,5 @@
-//! `onehop health`: asks a server on this machine whether it lives or is ready, for health checks of containers
-//! whose image has no other program.
+//! `onehop health`: asks a server on this machine whether it lives or is ready, for health checks of
+//! containers whose image has no other program.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;

@@ -26,6 +26,8 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
+use crate::error_chain::one_line;
+
 /// The time for tasks to finish after the first signal, unless the configuration says otherwise.
 pub const GRACEFUL_STOP_MAX: Duration = Duration::from_secs(20);
 
@@ -187,7 +189,7 @@ impl Tasks {
             };
             match outcome {
                 Ok(Ok(())) => tracing::debug!(task = name, "task ended"),
-                Ok(Err(error)) => tasks.fail(name, format!("failed: {}", chain(&*error.into()))),
+                Ok(Err(error)) => tasks.fail(name, format!("failed: {}", one_line(&*error.into()))),
                 Err(panic) => tasks.fail(name, format!("panicked: {}", panic_message(&*panic))),
             }
         };
@@ -329,18 +331,6 @@ impl Tasks {
 )]
 fn spawn_untracked(task: impl Future<Output = ()> + Send + 'static) {
     tokio::spawn(task);
-}
-
-/// An error with its causes, on one line.
-fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 /// The message of a panic, as far as it is a text.
