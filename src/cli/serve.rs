@@ -23,7 +23,7 @@ use crate::app::staff::resolve_staff;
 use crate::app::work::DEMO_PASSWORD;
 use crate::app::{App, AppOptions, Engine, ServedApp};
 use crate::blog::study::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
-use crate::config::memory_limits::{MEMORY_BYTES_MIN, MemoryLimits};
+use crate::config::memory_limits::{MEMORY_BYTES_MIN, MemoryLimits, split_connections};
 use crate::config::{
     AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, GivenKeys,
     LimitSettings, LogFormat, RequestLogArguments, ServeSettings, StoreChoice, StoreSettings,
@@ -291,10 +291,9 @@ impl Serve {
         }
         self.limits.responses_in_flight_bytes_max = count(fitted.limits.responses_bytes);
         self.limits.bodies_in_flight_bytes_max = count(fitted.limits.bodies_bytes);
-        // Half of the connections that are left may stay open.
         let connections = count(fitted.limits.connections);
-        self.live.connections = self.live.connections.min(connections / 2);
-        self.limits.connections_max = self.limits.connections_max.min(connections - self.live.connections);
+        (self.limits.connections_max, self.live.connections) =
+            split_connections(connections, self.limits.connections_max, self.live.connections);
         for lowered in &fitted.lowered {
             tracing::warn!(%lowered, "a limit is lowered to fit into the memory");
         }

@@ -92,6 +92,17 @@ impl MemoryLimits {
     }
 }
 
+/// Connections for requests, and connections that stay open, of so many in all: both as wanted where there is
+/// room, and otherwise half of them for each at most.
+#[must_use]
+pub fn split_connections(max: usize, requests: usize, live: usize) -> (usize, usize) {
+    if requests.saturating_add(live) <= max {
+        return (requests, live);
+    }
+    let live = live.min(max / 2);
+    (requests.min(max - live), live)
+}
+
 impl FittedMemory {
     /// Whether the least limits take more memory than there is.
     #[must_use]
@@ -191,6 +202,13 @@ mod tests {
     fn the_least_memory_holds_the_least_limits() {
         assert!(!DEFAULTS.fitting(Some(MEMORY_BYTES_MIN)).is_too_small());
         assert!(DEFAULTS.fitting(Some(MEMORY_BYTES_MIN - 30 * MIB)).is_too_small());
+    }
+
+    #[test]
+    fn connections_are_split_only_where_there_are_too_few() {
+        assert_eq!(split_connections(30_000, 10_000, 20_000), (10_000, 20_000));
+        assert_eq!(split_connections(1_024, 10_000, 20_000), (512, 512));
+        assert_eq!(split_connections(1_024, 10_000, 24), (1_000, 24));
     }
 
     #[test]
