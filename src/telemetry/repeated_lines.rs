@@ -1,6 +1,6 @@
 //! Repeated log lines: the same fault is one line and a count. Within a window each place in the program
-//! writes few lines that differ; the rest is counted, and the count is a line at the end of the window. Knows
-//! lines, not faults.
+//! writes few warnings and errors that differ; the rest is counted, and the count is a line at the end of the
+//! window. Knows lines, not faults.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -73,7 +73,8 @@ impl RepeatedLines {
     /// Whether a line is written.
     fn is_written(&self, event: &Event<'_>) -> bool {
         let metadata = event.metadata();
-        if *metadata.level() > Level::INFO
+        // Lines of other levels are events, of which each is wanted.
+        if *metadata.level() > Level::WARN
             || metadata.target() == EVERY_LINE
             || !self.0.is_reported.load(Ordering::Relaxed)
         {
@@ -175,10 +176,12 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_wanted_each_are_all_written() {
+    fn events_and_lines_that_are_wanted_each_are_all_written() {
         let repeated = RepeatedLines::default();
         repeated.begin();
-        let access = || (0..20).for_each(|_| tracing::info!(target: EVERY_LINE, "answered"));
-        assert_eq!(logged(&repeated, access), 20);
+        let summaries = || (0..20).for_each(|_| tracing::warn!(target: EVERY_LINE, "lines were left out"));
+        assert_eq!(logged(&repeated, summaries), 20);
+        let events = || (0..20).for_each(|_| tracing::info!("the signing keys have changed"));
+        assert_eq!(logged(&repeated, events), 20);
     }
 }
