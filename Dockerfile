@@ -1,8 +1,9 @@
 # The program with the web inside, in an image without a shell and without root. Build it with
 #   docker build --tag onehop .
 # and run it on an account on Azure Cosmos DB, or on a directory that is mounted at /data:
-#   docker run --publish 8080:8080 --volume onehop:/data onehop serve --demo
-# There is no HEALTHCHECK since there is nothing to run one with: ask GET /healthz and GET /readyz.
+#   docker run --publish 8080:8080 --volume onehop:/data --env ONEHOP_ALLOW_HOSTS=blog.example onehop
+#   docker run --publish 8080:8080 --volume demo:/data onehop serve --demo
+# A container that stops needs 30 seconds: --stop-timeout 30. deploy/compose.yaml has Prometheus and Grafana beside it.
 
 FROM node:22-bookworm-slim AS web
 WORKDIR /build/web
@@ -29,5 +30,6 @@ COPY --from=program --chown=nonroot:nonroot /empty /data
 ENV ONEHOP_LISTEN=0.0.0.0:8080 ONEHOP_DATA=/data ONEHOP_LOG_FORMAT=json
 EXPOSE 8080
 VOLUME /data
+HEALTHCHECK --interval=10s --timeout=10s --start-period=60s --retries=3 CMD ["/usr/local/bin/onehop", "health"]
 ENTRYPOINT ["/usr/local/bin/onehop"]
-CMD ["serve"]
+CMD ["serve", "--production"]

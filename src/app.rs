@@ -4,6 +4,7 @@ pub mod comparison;
 pub mod demo_users;
 mod drained_change_feed;
 mod engine;
+mod engine_watch;
 mod lease_throughput;
 mod member;
 mod open_store;

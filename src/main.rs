@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use onehop::cli::{Cli, Exit};
+use onehop_runtime::error_chain::one_line;
 use onehop_runtime::private_files::set_umask;
 
 #[global_allocator]
@@ -12,11 +12,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Before anything makes a file or a thread.
     set_umask();
-    let cli = Cli::parse();
-    if let Err(reason) = cli.log.start() {
-        eprintln!("error: {reason}");
-        return ExitCode::from(2);
-    }
+    let cli = Cli::of_process();
+    let repeated = match cli.log.start() {
+        Ok(repeated) => repeated,
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            return ExitCode::from(2);
+        }
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -24,11 +27,11 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match runtime.block_on(cli.run()) {
+    match runtime.block_on(cli.run(repeated)) {
         Ok(Exit::Success) => ExitCode::SUCCESS,
         Ok(Exit::Drifted) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", one_line(&*error));
             ExitCode::from(2)
         }
     }

@@ -48,6 +48,8 @@ impl ServerProcess {
         // One address sends everything.
         command.args(["--write-limits-percent=0", "--caller-ru-per-second=0", "--connections-per-network=0"]);
         command.arg("--sign-ups-per-address=0");
+        // By a variable, which an earlier release leaves unread.
+        command.env("ONEHOP_DRAIN_SECONDS", "0");
         command.args(["--listen", "127.0.0.1:0", "--data"]).arg(data);
         let name = data.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Self::start(command, &scratch.join(format!("server-{name}.log"))).await

@@ -139,7 +139,7 @@ impl EndpointParts<'_> {
             .fold(graphql, |graphql, (name, check)| graphql.with_scalar(name, check));
         let live_load = Arc::<LiveLoad>::default();
         let readiness =
-            Arc::new(ProcessReadiness { engine: Arc::clone(&engine), stop: engine.tasks.soft_stop() });
+            Arc::new(ProcessReadiness { engine: Arc::clone(&engine), draining: engine.tasks.draining() });
         let source = telemetry.clone().map(|telemetry| -> Arc<dyn MetricsSource> {
             Arc::new(ProcessMetrics {
                 engine: Arc::clone(&engine),
@@ -232,7 +232,7 @@ const STORE: &str = "store";
 /// Readiness: the store answers reads, every projection runs, and the process is not stopping.
 struct ProcessReadiness {
     engine: Arc<Engine>,
-    stop: CancellationToken,
+    draining: CancellationToken,
 }
 
 #[async_trait]
@@ -241,7 +241,7 @@ impl Readiness for ProcessReadiness {
         let part =
             |part: &str, reason: &str| UnreadyPart { part: part.to_owned(), reason: reason.to_owned() };
         let mut condition = Condition::default();
-        if self.stop.is_cancelled() {
+        if self.draining.is_cancelled() {
             condition.unready.push(part("process", "it is stopping"));
         }
         match self.engine.store.ready().await {

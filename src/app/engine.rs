@@ -12,6 +12,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use super::engine_watch::watch_until;
 use super::lease_throughput::warn_of_shared_leases;
 use super::member::Member;
 use super::open_store::OpenStore;
@@ -25,7 +26,7 @@ use onehop_runtime::blocking;
 use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_runtime::tasks::Tasks;
 use onehop_store::charges::Calibration;
-use onehop_store::embedded::{ConfirmedReads, EmbeddedStore};
+use onehop_store::embedded::{ConfirmedReads, EmbeddedStore, OpenedAfter};
 use onehop_store::{BackgroundStore, CertainAbsence, Fault, FaultKind, ObservedStore, Store, StoreObserver};
 
 /// Graceful shutdown timeout of commands in progress.
@@ -160,6 +161,19 @@ impl Engine {
         self.adapter.directory()
     }
 
+    /// The state in which the last process left the data directory, in words.
+    #[must_use]
+    pub fn recovery(&self) -> &'static str {
+        match self.embedded().map(|store| store.opened_after()) {
+            None => "none is needed",
+            Some(OpenedAfter::Nothing) => "the directory is new",
+            Some(OpenedAfter::Close) => "none: the last process closed the directory",
+            Some(OpenedAfter::Crash) => {
+                "the journal was replayed: the last process did not close the directory"
+            }
+        }
+    }
+
     /// The constants of estimated request charges; `None` where the service measures them.
     #[must_use]
     pub fn calibration(&self) -> Option<&Calibration> {
@@ -199,6 +213,9 @@ impl Engine {
         let stop = self.tasks.soft_stop();
         match self.adapter.clone() {
             OpenStore::Embedded(store) => {
+                let watched = Arc::clone(&store);
+                let is_open = move || watched.is_open();
+                self.tasks.spawn("storage engine", watch_until(stop.clone(), is_open));
                 self.tasks.spawn("purge", async move { purge_until(stop, &store).await });
             }
             OpenStore::Cosmos(store) => self.tasks.spawn("lease throughput", async move {
@@ -221,9 +238,10 @@ impl Engine {
         if self.readers_started.swap(true, Ordering::Relaxed) {
             return;
         }
-        let (soft_stop, processor_stop) = (self.tasks.soft_stop(), self.processor_stop());
+        // After the last request: a query that waits for its user's own write waits for a projection.
+        let (background_stop, processor_stop) = (self.tasks.background_stop(), self.processor_stop());
         self.tasks.spawn("processor stop", async move {
-            soft_stop.cancelled().await;
+            background_stop.cancelled().await;
             processor_stop.cancel();
             Ok::<(), Infallible>(())
         });
@@ -241,11 +259,11 @@ impl Engine {
     /// directory is free when the last handle is dropped.
     pub async fn close(&self) {
         self.tasks.stop();
-        self.processor_stop.cancel();
         let (_no_signals, signals) = tokio::sync::mpsc::channel(1);
         if let Err(error) = self.tasks.run_until(signals, COMMANDS_STOP_MAX).await {
             tracing::warn!(%error, "the shutdown was not graceful");
         }
+        self.processor_stop.cancel();
         self.processor.release().await;
     }
 }

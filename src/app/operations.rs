@@ -55,15 +55,22 @@ pub async fn restore(from: &Path, to: &Path, mut keep_going: KeepGoing) -> anyho
     Ok(tokio::task::spawn_blocking(move || embedded::restore(&from, &to, &mut keep_going)).await??)
 }
 
-/// Recovers a data directory that has lost writes, from the items that are left.
+/// Recovers a data directory that has lost writes, from the items that are left, and checks the outcome: a
+/// recovery cannot mend damaged files.
 ///
 /// # Errors
 /// Another process has it open, or it cannot be written.
-pub async fn recover(config: EmbeddedConfig, mut keep_going: KeepGoing) -> anyhow::Result<Recovery> {
-    let recover = move || {
-        embedded::recover(&config, &container_specs(), &mut |done| {
+pub async fn recover(
+    config: EmbeddedConfig,
+    mut keep_going: KeepGoing,
+) -> anyhow::Result<(Recovery, IntegrityReport)> {
+    let recover = move || -> anyhow::Result<_> {
+        let specs = container_specs();
+        let recovery = embedded::recover(&config, &specs, &mut |done| {
             keep_going(done);
-        })
+        })?;
+        let found = embedded::check_directory(&config, &specs, &mut |_| true)?;
+        Ok((recovery, found.context("the check was cancelled")?))
     };
-    Ok(tokio::task::spawn_blocking(recover).await??)
+    tokio::task::spawn_blocking(recover).await?
 }

@@ -27,7 +27,7 @@ impl Check {
         let found: IntegrityReport = match ask_holder(&self.data.data, &OperationRequest::new(CHECK)).await? {
             Some(found) => serde_json::from_value(found)?,
             None => {
-                let config = self.data.embedded();
+                let config = self.data.embedded_for_scan();
                 with_bar("checking", |keep_going| operations::check_directory(config, keep_going)).await?
             }
         };

@@ -8,6 +8,8 @@ mod copy;
 mod dead_letters;
 mod demo_users;
 mod documents;
+pub mod given_settings;
+mod health;
 mod model;
 pub mod new;
 mod output;
@@ -23,9 +25,11 @@ mod study;
 mod token_secret;
 mod verify;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use self::given_settings::GivenSettings;
 use crate::config::LogSettings;
+use crate::telemetry::RepeatedLines;
 
 /// GraphQL API for a blog with CQRS read models on Azure Cosmos DB or an embedded store.
 #[derive(Debug, Parser)]
@@ -42,8 +46,14 @@ pub struct Cli {
 pub enum Command {
     /// Serve the GraphQL API, the playground and the web pages
     ///
-    /// It serves until SIGTERM or SIGINT, and then stops gracefully; a second signal stops at once.
+    /// It serves until SIGTERM or SIGINT, and then stops gracefully: it serves on for --drain-seconds, and
+    /// then ends the requests in progress. A second signal ends the drain, and one after the drain stops at
+    /// once.
     Serve(Box<serve::Serve>),
+    /// Ask a server on this machine whether it lives, or with --ready whether it is ready
+    ///
+    /// Exit status: 0 yes, 1 another answer, 2 no answer.
+    Health(health::Health),
     /// Seed a store with the article's data set at any size, and wait for the read models
     ///
     /// It adds missing items, and writes nothing to deleted posts; so the same command resumes an interrupted
@@ -98,7 +108,8 @@ pub enum Command {
     ///
     /// Every other command but `check` refuses such a directory. This one makes it consistent again from the
     /// items that are left. Try first to put back the missing files or to restore a backup, and keep a copy
-    /// of the directory. Where nothing is missing it changes nothing.
+    /// of the directory. Where nothing is missing it changes nothing. Exit status: 0 sound, 1 damaged files
+    /// are left, which it names and cannot mend, 2 the recovery failed.
     Recover(recover::Recover),
     /// List and rotate the signing keys of access tokens, also while a server runs
     ///
@@ -151,19 +162,34 @@ pub enum Command {
 pub enum Exit {
     /// Status 0.
     Success,
-    /// Status 1: a verification left drifts, a check found problems, a rebuild could not read items, or a
-    /// replay left changes parked.
+    /// Status 1: a verification left drifts, a check found problems, a rebuild could not read items, a replay
+    /// left changes parked, or a server is not healthy.
     Drifted,
 }
 
 impl Cli {
-    /// Runs the command.
+    /// The command line of this process. An error in it ends the process.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let mut command = Self::command();
+        let matches = command.get_matches_mut();
+        let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        if let (Command::Serve(serve), Some((name, matches))) = (&mut cli.command, matches.subcommand())
+            && let Some(command) = command.find_subcommand(name)
+        {
+            serve.given = GivenSettings::of(command, matches);
+        }
+        cli
+    }
+
+    /// Runs the command. Commands that serve leave repeated log lines out.
     ///
     /// # Errors
     /// The command failed: status 2.
-    pub async fn run(self) -> anyhow::Result<Exit> {
+    pub async fn run(self, repeated: RepeatedLines) -> anyhow::Result<Exit> {
         match self.command {
-            Command::Serve(command) => command.run().await,
+            Command::Serve(command) => command.run(self.log.log_format, repeated).await,
+            Command::Health(command) => command.run().await,
             Command::Seed(command) => command.run().await,
             Command::Compare(command) => command.run().await,
             Command::Charges(command) => command.run().await,

@@ -2,12 +2,13 @@
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
+use serde::Serialize;
 
 use super::Exit;
 use super::progress::with_bar;
 use crate::app::operations;
 use crate::config::DataSettings;
-use onehop_store::embedded::Recovery;
+use onehop_store::embedded::{IntegrityReport, Recovery};
 
 /// Arguments of `onehop recover`.
 #[derive(Debug, Args)]
@@ -23,15 +24,45 @@ pub struct Recover {
 impl Recover {
     pub async fn run(self) -> anyhow::Result<Exit> {
         self.data.require_directory()?;
-        let config = self.data.embedded();
-        let recovery = with_bar("recovering", |keep_going| operations::recover(config, keep_going)).await?;
+        let config = self.data.embedded_for_scan();
+        let recovered = with_bar("recovering", |keep_going| operations::recover(config, keep_going)).await?;
+        let (recovery, found) = recovered;
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&recovery)?);
+            let report = Report { recovery: &recovery, problems: &found.problems, unnamed: found.unnamed };
+            println!("{}", serde_json::to_string_pretty(&report)?);
+        } else if recovery.losses.is_empty() && !found.is_sound() {
+            print_damage(&found);
         } else {
             print(&recovery);
+            if !found.is_sound() {
+                print_damage(&found);
+            }
         }
-        Ok(Exit::Success)
+        Ok(if found.is_sound() { Exit::Success } else { Exit::Drifted })
     }
+}
+
+/// The report as JSON.
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    recovery: &'a Recovery,
+    /// Problems that are left.
+    problems: &'a [String],
+    unnamed: u64,
+}
+
+fn print_damage(found: &IntegrityReport) {
+    for problem in &found.problems {
+        println!("damaged: {problem}");
+    }
+    if found.unnamed > 0 {
+        println!("damaged: {} more", found.unnamed);
+    }
+    println!(
+        "a recovery makes a directory consistent after the loss of a journal, and cannot mend damaged files. Next: keep a \
+         copy of the directory, and restore a backup with `onehop restore`"
+    );
 }
 
 fn print(recovery: &Recovery) {

@@ -3,11 +3,13 @@
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 
 use super::Exit;
+use super::given_settings::GivenSettings;
 use super::model::served_model;
 use super::progress::perform_on;
 use crate::accounts::audience::Audience;
@@ -21,24 +23,26 @@ use crate::app::staff::resolve_staff;
 use crate::app::work::DEMO_PASSWORD;
 use crate::app::{App, AppOptions, Engine, ServedApp};
 use crate::blog::study::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
+use crate::config::memory_limits::{MEMORY_BYTES_MIN, MemoryLimits, split_connections};
 use crate::config::{
     AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, GivenKeys,
-    LimitSettings, ServeSettings, StoreChoice, StoreSettings, SubscriptionSettings, TOKEN_SECRET_VARIABLE,
-    TraceExportSettings, WebstoreSettings,
+    LimitSettings, LogFormat, RequestLogArguments, ServeSettings, StoreChoice, StoreSettings,
+    SubscriptionSettings, TOKEN_SECRET_VARIABLE, TraceExportSettings, WebstoreSettings,
 };
 use crate::graphql::SchemaOptions;
 use crate::http::static_files::StaticFiles;
 use crate::operations;
 use crate::served::ServedModel;
-use crate::telemetry::{Telemetry, Traces};
+use crate::telemetry::{EVERY_LINE, LeftOut, RepeatedLines, RequestLog, Telemetry, Traces};
 use crate::webstore::staff::Staff;
 use onehop_graphql_server::open_files::raise_open_files;
 use onehop_graphql_server::router::metrics_alone;
 use onehop_graphql_server::server::{ConnectionLimits, Server, Stopped};
-use onehop_runtime::tasks::log_panics;
+use onehop_runtime::memory::memory_bytes;
+use onehop_runtime::tasks::{REQUESTS_STOP_SHARE, StopTimes, Tasks, log_panics};
 
-/// The share of the graceful shutdown timeout that requests have; the rest is for background work.
-const REQUESTS_STOP_SHARE: f64 = 0.75;
+/// The interval of summaries in the log.
+const SUMMARY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Arguments of `onehop serve`.
 #[derive(Debug, Args)]
@@ -63,6 +67,19 @@ pub struct Serve {
     webstore: WebstoreSettings,
     #[command(flatten)]
     traces: TraceExportSettings,
+    #[command(flatten)]
+    requests: RequestLogArguments,
+    /// The settings that differ from the defaults.
+    #[arg(skip)]
+    pub given: GivenSettings,
+}
+
+/// The log of a server.
+struct ServerLog {
+    format: LogFormat,
+    repeated: RepeatedLines,
+    /// Where the data is.
+    store: String,
 }
 
 /// The settings that the built-in domains and a served model share, checked.
@@ -72,6 +89,7 @@ struct Given {
     options: ApiOptions,
     provider: Option<Arc<OidcVerifier>>,
     telemetry: Arc<Telemetry>,
+    log: ServerLog,
 }
 
 /// The servers, each with its address.
@@ -81,14 +99,15 @@ struct Servers {
 }
 
 impl Serve {
-    pub async fn run(self) -> anyhow::Result<Exit> {
+    pub async fn run(mut self, format: LogFormat, repeated: RepeatedLines) -> anyhow::Result<Exit> {
         log_panics();
         self.exposure.refuse_dangers(&self.serve, &self.store, &self.accounts)?;
         // A model with mistakes is refused before any data is touched.
         let model = self.serve.model.as_deref().map(served_model).transpose()?;
         let (options, provider) = (self.options()?, self.provider()?);
         let environment = Environment::of_process();
-        let choice = self.store.choice(&environment)?;
+        let mut choice = self.store.choice(&environment)?;
+        self.fit_memory(&mut choice);
         let given_keys = self.accounts.signing_keys(&environment)?;
         if matches!(choice, StoreChoice::Cosmos(_)) && given_keys.is_none() {
             anyhow::bail!(
@@ -99,8 +118,10 @@ impl Serve {
         let traces = self.traces.settings(&choice)?;
         let traces =
             traces.map(|settings| Traces::start(&settings)).transpose().context("--otlp-endpoint")?;
-        let telemetry = Arc::new(Telemetry { traces, ..Telemetry::default() });
-        let given = Given { choice, keys: given_keys, options, provider, telemetry };
+        let requests = RequestLog::new(self.requests.settings());
+        let telemetry = Arc::new(Telemetry { traces, requests, ..Telemetry::default() });
+        let log = ServerLog { format, repeated, store: choice.to_string() };
+        let given = Given { choice, keys: given_keys, options, provider, telemetry, log };
         match model {
             Some(model) => self.serve_model(model, given).await,
             None => self.serve_domains(given).await,
@@ -109,7 +130,7 @@ impl Serve {
 
     /// Serves the built-in domains.
     async fn serve_domains(&self, given: Given) -> anyhow::Result<Exit> {
-        let Given { choice, keys, mut options, provider, telemetry } = given;
+        let Given { choice, keys, mut options, provider, telemetry, log } = given;
         let app = Arc::new(App::open_with(&choice, self.app_options(&telemetry)).await?);
         if self.exposure.production {
             refuse_demo_accounts(&app).await?;
@@ -131,12 +152,12 @@ impl Serve {
         if !StaticFiles::embedded().has_pages() {
             tracing::warn!("the pages are not part of this build: `make web` builds them");
         }
-        self.listen(&app.engine, api, servers, telemetry).await
+        self.listen(&app.engine, api, servers, (telemetry, log)).await
     }
 
     /// Serves the domain of a model.
     async fn serve_model(&self, model: Arc<ServedModel>, given: Given) -> anyhow::Result<Exit> {
-        let Given { choice, keys, options, provider, telemetry } = given;
+        let Given { choice, keys, options, provider, telemetry, log } = given;
         if provider.is_some() {
             anyhow::bail!("--jwt-issuer: a served model has accounts of its own alone");
         }
@@ -147,7 +168,7 @@ impl Serve {
         let parts = ServedApiParts { tokens, staff, options, telemetry: Some(Arc::clone(&telemetry)) };
         let api = served_api_of(&app, parts)?;
         app.engine.start(None);
-        self.listen(&app.engine, api, servers, telemetry).await
+        self.listen(&app.engine, api, servers, (telemetry, log)).await
     }
 
     fn app_options(&self, telemetry: &Arc<Telemetry>) -> AppOptions {
@@ -194,16 +215,17 @@ impl Serve {
         engine: &Engine,
         api: Api,
         servers: Servers,
-        telemetry: Arc<Telemetry>,
+        (telemetry, log): (Arc<Telemetry>, ServerLog),
     ) -> anyhow::Result<Exit> {
         let Api { router, metrics } = api;
+        self.log_start(engine, &servers, &log.store);
         let tasks = engine.tasks.clone();
         let address = servers.api.local_address();
-        let (stop, deadline) =
-            (tasks.soft_stop(), self.serve.graceful_stop_max().mul_f64(REQUESTS_STOP_SHARE));
-        tasks.spawn("http", async move {
-            if let Stopped::DroppingConnections(connections) = servers.api.serve(router, stop, deadline).await
-            {
+        let times = StopTimes { drain: self.serve.drain(), graceful_max: self.serve.graceful_stop_max() };
+        let (stop, deadline) = (tasks.soft_stop(), times.graceful_max.mul_f64(REQUESTS_STOP_SHARE));
+        let server = servers.api.with_drain(tasks.draining());
+        tasks.spawn_serving("http", async move {
+            if let Stopped::DroppingConnections(connections) = server.serve(router, stop, deadline).await {
                 tracing::warn!(connections, "connections were dropped at the shutdown deadline");
             }
             Ok::<(), std::io::Error>(())
@@ -215,18 +237,77 @@ impl Serve {
                 server.serve(metrics_alone(metrics, hosts), stop, deadline).await;
                 Ok::<(), std::io::Error>(())
             });
-            println!("onehop metrics on http://{address}/metrics");
+            log.format.print("onehop metrics on", &format!("http://{address}/metrics"));
         }
         // A reader of the line may send a request at once.
         let signals = tasks.listen_to_signals()?;
-        println!("onehop listening on http://{address}");
+        log.format.print("onehop listening on", &format!("http://{address}"));
+        summarise_until(&tasks, &telemetry, log.repeated.clone());
 
-        let outcome = tasks.run_until(signals, self.serve.graceful_stop_max()).await;
+        let outcome = tasks.run_until(signals, times).await;
         engine.close().await;
+        summarise(&telemetry, &log.repeated);
         stop_traces(telemetry).await;
         outcome?;
         tracing::info!("stopped");
         Ok(Exit::Success)
+    }
+
+    /// The first line of the log: what is served from where, with which settings and limits.
+    fn log_start(&self, engine: &Engine, servers: &Servers, store: &str) {
+        let limits = servers.api.limits();
+        tracing::info!(
+            version = env!("CARGO_PKG_VERSION"),
+            store,
+            recovery = engine.recovery(),
+            settings = self.given.line(),
+            connections_max = limits.connections_max,
+            executing_max = self.limits.executing_max,
+            live_connections = self.live.connections,
+            responses_in_flight_bytes_max = self.limits.responses_in_flight_bytes_max,
+            bodies_in_flight_bytes_max = self.limits.bodies_in_flight_bytes_max,
+            "starting"
+        );
+    }
+
+    /// Lowers the limits that take memory to the memory that the process may take.
+    fn fit_memory(&mut self, choice: &mut StoreChoice) {
+        let (cache_bytes, memtable_bytes) = match choice {
+            StoreChoice::Embedded(config) => (config.cache_bytes, config.memtable_bytes),
+            StoreChoice::Cosmos(_) => (0, 0),
+        };
+        let fitted = MemoryLimits {
+            cache_bytes,
+            memtable_bytes,
+            responses_bytes: self.limits.responses_in_flight_bytes_max as u64,
+            bodies_bytes: self.limits.bodies_in_flight_bytes_max as u64,
+            connections: self.limits.connections_max.saturating_add(self.live.connections) as u64,
+        }
+        .fitting(memory_bytes());
+        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        if let StoreChoice::Embedded(config) = choice {
+            config.cache_bytes = fitted.limits.cache_bytes;
+            config.memtable_bytes = fitted.limits.memtable_bytes;
+        }
+        self.limits.responses_in_flight_bytes_max = count(fitted.limits.responses_bytes);
+        self.limits.bodies_in_flight_bytes_max = count(fitted.limits.bodies_bytes);
+        let connections = count(fitted.limits.connections);
+        (self.limits.connections_max, self.live.connections) =
+            split_connections(connections, self.limits.connections_max, self.live.connections);
+        for lowered in &fitted.lowered {
+            tracing::warn!(%lowered, "a limit is lowered to fit into the memory");
+        }
+        let (sum_bytes, available_bytes) = (fitted.sum, fitted.available.unwrap_or(0));
+        if fitted.is_too_small() {
+            tracing::error!(
+                sum_bytes,
+                available_bytes,
+                least_bytes = MEMORY_BYTES_MIN,
+                "the memory is too small: the process may be killed"
+            );
+        } else {
+            tracing::info!(sum_bytes, available_bytes, "the limits fit into the memory");
+        }
     }
 
     /// The connection limits, lowered to the limit of open files, which is raised first. Behind proxies the
@@ -333,6 +414,25 @@ impl Serve {
         let users: Vec<&str> = DEMO_USERNAMES.into_iter().take(self.serve.demo_users as usize).collect();
         println!("demo users {} have the password {DEMO_PASSWORD}", users.join(", "));
         Ok(())
+    }
+}
+
+/// Writes a summary of refusals and of repeated lines at each interval, until the process stops.
+fn summarise_until(tasks: &Tasks, telemetry: &Arc<Telemetry>, repeated: RepeatedLines) {
+    repeated.begin();
+    let (telemetry, stop) = (Arc::clone(telemetry), tasks.soft_stop());
+    tasks.spawn("log summaries", async move {
+        while stop.run_until_cancelled(tokio::time::sleep(SUMMARY_INTERVAL)).await.is_some() {
+            summarise(&telemetry, &repeated);
+        }
+        Ok::<(), Infallible>(())
+    });
+}
+
+fn summarise(telemetry: &Telemetry, repeated: &RepeatedLines) {
+    telemetry.requests.summarise();
+    for LeftOut { message, count, .. } in repeated.ended_window() {
+        tracing::warn!(target: EVERY_LINE, count, message_repeated = message, "repeated lines were left out");
     }
 }
 

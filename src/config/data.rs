@@ -79,6 +79,14 @@ impl DataSettings {
         Err(SettingError::new(format!("--data {}: there is no such directory", self.data.display())))
     }
 
+    /// The configuration for a command that reads all data once: without a setting its cache is small, since
+    /// no block is read twice.
+    #[must_use]
+    pub fn embedded_for_scan(&self) -> EmbeddedConfig {
+        let cache_bytes = self.cache_mib.map_or(*CACHE_BYTES.start(), |mib| mib * MIB);
+        EmbeddedConfig { cache_bytes, ..self.embedded() }
+    }
+
     /// The configuration of the embedded store.
     #[must_use]
     pub fn embedded(&self) -> EmbeddedConfig {

@@ -1,9 +1,15 @@
 //! Log settings: filter and format. The log goes to standard error.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
+use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _, fmt};
+
+use crate::telemetry::{RepeatedLines, RequestLogSettings};
 
 /// The clients of Azure log every connection; they are quiet unless the filter names them.
 const QUIET: &str =
@@ -16,6 +22,22 @@ pub enum LogFormat {
     Human,
     /// JSON, one object for each line
     Json,
+}
+
+impl LogFormat {
+    /// Prints a line for the program that started this one: text, or an object with the message and the
+    /// address.
+    pub fn print(self, message: &str, address: &str) {
+        match self {
+            Self::Human => println!("{message} {address}"),
+            Self::Json => {
+                println!(
+                    "{}",
+                    serde_json::json!({ "message": format!("{message} {address}"), "address": address })
+                );
+            }
+        }
+    }
 }
 
 /// Settings of the log.
@@ -31,25 +53,53 @@ pub struct LogSettings {
     pub log: String,
 }
 
+/// Settings of the log of requests.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Log")]
+pub struct RequestLogArguments {
+    /// Access log: a line for each request but health checks and metrics, with its operation name, status,
+    /// milliseconds, request charge and request id
+    #[arg(long, env = "ONEHOP_ACCESS_LOG", value_parser = BoolishValueParser::new())]
+    pub access_log: bool,
+
+    /// Slow request log: requests that take this many milliseconds or longer have a line each, 8 a minute at
+    /// most; further ones are counted [default: none]
+    #[arg(
+        long,
+        value_name = "MILLISECONDS",
+        env = "ONEHOP_SLOW_MS",
+        value_parser = clap::value_parser!(u64).range(1..=3_600_000)
+    )]
+    pub slow_ms: Option<u64>,
+}
+
+impl RequestLogArguments {
+    /// The settings of the log of requests.
+    #[must_use]
+    pub fn settings(&self) -> RequestLogSettings {
+        RequestLogSettings { access_log: self.access_log, slow_min: self.slow_ms.map(Duration::from_millis) }
+    }
+}
+
 impl LogSettings {
-    /// Starts the log of the process.
+    /// Starts the log of the process. The returned filter leaves no line out until it is told to.
     ///
     /// # Errors
     /// A filter that cannot be parsed; the text names the setting.
-    pub fn start(&self) -> Result<(), String> {
+    pub fn start(&self) -> Result<RepeatedLines, String> {
         let filter = EnvFilter::try_new(format!("{QUIET},{}", self.log))
             .map_err(|error| format!("--log {:?} is not a filter: {error}", self.log))?;
-        let builder = tracing_subscriber::fmt()
-            .with_env_filter(filter)
-            .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal());
-        match self.log_format {
-            LogFormat::Human => builder.with_target(false).init(),
-            // The current span is the request's, with its trace.
+        let repeated = RepeatedLines::default();
+        let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+        let lines = match self.log_format {
+            LogFormat::Human => lines.with_target(false).boxed(),
+            // The current span is the request's, with its id and its trace.
             LogFormat::Json => {
-                builder.json().flatten_event(true).with_current_span(true).with_span_list(false).init();
+                lines.json().flatten_event(true).with_current_span(true).with_span_list(false).boxed()
             }
-        }
-        Ok(())
+        };
+        let lines = lines.with_filter(repeated.clone());
+        tracing_subscriber::registry().with(lines).with(filter).init();
+        Ok(repeated)
     }
 }

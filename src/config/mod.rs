@@ -14,6 +14,7 @@ mod environment;
 mod exposure;
 mod limits;
 mod log;
+pub mod memory_limits;
 mod serve;
 mod store;
 #[cfg(test)]
@@ -35,7 +36,7 @@ pub use documents::DocumentSettings;
 pub use environment::Environment;
 pub use exposure::ExposureSettings;
 pub use limits::{LimitSettings, SubscriptionSettings};
-pub use log::{LogFormat, LogSettings};
+pub use log::{LogFormat, LogSettings, RequestLogArguments};
 pub use serve::ServeSettings;
 pub use store::{StoreChoice, StoreKind, StoreSettings};
 pub use throughput::{LeasesThroughput, LeasesThroughputSetting, ThroughputScopeSetting, ThroughputSettings};

@@ -10,6 +10,9 @@ use clap::builder::BoolishValueParser;
 use crate::app::PROJECTION_POLL_DEFAULT;
 use onehop_runtime::tasks::GRACEFUL_STOP_MAX;
 
+/// The drain time of a server in service: load balancers ask for readiness every few seconds.
+const DRAIN_DEFAULT: Duration = Duration::from_secs(5);
+
 /// Settings of the server.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Server")]
@@ -37,8 +40,19 @@ pub struct ServeSettings {
     )]
     pub demo_users: u32,
 
+    /// Drain time, in seconds: how long requests are still served after SIGTERM, while /readyz answers 503
+    /// and each answer closes its connection. A load balancer must have asked /readyz by then. A second
+    /// signal ends it early [default: 5, or 0 with --demo]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "ONEHOP_DRAIN_SECONDS",
+        value_parser = clap::value_parser!(u64).range(0..=3600)
+    )]
+    pub drain_seconds: Option<u64>,
+
     /// Graceful shutdown timeout, in seconds: how long requests and background work have to finish after
-    /// SIGTERM
+    /// the drain
     #[arg(
         long,
         value_name = "SECONDS",
@@ -66,6 +80,13 @@ impl ServeSettings {
     #[must_use]
     pub fn projection_poll(&self) -> Duration {
         Duration::from_millis(self.projection_poll_ms)
+    }
+
+    /// Drain time.
+    #[must_use]
+    pub fn drain(&self) -> Duration {
+        let default = if self.demo { Duration::ZERO } else { DRAIN_DEFAULT };
+        self.drain_seconds.map_or(default, Duration::from_secs)
     }
 
     /// Graceful shutdown timeout.

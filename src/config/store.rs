@@ -1,5 +1,7 @@
 //! Store settings: which store holds the data.
 
+use std::fmt;
+
 use clap::{Args, ValueEnum};
 
 use super::environment::Environment;
@@ -33,6 +35,18 @@ pub struct StoreSettings {
 pub enum StoreChoice {
     Embedded(embedded::EmbeddedConfig),
     Cosmos(Box<cosmos::CosmosSettings>),
+}
+
+/// Where the data is.
+impl fmt::Display for StoreChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded(config) => write!(formatter, "directory {}", config.path.display()),
+            Self::Cosmos(account) => {
+                write!(formatter, "database {} of {}", account.database, account.endpoint)
+            }
+        }
+    }
 }
 
 impl StoreSettings {

@@ -7,13 +7,19 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use onehop_graphql_server::observer::OPERATION_TYPES;
 
 /// Seconds: requests take from tens of microseconds to the limit of a request.
-const DURATION_BUCKETS: [f64; 14] =
-    [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
+const DURATION_BUCKETS: [f64; 17] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+    30.0,
+];
+/// The profile that the program was built with.
+const PROFILE: &str = if cfg!(debug_assertions) { "dev" } else { "release" };
+
 /// Request units: from a point read to a query across all physical partitions.
 const CHARGE_BUCKETS: [f64; 12] =
     [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0];
@@ -111,6 +117,9 @@ pub(super) struct Families {
     pub store_blocks_cached: Counter,
     pub process_memory: Gauge,
     pub process_files: Gauge,
+    pub process_files_max: Gauge,
+    pub process_cpu: SecondsSum,
+    pub process_start: Seconds,
 }
 
 fn durations() -> Histogram {
@@ -168,6 +177,9 @@ impl Families {
             store_blocks_cached: Counter::default(),
             process_memory: Gauge::default(),
             process_files: Gauge::default(),
+            process_files_max: Gauge::default(),
+            process_cpu: SecondsSum::default(),
+            process_start: Seconds::default(),
         };
         families.register_requests(registry);
         families.register_projections(registry);
@@ -315,5 +327,24 @@ impl Families {
             registry.register_with_unit(name, help, Unit::Bytes, gauge.clone());
         }
         registry.register("process_open_fds", "Open file descriptors", self.process_files.clone());
+        registry.register(
+            "process_max_fds",
+            "Limit of open file descriptors",
+            self.process_files_max.clone(),
+        );
+        registry.register_with_unit(
+            "process_cpu",
+            "CPU time of this process",
+            Unit::Seconds,
+            self.process_cpu.clone(),
+        );
+        registry.register_with_unit(
+            "process_start_time",
+            "When this process started",
+            Unit::Seconds,
+            self.process_start.clone(),
+        );
+        let build = [("version", env!("CARGO_PKG_VERSION")), ("profile", PROFILE)];
+        registry.register("onehop_build", "The program", Info::new(build.to_vec()));
     }
 }

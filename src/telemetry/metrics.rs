@@ -100,6 +100,9 @@ impl Metrics {
         let process = ProcessCollector::look();
         families.process_memory.set(signed(process.resident_memory_bytes));
         families.process_files.set(signed(process.open_files));
+        families.process_files_max.set(signed(process.open_files_max));
+        raise_float(&families.process_cpu, process.cpu_seconds);
+        families.process_start.set(process.start_time_seconds);
     }
 
     fn set_projection(&self, status: &ProjectionStatus, leases: &[LeaseStatus]) {

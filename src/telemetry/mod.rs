@@ -4,10 +4,14 @@
 //! operations, of which there are few.
 
 mod families;
+#[cfg(test)]
+mod kept_lines;
 mod metrics;
 mod names;
 mod partitions;
 mod process;
+mod repeated_lines;
+mod request_log;
 mod traces;
 mod watch;
 
@@ -16,5 +20,7 @@ pub use names::OPERATION_NAMES_MAX;
 pub use partitions::{
     COUNTERS_MAX, ContainerLoad, HotKey, HotPartition, HotPartitions, PartitionKeyExposure,
 };
+pub use repeated_lines::{EVERY_LINE, LINES_PER_PLACE_MAX, LeftOut, RepeatedLines};
+pub use request_log::{RequestLog, RequestLogSettings};
 pub use traces::{TraceError, TraceSettings, Traces};
 pub use watch::Telemetry;

@@ -131,7 +131,7 @@ impl Traces {
     }
 
     pub(super) fn answered(&self, answered: &Answered) {
-        let Answered { method, route, status, duration, span } = *answered;
+        let Answered { method, route, status, duration, span, .. } = *answered;
         let Some(RequestSpan { span, remote_parent }) = span else { return };
         let has_failed = status >= 500;
         let mut attributes = vec![

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Metrics, Traces};
+use super::{Metrics, RequestLog, Traces};
 use onehop_graphql_server::observer::{Answered, Executed, HttpObserver, RequestSpan};
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::{ObservedOperation, StoreObserver};
@@ -13,6 +13,7 @@ use onehop_store::{ObservedOperation, StoreObserver};
 pub struct Telemetry {
     pub metrics: Metrics,
     pub traces: Option<Traces>,
+    pub requests: RequestLog,
 }
 
 impl HttpObserver for Telemetry {
@@ -26,6 +27,7 @@ impl HttpObserver for Telemetry {
 
     fn answered(&self, answered: &Answered) {
         self.metrics.answered(answered);
+        self.requests.answered(answered);
         if let Some(traces) = &self.traces {
             traces.answered(answered);
         }
@@ -33,6 +35,7 @@ impl HttpObserver for Telemetry {
 
     fn executed(&self, executed: &Executed<'_>) {
         self.metrics.executed(executed);
+        self.requests.executed(executed);
         if let Some(traces) = &self.traces {
             traces.executed(executed);
         }

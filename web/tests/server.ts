@@ -34,6 +34,7 @@ const NO_RATE_LIMITS = {
   ONEHOP_SIGN_INS_PER_ADDRESS: "0",
   ONEHOP_SIGN_INS_PER_USERNAME: "0",
   ONEHOP_SIGN_UPS_PER_ADDRESS: "0",
+  ONEHOP_DRAIN_SECONDS: "0",
 };
 
 /** Starts the binary, and comes when it is ready. */

@@ -16,8 +16,9 @@ use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use super::host_allowlist::HostAllowlist;
-use super::observer::{METRICS_ROUTE, ObserverHandle, RequestTimer, is_health, route_of};
+use super::observer::{METRICS_ROUTE, ObserverHandle, is_health, route_of};
 use super::refusal::Refusal;
+use super::request_id::{REQUEST_ID, RequestIds};
 use super::response::panicked;
 use super::security_headers::SecurityHeaders;
 use super::server::OnReserve;
@@ -32,6 +33,7 @@ pub(super) struct Middleware {
     pub(super) labelled_paths: &'static [&'static str],
     pub(super) security_headers: SecurityHeaders,
     pub(super) error_ids: ErrorIds,
+    pub(super) request_ids: RequestIds,
     pub(super) observer: ObserverHandle,
 }
 
@@ -44,8 +46,9 @@ impl Middleware {
 
     async fn pass(self: Arc<Self>, mut request: Request, next: Next) -> Response<Body> {
         let route = route_of(request.uri().path(), self.labelled_paths);
+        let request_id = self.request_ids.of(request.headers());
         let watching = self.observer.begin(route, &mut request);
-        let log_span = watching.as_ref().map_or_else(Span::none, RequestTimer::log_span);
+        let log_span = watching.as_ref().map_or_else(Span::none, |timer| timer.log_span(&request_id));
         let is_ours = match route {
             METRICS_ROUTE => self.hosts.take_name_or_address(request.uri(), request.headers()),
             _ => self.hosts.take(request.uri(), request.headers()),
@@ -63,8 +66,9 @@ impl Middleware {
         };
         // Probes ask under the address of the container. Another name learns the status and no reasons.
         let response = if is_ours { response } else { without_reasons(response) };
-        let response = self.security_headers.add(response);
-        self.observer.end(watching, &response);
+        let mut response = self.security_headers.add(response);
+        response.headers_mut().insert(REQUEST_ID, request_id);
+        log_span.in_scope(|| self.observer.end(watching, &response));
         response
     }
 

@@ -9,18 +9,17 @@ use async_graphql::{ServerError, Value};
 use async_trait::async_trait;
 use axum::extract::Request;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::http::{HeaderName, HeaderValue, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 
+use tracing::field::Empty;
 use tracing::{Span, error_span};
 
+use super::metrics_format::negotiated;
 use super::pipeline::context::RequestContext;
 use super::quota::charge_of;
+use super::refusal::RefusalReason;
 use onehop_runtime::trace_context::SpanContext;
-
-/// The text format of OpenMetrics.
-const OPEN_METRICS: HeaderValue =
-    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
 /// Where the metrics are.
 pub(super) const METRICS_ROUTE: &str = "/metrics";
@@ -62,6 +61,8 @@ pub struct Answered {
     pub status: u16,
     pub duration: Duration,
     pub span: Option<RequestSpan>,
+    /// The reason of a refusal for a quota or for want of room, such as `overloaded`.
+    pub refusal: Option<&'static str>,
 }
 
 /// An execution, for observers.
@@ -149,7 +150,8 @@ impl ObserverHandle {
         let (Some(observer), Some(answering)) = (&self.0, answering) else { return };
         let RequestTimer { method, route, start, span } = answering;
         let (status, duration) = (response.status().as_u16(), start.elapsed());
-        observer.answered(&Answered { method, route, status, duration, span });
+        let refusal = response.extensions().get::<RefusalReason>().map(|RefusalReason(reason)| *reason);
+        observer.answered(&Answered { method, route, status, duration, span, refusal });
     }
 }
 
@@ -162,14 +164,23 @@ pub(super) struct RequestTimer {
 }
 
 impl RequestTimer {
-    /// The span of the log: every line within the request names its trace. A request without a trace has no
-    /// span.
-    pub(super) fn log_span(&self) -> Span {
-        let Some(RequestSpan { span: SpanContext { trace_id, span_id }, .. }) = self.span else {
-            return Span::none();
-        };
+    /// The span of the log: every line within the request names its id, and its trace if it has one. The
+    /// operation is recorded once it is known.
+    pub(super) fn log_span(&self, request_id: &HeaderValue) -> Span {
+        let request_id = request_id.to_str().unwrap_or_default();
         // At the highest level, so that no filter of lines takes it away.
-        error_span!("request", trace_id = %format_args!("{trace_id:032x}"), span_id = %format_args!("{span_id:016x}"))
+        match self.span {
+            None if is_health(self.route) || self.route == METRICS_ROUTE => Span::none(),
+            None => error_span!("request", request_id, operation = Empty, request_charge = Empty),
+            Some(RequestSpan { span: SpanContext { trace_id, span_id }, .. }) => error_span!(
+                "request",
+                trace_id = %format_args!("{trace_id:032x}"),
+                span_id = %format_args!("{span_id:016x}"),
+                request_id,
+                operation = Empty,
+                request_charge = Empty,
+            ),
+        }
     }
 }
 
@@ -189,10 +200,11 @@ fn code_of(error: &ServerError) -> Option<&str> {
     }
 }
 
-/// `/metrics`.
-pub(super) async fn metrics(source: Arc<dyn MetricsSource>) -> Response {
-    let headers = [(CONTENT_TYPE, OPEN_METRICS), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
-    (headers, source.metrics().await).into_response()
+/// `/metrics`, in the format that a client accepts.
+pub(super) async fn metrics(source: Arc<dyn MetricsSource>, headers: HeaderMap) -> Response {
+    let (content_type, text) = negotiated(&headers, source.metrics().await);
+    let headers = [(CONTENT_TYPE, content_type), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (headers, text).into_response()
 }
 
 /// As in the semantic conventions: unknown methods share a name.

@@ -87,6 +87,10 @@ pub enum Refusal {
     TimedOut(Duration),
 }
 
+/// In the extensions of a response: why the request was refused, where the log has a summary of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RefusalReason(pub(super) &'static str);
+
 /// Whether the status depends on the media type.
 enum Kind {
     /// The client sent no well-formed request, or may not send it: the status is the same for both types.
@@ -114,7 +118,7 @@ impl Refusal {
         let is_other_version = matches!(self, Self::WebSocketVersion);
         let is_coded = matches!(self, Self::UnsupportedCoding);
         let challenged = matches!(self, Self::Rejected(RequestRejection::InvalidToken));
-        let retry_after = self.retry_after();
+        let (retry_after, reason) = (self.retry_after(), self.summary_reason());
         // The rest of such a body is not waited for.
         let is_last = matches!(
             self,
@@ -140,7 +144,26 @@ impl Refusal {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         set_retry_after(&mut response, retry_after);
+        if let Some(reason) = reason {
+            response.extensions_mut().insert(RefusalReason(reason));
+        }
         response
+    }
+
+    /// The reason of a refusal for a quota or for want of room, of which the log has a summary.
+    fn summary_reason(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Rejected(RequestRejection::OverBudget { exceeded, .. })
+            | Self::NetworkFull(exceeded)
+            | Self::BodiesFull(exceeded)
+            | Self::Malformed(MalformedRequest::BodyTooSlow(exceeded)) => exceeded.limit,
+            Self::Rejected(RequestRejection::Unavailable { .. }) => "accounts-unavailable",
+            Self::Overloaded(_) => "overloaded",
+            Self::Response(ResponseRefused::Overloaded) => "responses-in-flight-bytes-max",
+            Self::ConnectionsFull => "connections-max",
+            Self::TimedOut(_) => "timed-out",
+            _ => return None,
+        })
     }
 
     /// When the same request may be taken.

@@ -8,7 +8,7 @@ use axum::{
     body::Body,
     extract::{Request, State},
     http::{
-        HeaderName, HeaderValue, Method, Response,
+        HeaderMap, HeaderName, HeaderValue, Method, Response,
         header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER},
     },
     middleware::{Next, from_fn},
@@ -27,6 +27,7 @@ use super::{
     observer::{HttpObserver, METRICS_ROUTE, MetricsSource, ObserverHandle, metrics},
     pipeline::rate_limit::RATE_LIMIT_HEADERS,
     position::POSITION_HEADER,
+    request_id::{REQUEST_ID, RequestIds},
     security_headers::SecurityHeaders,
 };
 use onehop_runtime::tasks::Tasks;
@@ -35,10 +36,11 @@ use onehop_runtime::tasks::Tasks;
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(600);
 
 /// Headers that pages of other origins may send after a preflight.
-const ALLOWED_HEADERS: [HeaderName; 8] = [
+const ALLOWED_HEADERS: [HeaderName; 9] = [
     ACCEPT,
     IF_NONE_MATCH,
     POSITION_HEADER,
+    REQUEST_ID,
     AUTHORIZATION,
     CONTENT_TYPE,
     HeaderName::from_static("apollo-require-preflight"),
@@ -130,6 +132,7 @@ pub fn router(parts: HttpParts) -> Router {
         hosts,
         labelled_paths,
         security_headers: SecurityHeaders::new(hsts_seconds),
+        request_ids: RequestIds::new(error_ids()),
         error_ids,
         observer: ObserverHandle(observer),
     };
@@ -138,7 +141,7 @@ pub fn router(parts: HttpParts) -> Router {
 
 /// `/metrics` beside the other routes.
 fn metrics_router(source: Arc<dyn MetricsSource>) -> Router {
-    Router::new().route(METRICS_ROUTE, get(move || metrics(Arc::clone(&source))))
+    Router::new().route(METRICS_ROUTE, get(move |headers: HeaderMap| metrics(Arc::clone(&source), headers)))
 }
 
 /// `/metrics` alone, for a listener of its own, which answers to these names and to IP addresses.
@@ -187,7 +190,7 @@ fn with_origins(
             .expose_headers(
                 RATE_LIMIT_HEADERS
                     .into_iter()
-                    .chain([ETAG, POSITION_HEADER, RETRY_AFTER])
+                    .chain([ETAG, POSITION_HEADER, REQUEST_ID, RETRY_AFTER])
                     .collect::<Vec<_>>(),
             )
             .max_age(PREFLIGHT_MAX_AGE),

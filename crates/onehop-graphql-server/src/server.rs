@@ -43,6 +43,10 @@ pub const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Write timeout: the time for which a client may take nothing of an answer.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The time for a request that is on its way when the server stops: a connection that is closed under it is
+/// reset, and the client cannot know whether the request ran.
+pub const LAST_REQUEST_WAIT: Duration = Duration::from_millis(500);
+
 /// The limits of connections.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
@@ -53,6 +57,8 @@ pub struct ConnectionLimits {
     pub header_bytes_max: usize,
     pub header_timeout: Duration,
     pub write_timeout: Duration,
+    /// The time for which a connection without a request is still served once the server stops.
+    pub last_request_wait: Duration,
 }
 
 impl Default for ConnectionLimits {
@@ -63,6 +69,7 @@ impl Default for ConnectionLimits {
             header_bytes_max: HEADER_BYTES_MAX,
             header_timeout: HEADER_TIMEOUT,
             write_timeout: WRITE_TIMEOUT,
+            last_request_wait: LAST_REQUEST_WAIT,
         }
     }
 }
@@ -119,6 +126,7 @@ pub struct Server {
     listener: TcpListener,
     local_address: SocketAddr,
     limits: ConnectionLimits,
+    draining: CancellationToken,
 }
 
 impl Server {
@@ -127,7 +135,8 @@ impl Server {
         let bind_error = |source| ServerError::Bind { address, source };
         let listener = TcpListener::bind(address).await.map_err(bind_error)?;
         let local_address = listener.local_addr().map_err(bind_error)?;
-        Ok(Self { listener, local_address, limits: ConnectionLimits::default() })
+        let (limits, draining) = (ConnectionLimits::default(), CancellationToken::new());
+        Ok(Self { listener, local_address, limits, draining })
     }
 
     /// The same with other limits.
@@ -136,13 +145,26 @@ impl Server {
         Self { limits, ..self }
     }
 
+    /// The same, whose answers close their connections once this token fires, so that clients connect
+    /// elsewhere.
+    #[must_use]
+    pub fn with_drain(self, draining: CancellationToken) -> Self {
+        Self { draining, ..self }
+    }
+
+    /// Its limits.
+    pub fn limits(&self) -> ConnectionLimits {
+        self.limits
+    }
+
     /// Where it listens: the port is the real one.
     pub fn local_address(&self) -> SocketAddr {
         self.local_address
     }
 
-    /// Serves until `stop` fires; then takes no more connections, closes idle ones, and gives requests that
-    /// are under way until the deadline to finish.
+    /// Serves until `stop` fires; then takes no more connections, and gives requests that are under way until
+    /// the deadline to finish. Connections without a request are closed after a moment in which a request
+    /// that was sent meanwhile arrives.
     ///
     /// Dropping the future drops every connection.
     pub async fn serve(self, router: Router, stop: CancellationToken, deadline: Duration) -> Stopped {
@@ -169,17 +191,19 @@ impl Server {
     ) {
         let ConnectionLimits { connections_max, connections_per_network_max, .. } = self.limits;
         let places = ConnectionLimiter::new(connections_max, connections_per_network_max);
+        let phases = Phases { draining: self.draining.clone(), stop: stop.clone() };
+        let serve = |(stream, peer): (TcpStream, SocketAddr), connections: &mut JoinSet<()>| {
+            let slot = places.open(Network::from(peer.ip()));
+            let accepted = Accepted { stream, peer: PeerAddress(peer.ip()), slot };
+            connections.spawn(accepted.serve(router.clone(), phases.clone(), self.limits));
+        };
         loop {
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => break,
                 Some(ended) = connections.join_next() => report(ended),
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, peer)) => {
-                        let slot = places.open(Network::from(peer.ip()));
-                        let accepted = Accepted { stream, peer: PeerAddress(peer.ip()), slot };
-                        connections.spawn(accepted.serve(router.clone(), stop.clone(), self.limits));
-                    }
+                    Ok(accepted) => serve(accepted, connections),
                     Err(error) => {
                         tracing::warn!(%error, "a connection was not accepted");
                         sleep(ACCEPT_RETRY_DELAY).await;
@@ -187,6 +211,35 @@ impl Server {
                 },
             }
         }
+        for accepted in waiting_connections(self.listener) {
+            serve(accepted, connections);
+        }
+    }
+}
+
+/// Closes a listener, and returns the connections that the system had taken for it: they would be reset.
+fn waiting_connections(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
+    let Ok(listener) = listener.into_std() else { return Vec::new() };
+    // Neither socket blocks.
+    std::iter::from_fn(|| listener.accept().ok())
+        .filter_map(|(stream, peer)| {
+            stream.set_nonblocking(true).ok()?;
+            Some((TcpStream::from_std(stream).ok()?, peer))
+        })
+        .collect()
+}
+
+/// The stages of the server's end, as connections see them.
+#[derive(Debug, Clone)]
+struct Phases {
+    draining: CancellationToken,
+    stop: CancellationToken,
+}
+
+impl Phases {
+    /// Whether clients are to connect elsewhere.
+    fn is_ending(&self) -> bool {
+        self.draining.is_cancelled() || self.stop.is_cancelled()
     }
 }
 
@@ -199,13 +252,13 @@ struct Accepted {
 
 impl Accepted {
     /// Serves it; beyond the limits until another one needs its place.
-    async fn serve(self, router: Router, stop: CancellationToken, limits: ConnectionLimits) {
+    async fn serve(self, router: Router, phases: Phases, limits: ConnectionLimits) {
         match self.slot.eviction() {
-            None => serve_connection(self, None, router, stop, limits).await,
+            None => serve_connection(self, None, router, phases, limits).await,
             Some(eviction) => {
                 let header_timeout = limits.header_timeout.min(RESERVE_HEADER_TIMEOUT);
                 let limits = ConnectionLimits { header_timeout, ..limits };
-                let serving = serve_connection(self, Some(OnReserve), router, stop, limits);
+                let serving = serve_connection(self, Some(OnReserve), router, phases, limits);
                 eviction.run_until_cancelled(serving).await;
             }
         }
@@ -216,7 +269,7 @@ async fn serve_connection(
     Accepted { stream, peer, slot }: Accepted,
     on_reserve: Option<OnReserve>,
     router: Router,
-    stop: CancellationToken,
+    phases: Phases,
     limits: ConnectionLimits,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
@@ -225,6 +278,7 @@ async fn serve_connection(
     let unread = UnreadBody::default();
     let stream = ClientStream::new(stream, limits.write_timeout, unread.clone(), Some(slot));
     let router = TowerToHyperService::new(router);
+    let stop = phases.stop.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(|body| unread.watch(body));
         request.extensions_mut().insert(peer);
@@ -233,10 +287,12 @@ async fn serve_connection(
         }
         let is_upgrade = request.headers().contains_key(UPGRADE);
         let answer = router.call(request);
+        let phases = phases.clone();
         async move {
             let mut response = answer.await?;
-            // Bytes after such a request were not looked at.
-            if is_upgrade && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let is_upgraded = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+            // Bytes after a refused upgrade were not looked at.
+            if !is_upgraded && (is_upgrade || phases.is_ending()) {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             Ok::<_, Infallible>(response)
@@ -254,8 +310,15 @@ async fn serve_connection(
     let served = tokio::select! {
         served = connection.as_mut() => served,
         () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+            // An answer from now on closes its connection.
+            let last_request = timeout(limits.last_request_wait, connection.as_mut());
+            match last_request.await {
+                Ok(served) => served,
+                Err(_) => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            }
         }
     };
     if let Err(error) = served {

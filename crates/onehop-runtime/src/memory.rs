@@ -5,8 +5,10 @@ use std::fs;
 /// Control groups of version 2, and the limit of the root group of a container.
 const CGROUP_ROOT: &str = "/sys/fs/cgroup";
 const CGROUP_LIMIT: &str = "memory.max";
-/// The limit of a control group of version 1.
-const CGROUP_V1_LIMIT: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
+/// Control groups of version 1, with a hierarchy for each controller.
+const CGROUP_V1_ROOT: &str = "/sys/fs/cgroup/memory";
+const CGROUP_V1_LIMIT: &str = "memory.limit_in_bytes";
+const CGROUP_V1_CONTROLLER: &str = "memory";
 
 /// The bytes of memory that this process may take: the memory of the machine, or less where its control group
 /// has a limit. `None` where the operating system does not say.
@@ -30,15 +32,30 @@ fn machine_bytes() -> Option<u64> {
 /// The limits of the process's control group and of all above it.
 fn cgroup_limits() -> impl Iterator<Item = u64> {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let mut files: Vec<String> =
-        groups(&own).map(|group| format!("{CGROUP_ROOT}{group}/{CGROUP_LIMIT}")).collect();
-    files.push(CGROUP_V1_LIMIT.to_owned());
+    let unified = groups(unified_path(&own)).map(|group| format!("{CGROUP_ROOT}{group}/{CGROUP_LIMIT}"));
+    let of_memory =
+        groups(memory_path(&own)).map(|group| format!("{CGROUP_V1_ROOT}{group}/{CGROUP_V1_LIMIT}"));
+    let files: Vec<String> = unified.chain(of_memory).collect();
     files.into_iter().filter_map(|file| limit(&fs::read_to_string(file).ok()?))
 }
 
-/// The path of a process's control group of version 2, and of each above it; the root is the empty path.
-fn groups(own: &str) -> impl Iterator<Item = &str> {
-    let path = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
+/// The path of a process's control group of version 2.
+fn unified_path(own: &str) -> &str {
+    own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default()
+}
+
+/// The path of a process's control group of version 1 that limits memory.
+fn memory_path(own: &str) -> &str {
+    let found = own.lines().find_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, path) = rest.split_once(':')?;
+        controllers.split(',').any(|controller| controller == CGROUP_V1_CONTROLLER).then_some(path)
+    });
+    found.unwrap_or_default()
+}
+
+/// The path of a control group, and of each above it; the root is the empty path.
+fn groups(path: &str) -> impl Iterator<Item = &str> {
     let path = path.trim_end_matches('/');
     std::iter::successors(Some(path), |path| path.rfind('/').map(|end| &path[..end]))
 }
@@ -55,10 +72,13 @@ mod tests {
 
     #[test]
     fn the_limit_of_each_group_above_a_process_counts() {
-        let own = "12:memory:/old\n0::/system.slice/onehop.service\n";
-        assert_eq!(groups(own).collect::<Vec<_>>(), ["/system.slice/onehop.service", "/system.slice", ""]);
+        let own = "12:cpu,memory:/old/group\n3:cpuset:/\n0::/system.slice/onehop.service\n";
+        let unified = groups(unified_path(own)).collect::<Vec<_>>();
+        assert_eq!(unified, ["/system.slice/onehop.service", "/system.slice", ""]);
+        assert_eq!(groups(memory_path(own)).collect::<Vec<_>>(), ["/old/group", "/old", ""]);
         for root in ["0::/\n", ""] {
-            assert_eq!(groups(root).collect::<Vec<_>>(), [""]);
+            assert_eq!(groups(unified_path(root)).collect::<Vec<_>>(), [""]);
+            assert_eq!(groups(memory_path(root)).collect::<Vec<_>>(), [""]);
         }
     }
 

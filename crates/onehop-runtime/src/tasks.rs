@@ -1,8 +1,10 @@
 //! Task tracker: signals, background tasks, and a graceful stop with a deadline.
 //!
-//! A stop has two stages. The soft stop: take no new work, finish the work under way. The hard stop: leave
-//! now. A task that fails or panics starts the soft stage and makes the whole run fail, because a process
-//! that lost one of its loops looks healthy and is not. Knows nothing of the work of the tasks.
+//! A stop has four stages. The drain: serve on, and have clients go elsewhere. The soft stop: take no new
+//! work, finish the work under way. The background stop: no task serves clients any more, so the work that
+//! their requests wait for may end. The hard stop: leave now. A task that fails or panics starts the soft
+//! stage and makes the whole run fail, because a process that lost one of its loops looks healthy and is not.
+//! Knows nothing of the work of the tasks.
 
 use std::{
     any::Any,
@@ -19,16 +21,37 @@ use futures::future::BoxFuture;
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::mpsc,
-    time::timeout,
+    time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
+use crate::error_chain::one_line;
+
 /// The time for tasks to finish after the first signal, unless the configuration says otherwise.
 pub const GRACEFUL_STOP_MAX: Duration = Duration::from_secs(20);
 
+/// The share of the graceful shutdown timeout that requests have; the rest is for background work.
+pub const REQUESTS_STOP_SHARE: f64 = 0.75;
+
 /// The time for tasks to notice the hard stop.
 pub const HARD_STOP_MAX: Duration = Duration::from_secs(2);
+
+/// The time of each stage of a stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StopTimes {
+    /// From the first signal to the soft stop.
+    pub drain: Duration,
+    /// From the soft stop to the hard stop.
+    pub graceful_max: Duration,
+}
+
+impl From<Duration> for StopTimes {
+    /// A stop without a drain.
+    fn from(graceful_max: Duration) -> Self {
+        Self { drain: Duration::ZERO, graceful_max }
+    }
+}
 
 /// Why a run ended other than well. `main` turns each into an exit status that is not 0.
 #[derive(Debug, thiserror::Error)]
@@ -42,8 +65,8 @@ pub enum LifecycleError {
     /// Tasks were still running this long after the soft stop.
     #[error("tasks were still running {0:?} after the soft stop")]
     DeadlinePassed(Duration),
-    /// A second signal ended the process before the tasks had ended.
-    #[error("a second signal ended the graceful stop")]
+    /// A further signal ended the process before the tasks had ended.
+    #[error("a further signal ended the graceful stop")]
     Interrupted,
 }
 
@@ -97,7 +120,11 @@ impl fmt::Debug for Spawner {
 pub struct Tasks {
     spawner: Spawner,
     tracker: TaskTracker,
+    /// The tasks among them that serve clients.
+    serving: TaskTracker,
+    drain: CancellationToken,
     soft_stop: CancellationToken,
+    background_stop: CancellationToken,
     hard_stop: CancellationToken,
     failure: Arc<OnceLock<TaskFailure>>,
 }
@@ -113,9 +140,21 @@ impl Tasks {
         Self { spawner, ..Self::default() }
     }
 
+    /// Fires when clients are to go elsewhere, while they are still served. It never fires after the soft
+    /// stop.
+    pub fn draining(&self) -> CancellationToken {
+        self.drain.clone()
+    }
+
     /// Fires when tasks are to take no new work.
     pub fn soft_stop(&self) -> CancellationToken {
         self.soft_stop.clone()
+    }
+
+    /// Fires when no task serves clients any more, or its time is over: the end of background work that
+    /// requests wait for.
+    pub fn background_stop(&self) -> CancellationToken {
+        self.background_stop.clone()
     }
 
     /// Fires when tasks are to leave at once. It never fires before the soft stop.
@@ -123,8 +162,14 @@ impl Tasks {
         self.hard_stop.clone()
     }
 
-    /// Asks every task to stop, as a signal does.
+    /// Begins the drain, as the first signal does.
+    pub fn drain(&self) {
+        self.drain.cancel();
+    }
+
+    /// Asks every task to stop, as the end of the drain does.
     pub fn stop(&self) {
+        self.drain.cancel();
         self.soft_stop.cancel();
     }
 
@@ -144,11 +189,23 @@ impl Tasks {
             };
             match outcome {
                 Ok(Ok(())) => tracing::debug!(task = name, "task ended"),
-                Ok(Err(error)) => tasks.fail(name, format!("failed: {}", chain(&*error.into()))),
+                Ok(Err(error)) => tasks.fail(name, format!("failed: {}", one_line(&*error.into()))),
                 Err(panic) => tasks.fail(name, format!("panicked: {}", panic_message(&*panic))),
             }
         };
         self.spawner.spawn(self.tracker.track_future(supervised));
+    }
+
+    /// Runs a task that serves clients, such as a listener with its connections. As [`spawn`](Self::spawn);
+    /// the background stop waits for its end.
+    pub fn spawn_serving<E>(
+        &self,
+        name: &'static str,
+        task: impl Future<Output = Result<(), E>> + Send + 'static,
+    ) where
+        E: Into<Box<dyn Error + Send + Sync>> + Send + 'static,
+    {
+        self.spawn(name, self.serving.track_future(task));
     }
 
     /// Runs a task that serves one client. As [`spawn`](Self::spawn), but its panic does not stop the
@@ -169,23 +226,28 @@ impl Tasks {
         self.spawner.spawn(self.tracker.track_future(contained.in_current_span()));
     }
 
-    /// Waits for the first signal or the first failure of a task, then stops all tasks.
+    /// Waits for the first signal, which begins the drain, or the first failure of a task; then stops all
+    /// tasks. A second signal ends the drain early, and one after the drain ends the stop.
     pub async fn run_until(
         &self,
         mut signals: mpsc::Receiver<&'static str>,
-        graceful_stop_max: Duration,
+        times: impl Into<StopTimes>,
     ) -> Result<(), LifecycleError> {
+        let StopTimes { drain, graceful_max } = times.into();
         tokio::select! {
             biased;
             () = self.soft_stop.cancelled() => {}
-            Some(signal) = signals.recv() => tracing::info!(signal, "stopping"),
+            Some(signal) = signals.recv() => {
+                tracing::info!(signal, drain_seconds = drain.as_secs(), "stopping");
+                self.drain_for(drain, &mut signals).await;
+            }
         }
-        self.soft_stop.cancel();
+        self.stop();
         self.tracker.close();
         let stopped = tokio::select! {
             biased;
-            waited = timeout(graceful_stop_max, self.tracker.wait()) => {
-                waited.map_err(|_| LifecycleError::DeadlinePassed(graceful_stop_max))
+            waited = timeout(graceful_max, self.all_ended(graceful_max)) => {
+                waited.map_err(|_| LifecycleError::DeadlinePassed(graceful_max))
             }
             Some(signal) = signals.recv() => {
                 tracing::warn!(signal, "stopping at once");
@@ -193,6 +255,7 @@ impl Tasks {
             }
         };
         if stopped.is_err() {
+            self.background_stop.cancel();
             self.hard_stop.cancel();
             if timeout(HARD_STOP_MAX, self.tracker.wait()).await.is_err() {
                 tracing::warn!(tasks = self.tracker.len(), "tasks outlived the hard stop");
@@ -204,11 +267,36 @@ impl Tasks {
         }
     }
 
+    /// Serves on for this long, while clients go elsewhere; less with another signal or a failure.
+    async fn drain_for(&self, drain: Duration, signals: &mut mpsc::Receiver<&'static str>) {
+        self.drain.cancel();
+        if drain.is_zero() {
+            return;
+        }
+        tokio::select! {
+            biased;
+            () = self.soft_stop.cancelled() => {}
+            Some(signal) = signals.recv() => tracing::warn!(signal, "the drain ends early"),
+            () = sleep(drain) => {}
+        }
+    }
+
+    /// Waits for the tasks that serve clients, for a share of the time, and then for all others.
+    async fn all_ended(&self, graceful_max: Duration) {
+        self.serving.close();
+        let served = timeout(graceful_max.mul_f64(REQUESTS_STOP_SHARE), self.serving.wait()).await;
+        if served.is_err() {
+            tracing::warn!("background work ends before the last request has its answer");
+        }
+        self.background_stop.cancel();
+        self.tracker.wait().await;
+    }
+
     /// The first failure is the cause. Later failures usually follow from it, so they only go to the log.
     fn fail(&self, task: &'static str, reason: String) {
         tracing::error!(task, %reason, "a task ended other than well: stopping");
         let _ = self.failure.set(TaskFailure { task, reason });
-        self.soft_stop.cancel();
+        self.stop();
     }
 
     /// Takes the signals that end the process from now on.
@@ -245,18 +333,6 @@ fn spawn_untracked(task: impl Future<Output = ()> + Send + 'static) {
     tokio::spawn(task);
 }
 
-/// An error with its causes, on one line.
-fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
 /// The message of a panic, as far as it is a text.
 pub fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic
@@ -268,7 +344,13 @@ pub fn panic_message(panic: &(dyn Any + Send)) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::{convert::Infallible, io};
+    use std::{
+        convert::Infallible,
+        io,
+        sync::atomic::{AtomicBool, Ordering},
+    };
+
+    use tokio::time::Instant;
 
     use super::*;
 
@@ -295,6 +377,93 @@ mod tests {
         let (_sender, receiver) = signals(&["SIGTERM"]);
         tasks.run_until(receiver, LONG).await.unwrap();
         assert!(finished.get().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn background_work_stops_after_the_last_request() {
+        let tasks = Tasks::new();
+        let (soft_stop, background_stop) = (tasks.soft_stop(), tasks.background_stop());
+        let answered = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&answered);
+        let tokens = (soft_stop.clone(), background_stop.clone());
+        tasks.spawn_serving("http", async move {
+            tokens.0.cancelled().await;
+            // A request that takes its time.
+            sleep(Duration::from_secs(10)).await;
+            assert!(!tokens.1.is_cancelled());
+            answered.store(true, Ordering::SeqCst);
+            Ok::<_, Infallible>(())
+        });
+        tasks.spawn("projections", async move {
+            background_stop.cancelled().await;
+            assert!(soft_stop.is_cancelled() && seen.load(Ordering::SeqCst));
+            Ok::<_, Infallible>(())
+        });
+        let (_sender, receiver) = signals(&["SIGTERM"]);
+        tasks.run_until(receiver, LONG).await.unwrap();
+        assert!(tasks.background_stop().is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn background_work_ends_where_a_request_does_not() {
+        let tasks = Tasks::new();
+        tasks.spawn_serving("http", std::future::pending::<Result<(), Infallible>>());
+        let background_stop = tasks.background_stop();
+        tasks.spawn("projections", async move {
+            background_stop.cancelled().await;
+            Ok::<_, Infallible>(())
+        });
+        let (_sender, receiver) = signals(&["SIGTERM"]);
+        let start = Instant::now();
+        let error = tasks.run_until(receiver, Duration::from_secs(20)).await.unwrap_err();
+        assert!(matches!(error, LifecycleError::DeadlinePassed(_)));
+        assert_eq!(start.elapsed(), Duration::from_secs(20));
+    }
+
+    const DRAINED: StopTimes = StopTimes { drain: Duration::from_secs(5), graceful_max: LONG };
+
+    #[tokio::test(start_paused = true)]
+    async fn tasks_go_on_during_the_drain() {
+        let tasks = Tasks::new();
+        let (draining, soft_stop) = (tasks.draining(), tasks.soft_stop());
+        let start = Instant::now();
+        tasks.spawn("http", async move {
+            draining.cancelled().await;
+            assert_eq!((start.elapsed(), soft_stop.is_cancelled()), (Duration::ZERO, false));
+            soft_stop.cancelled().await;
+            assert_eq!(start.elapsed(), DRAINED.drain);
+            Ok::<_, Infallible>(())
+        });
+        let (_sender, receiver) = signals(&["SIGTERM"]);
+        tasks.run_until(receiver, DRAINED).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_second_signal_ends_the_drain_and_not_the_stop() {
+        let tasks = Tasks::new();
+        let (start, soft_stop) = (Instant::now(), tasks.soft_stop());
+        tasks.spawn("http", async move {
+            soft_stop.cancelled().await;
+            sleep(Duration::from_secs(1)).await;
+            Ok::<_, Infallible>(())
+        });
+        let (_sender, receiver) = signals(&["SIGTERM", "SIGTERM"]);
+        tasks.run_until(receiver, DRAINED).await.unwrap();
+        assert_eq!(start.elapsed(), Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_ends_the_drain() {
+        let tasks = Tasks::new();
+        let (start, draining) = (Instant::now(), tasks.draining());
+        tasks.spawn("projector", async move {
+            draining.cancelled().await;
+            Err(io::Error::other("gone"))
+        });
+        let (_sender, receiver) = signals(&["SIGTERM"]);
+        let error = tasks.run_until(receiver, DRAINED).await.unwrap_err();
+        assert_eq!(error.to_string(), "the task projector failed: gone");
+        assert_eq!(start.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test]
@@ -344,7 +513,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn drops_tasks_on_the_second_signal() {
+    async fn drops_tasks_on_a_signal_after_the_drain() {
         let tasks = Tasks::new();
         tasks.spawn("stuck", std::future::pending::<Result<(), Infallible>>());
         let (_sender, receiver) = signals(&["SIGINT", "SIGINT"]);

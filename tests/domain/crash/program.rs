@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 const NO_RATE_LIMITS: [&str; 3] =
     ["--write-limits-percent=0", "--sign-ups-per-address=0", "--caller-ru-per-second=0"];
 /// Longer than any test: a stop comes to its end, however busy the machine is.
-const LONG_STOP: &str = "--stop-seconds=3600";
+const LONG_STOP: [&str; 2] = ["--stop-seconds=3600", "--drain-seconds=0"];
 
 /// A running server. It is killed when it is dropped, also by a test that fails.
 pub struct Server {
@@ -20,7 +20,7 @@ impl Server {
     /// Starts a server on a free port, and waits until it says where it listens.
     pub fn start(data: &Path) -> Self {
         let mut command = onehop(data, "serve");
-        command.args(NO_RATE_LIMITS).arg(LONG_STOP);
+        command.args(NO_RATE_LIMITS).args(LONG_STOP);
         let mut child =
             command.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().expect("a process");
         let output = BufReader::new(child.stdout.as_mut().expect("its standard output"));

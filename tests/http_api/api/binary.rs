@@ -8,8 +8,9 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use tokio::net::TcpSocket;
 
-/// A graceful shutdown timeout longer than any test, so that a stop ends well however busy the machine is.
-const STOP_SECONDS: (&str, &str) = ("ONEHOP_STOP_SECONDS", "3600");
+/// A graceful shutdown timeout longer than any test, so that a stop ends well however busy the machine is,
+/// and no drain.
+const STOP_TIMES: [(&str, &str); 2] = [("ONEHOP_STOP_SECONDS", "3600"), ("ONEHOP_DRAIN_SECONDS", "0")];
 
 /// The program with these arguments, without the settings of the tests' environment.
 pub fn onehop(arguments: &[&str]) -> Command {
@@ -83,12 +84,13 @@ impl Serving {
 
     /// Starts it by this command, and waits for its ready line.
     pub fn start_as(mut command: Command) -> Self {
-        command.env(STOP_SECONDS.0, STOP_SECONDS.1).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.envs(STOP_TIMES).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let log = Log::of(child.stderr.take().unwrap());
         let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
         let mut metrics = None;
         let address = lines.find_map(|line| {
+            let line = message_of(line);
             if let Some(address) = line.strip_prefix("onehop metrics on ") {
                 metrics = Some(address.to_owned());
             }
@@ -130,6 +132,14 @@ impl Drop for Serving {
         // After a stop there is nothing left to kill.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// A line of the program for its starter, which is an object with `--log-format json`.
+fn message_of(line: String) -> String {
+    match serde_json::from_str::<serde_json::Value>(&line) {
+        Ok(line) => line["message"].as_str().unwrap_or_default().to_owned(),
+        Err(_) => line,
     }
 }
 

@@ -1,5 +1,7 @@
 //! A client of the API: anonymous or signed in.
 
+use std::net::SocketAddr;
+
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use serde_json::{Value, json};
 
@@ -41,6 +43,11 @@ impl<'a> Caller<'a> {
 
     pub fn token(&self) -> &str {
         self.token.as_deref().unwrap()
+    }
+
+    /// The address of its server.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
     }
 
     /// Sends a GraphQL request.

@@ -79,6 +79,7 @@ async fn a_bad_setting_is_refused_by_the_name_of_its_flag() {
         ("--jwt-audience", "without-an-issuer"),
         ("--allow-origin", "blog.example"),
         ("--allow-origin", "https://blog.example/path"),
+        ("--drain-seconds", "3601"),
         ("--stop-seconds", "0"),
         ("--log-format", "xml"),
         ("--log", "=,="),

@@ -7,8 +7,12 @@ use onehop_graphql_server::host_allowlist::HostAllowlist;
 
 use crate::api::server::{PASSWORD, Server, Setup};
 
+/// The format that Prometheus accepts first.
+const OPEN_METRICS: &str = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.3";
+
 async fn metrics(server: &Server) -> String {
-    let response = server.http.get(server.url("/metrics")).send().await.unwrap();
+    let request = server.http.get(server.url("/metrics")).header("accept", OPEN_METRICS);
+    let response = request.send().await.unwrap();
     assert_eq!(response.status(), 200);
     let content_type = response.headers()["content-type"].to_str().unwrap().to_owned();
     assert!(content_type.starts_with("application/openmetrics-text; version=1.0.0"), "{content_type}");
@@ -151,7 +155,7 @@ async fn the_api_serves_no_metrics_where_they_are_switched_off() {
     setup.options.metrics = false;
     let server = Server::start_with(setup).await;
     let response = server.http.get(server.url("/metrics")).send().await.unwrap();
-    assert!(!response.text().await.unwrap().contains("# EOF"));
+    assert!(!response.text().await.unwrap().contains("# TYPE"));
 }
 
 #[tokio::test]
@@ -163,9 +167,27 @@ async fn production_serves_metrics_on_their_own_address_only() {
     let own = serving.metrics.clone().expect("a line that says where");
     let foreign = http.get(&own).header("host", "evil.example").send().await.unwrap();
     assert_eq!(foreign.status(), 421);
-    assert!(text(own).await.ends_with("# EOF\n"));
-    assert!(!text(format!("{}/metrics", serving.address)).await.contains("# EOF"));
+    assert!(text(own).await.contains("# TYPE process_start_time_seconds gauge\n"));
+    assert!(!text(format!("{}/metrics", serving.address)).await.contains("# TYPE"));
     assert_eq!(tokio::task::spawn_blocking(move || serving.stop()).await.unwrap().0, 0);
+}
+
+#[test]
+fn each_alert_links_to_its_section_of_the_runbook() {
+    let file =
+        |name: &str| std::fs::read_to_string(format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let (rules, runbook) = (file("deploy/prometheus-alerts.yml"), file("docs/runbook.md"));
+    let of = |prefix: &'static str| {
+        let found = rules.lines().filter_map(move |line| line.trim().strip_prefix(prefix));
+        found.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let alerts = of("- alert: ");
+    assert!(alerts.len() > 15);
+    let links: Vec<String> =
+        alerts.iter().map(|alert| format!("docs/runbook.md#{}", alert.to_lowercase())).collect();
+    assert_eq!(of("runbook_url: "), links);
+    let sections: Vec<&str> = runbook.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    assert_eq!(sections, alerts);
 }
 
 /// Names of metrics in an expression of Prometheus.

@@ -51,6 +51,7 @@ mod readme;
 mod reads;
 mod rename;
 mod repair;
+mod request_log;
 mod response_size;
 mod sessions;
 mod sign_in;

@@ -13,6 +13,7 @@ async fn answer(server: &Server, body: &Value, accept: &str) -> (u16, HeaderMap,
     let (status, mut headers) = (response.status().as_u16(), response.headers().clone());
     headers.remove(DATE);
     headers.remove("ratelimit");
+    headers.remove("x-request-id");
     (status, headers, response.text().await.unwrap())
 }
 

@@ -11,11 +11,14 @@ use onehop_graphql_server::endpoint::RequestLimits;
 use onehop_graphql_server::pipeline::await_position::PositionLimits;
 use onehop_store::{Ledger, NewItem, WriteOp};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 use uuid::Uuid;
 
 use crate::api::caller::{Answer, Caller, mutation_of};
 use crate::api::operations::post_id;
 use crate::api::server::{Server, Setup};
+use crate::http::client::{post, read_answer};
 
 const FEED: &str = "{ feed { nodes { title author { username } } } }";
 
@@ -67,6 +70,37 @@ async fn a_query_at_a_renames_position_sees_the_new_name() {
     let answer = feed_at(&server.anonymous(), &position).await;
     assert_eq!(answer.body["extensions"]["reached"], true);
     assert_eq!(answer.body["data"]["feed"]["nodes"][0]["author"]["username"], "after");
+}
+
+#[tokio::test]
+async fn an_own_write_is_read_while_the_process_stops() {
+    let server = start(LONG, true).await;
+    let author = server.sign_up("author").await;
+    let (query, variables) = mutation_of("createPost", json!({ "title": "late", "content": "Text." }));
+    let (mut writing, write_end) = begin(&author, json!({ "query": query, "variables": variables })).await;
+    let (mut reading, read_end) = begin(&author, json!({ "query": FEED })).await;
+    let (signal, signals) = tokio::sync::mpsc::channel(1);
+    signal.send("SIGTERM").await.unwrap();
+    let clients = async {
+        // No projection ends until both requests are answered.
+        server.app.tasks.soft_stop().cancelled().await;
+        writing.write_all(&write_end).await.unwrap();
+        assert!(read_answer(&mut writing).await.has_data());
+        reading.write_all(&read_end).await.unwrap();
+        assert_eq!(read_answer(&mut reading).await.json()["data"]["feed"]["nodes"][0]["title"], "late");
+    };
+    let ((), stopped) = tokio::join!(clients, server.app.tasks.run_until(signals, LONG));
+    stopped.unwrap();
+}
+
+/// Sends a request but for its end, which is returned.
+async fn begin(caller: &Caller<'_>, body: Value) -> (TcpStream, Vec<u8>) {
+    let exchange = post(body).header("Authorization", &format!("Bearer {}", caller.token()));
+    let bytes = exchange.encode("keep-alive");
+    let (begun, end) = bytes.split_at(bytes.len() - 2);
+    let mut stream = TcpStream::connect(caller.address()).await.unwrap();
+    stream.write_all(begun).await.unwrap();
+    (stream, end.to_vec())
 }
 
 #[tokio::test]

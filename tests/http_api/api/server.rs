@@ -265,12 +265,16 @@ async fn staff(app: &App, usernames: &[&str], missing: &[&str]) -> Staff {
     resolve_staff(app, &listed.collect::<Vec<_>>(), false).await.unwrap()
 }
 
+/// Longer than any test.
+const LONG: Duration = Duration::from_secs(3600);
+
 /// Serves routes in the background, and returns their address.
 async fn listen(app: &App, router: axum::Router) -> SocketAddr {
     let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
     let (address, stop) = (listening.local_address(), app.tasks.soft_stop());
-    app.tasks.spawn("http", async move {
-        listening.serve(router, stop, Duration::ZERO).await;
+    let listening = listening.with_drain(app.tasks.draining());
+    app.tasks.spawn_serving("http", async move {
+        listening.serve(router, stop, LONG).await;
         Ok::<(), std::convert::Infallible>(())
     });
     address

@@ -5,7 +5,7 @@ mod batches;
 mod bodies;
 mod browsers;
 mod budgets;
-mod client;
+pub mod client;
 mod compression;
 mod conditional;
 mod conformance;

@@ -45,6 +45,7 @@ use onehop_runtime::clock::ManualClock;
 use onehop_runtime::tasks::Tasks;
 use onehop_runtime::trace_context::SpanContext;
 use tokio::sync::{Notify, broadcast};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 pub const LONG: Duration = Duration::from_secs(3600);
@@ -143,7 +144,7 @@ impl Toy {
         let tasks = Tasks::new();
         let router = toy_router(graphql, &options, &tasks);
         let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
-        let server = server.with_limits(options.connections);
+        let server = server.with_limits(options.connections).with_drain(tasks.draining());
         let address = server.local_address();
         let (stop, deadline) = (tasks.soft_stop(), options.stop_deadline);
         tasks.spawn("http", async move {
@@ -164,7 +165,7 @@ pub fn toy_router(graphql: GraphqlEndpoint, options: &Options, tasks: &Tasks) ->
         graphql,
         live: options.live,
         tasks: tasks.clone(),
-        readiness: Arc::new(Parts(options.unready.clone())),
+        readiness: Arc::new(Parts { unready: options.unready.clone(), draining: tasks.draining() }),
         exposure: options.exposure.clone(),
         error_ids: Arc::new(|| ERROR_ID),
         live_load: Arc::default(),
@@ -441,12 +442,17 @@ impl Subscription {
     }
 }
 
-struct Parts(Vec<UnreadyPart>);
+struct Parts {
+    unready: Vec<UnreadyPart>,
+    draining: CancellationToken,
+}
 
 #[async_trait]
 impl Readiness for Parts {
     async fn condition(&self) -> Condition {
-        Condition { unready: self.0.clone(), limited: Vec::new() }
+        let stopping = UnreadyPart { part: "process".to_owned(), reason: "it is stopping".to_owned() };
+        let stopping = self.draining.is_cancelled().then_some(stopping);
+        Condition { unready: self.unready.iter().cloned().chain(stopping).collect(), limited: Vec::new() }
     }
 }
 

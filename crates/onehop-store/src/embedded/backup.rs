@@ -154,7 +154,7 @@ pub fn restore(
     to: &Path,
     keep_going: &mut dyn FnMut(u64) -> bool,
 ) -> Result<BackupManifest, BackupError> {
-    let note = read_manifest(from).ok_or_else(|| BackupError::NotFinished(from.to_owned()))?;
+    let note = read_manifest(from)?;
     // A process that opens a backup as a data directory changes it.
     let _lock = directory::lock_without_a_trace(from)?;
     let (mark, losses) = high_water::look(from)?;
@@ -191,10 +191,19 @@ fn make_empty(path: &Path) -> Result<(), BackupError> {
     }
 }
 
-/// The manifest of a finished backup; `None` for any other directory.
-fn read_manifest(path: &Path) -> Option<BackupManifest> {
-    directory::check_without_a_trace(path).ok()?;
-    serde_json::from_slice(&fs::read(path.join(BACKUP_FILE)).ok()?).ok()
+/// The manifest of a finished backup.
+///
+/// # Errors
+/// The directory has none, or it is not one that this release can read: of a later format, for example.
+fn read_manifest(path: &Path) -> Result<BackupManifest, BackupError> {
+    let manifest = fs::read(path.join(BACKUP_FILE)).ok();
+    let manifest = manifest.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let manifest = manifest.ok_or_else(|| BackupError::NotFinished(path.to_owned()))?;
+    match directory::check_without_a_trace(path) {
+        Ok(()) => Ok(manifest),
+        Err(OpenError::Unfinished { .. }) => Err(BackupError::NotFinished(path.to_owned())),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn refuse(from: &Path, losses: Vec<String>) -> Result<(), BackupError> {

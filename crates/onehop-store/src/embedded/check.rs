@@ -110,7 +110,9 @@ fn examine(
     let containers: Vec<_> = specs.iter().filter_map(number).collect();
     let view = engine.view().map_err(|fault| io(std::io::Error::other(fault.to_string())))?;
     let found = IntegrityCheck { view: &view, containers: &containers, partitions }.run(keep_going);
-    Ok(found.map(|found| found.behind(lost)))
+    let (shadow, real) = (path.display().to_string(), engine_path(&config.path).display().to_string());
+    // The engine names the files of the shadow.
+    Ok(found.map(|found| found.renamed(&shadow, &real).behind(lost)))
 }
 
 /// Copies the files that the engine changes, and links the others.

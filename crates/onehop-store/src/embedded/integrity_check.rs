@@ -43,6 +43,12 @@ impl IntegrityReport {
         Self { items: self.items, entries: self.entries, unnamed: other.unnamed + unnamed, ..other }
     }
 
+    /// The same problems of the files below another path.
+    pub(super) fn renamed(mut self, from: &str, to: &str) -> Self {
+        self.problems.iter_mut().for_each(|problem| *problem = problem.replace(from, to));
+        self
+    }
+
     /// Notes a problem.
     pub(super) fn note(&mut self, problem: impl Into<String>) {
         if self.problems.len() < PROBLEMS_NAMED_MAX {

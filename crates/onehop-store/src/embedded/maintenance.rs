@@ -8,6 +8,7 @@ use futures::future::join_all;
 
 use super::durability::Blocks;
 use super::keys;
+use super::opened_after::OpenedAfter;
 use super::reader;
 use super::store::{EmbeddedStore, fault_of};
 use super::write_requests::{ItemChange, WriteOperation};
@@ -22,6 +23,19 @@ impl EmbeddedStore {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Whether the storage engine is open: after a failed write that no opening cured it is closed, and reads
+    /// fail, too.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.engine.view().is_ok()
+    }
+
+    /// The state in which the last process left the directory.
+    #[must_use]
+    pub fn opened_after(&self) -> OpenedAfter {
+        self.opened_after
     }
 
     /// The bytes that the data takes on the disk.

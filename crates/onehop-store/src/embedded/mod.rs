@@ -33,6 +33,7 @@ mod layout;
 mod maintenance;
 mod open;
 mod open_error;
+mod opened_after;
 mod read_caches;
 mod reader;
 mod recover;
@@ -57,6 +58,7 @@ pub use open::{
     DISK_RESERVE_BYTES_DEFAULT, EmbeddedConfig, PHYSICAL_PARTITIONS_DEFAULT, PHYSICAL_PARTITIONS_MAX,
 };
 pub use open_error::{LostWrites, OpenError};
+pub use opened_after::OpenedAfter;
 pub use recover::{Recovery, recover};
 pub use store::EmbeddedStore;
 pub use writer_counters::Statistics;

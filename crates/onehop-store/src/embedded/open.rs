@@ -20,6 +20,7 @@ use super::journal_rewrite::rewrite_last_journal;
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{BEHIND_ALL, prefix_end};
 use super::open_error::{LostWrites, OpenError};
+use super::opened_after::OpenedAfter;
 use super::read_caches::{CacheShares, ReadCaches};
 use super::reopenings::Reopenings;
 use super::store::{EmbeddedContainer, EmbeddedStore};
@@ -114,6 +115,9 @@ impl EmbeddedStore {
             .spawn(move || block_on(writer))
             .map_err(|source| OpenError::Io { path: config.path.clone(), source })?;
         store.writer = Some(writer);
+        if is_closed {
+            store.opened_after = OpenedAfter::Close;
+        }
         Ok(store)
     }
 
@@ -127,6 +131,10 @@ impl EmbeddedStore {
         clock: Arc<dyn Clock>,
     ) -> Result<(Self, impl Future<Output = ()> + Send + use<>), OpenError> {
         let engine = Arc::new(engine);
+        let opened_after = match &mark {
+            None => OpenedAfter::Nothing,
+            Some(_) => OpenedAfter::Crash,
+        };
         let numbers = stored_counts(&engine, config)?;
         refuse(config, losses_within(&engine, mark.as_ref(), numbers, config)?)?;
         let partitions = partitions_of(&engine, config)?;
@@ -162,6 +170,7 @@ impl EmbeddedStore {
             containers,
             partitions,
             calibration: Arc::clone(&config.calibration),
+            opened_after,
             memtable_bytes: config.memtable_bytes,
             disk_reserve_bytes: config.disk_reserve_bytes,
             clock,

@@ -50,8 +50,19 @@ pub enum OpenError {
     Unfinished { path: PathBuf },
     #[error("cannot use the data directory {}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
-    #[error("the storage engine cannot open {}: {source}", path.display())]
+    #[error("the storage engine cannot open {}: {}", path.display(), engine_reason(source))]
     Engine { path: PathBuf, source: Box<fjall::Error> },
+}
+
+/// The reason of the engine, with the next step where it names none.
+fn engine_reason(error: &fjall::Error) -> String {
+    match error {
+        fjall::Error::Unrecoverable | fjall::Error::Storage(fjall::LsmError::Unrecoverable) => format!(
+            "{error}: a file below keyspaces/*/tables is missing or damaged. Put it back from a copy of the disk, or restore \
+             a backup with `onehop restore`"
+        ),
+        error => error.to_string(),
+    }
 }
 
 /// The losses of a data directory.

@@ -12,6 +12,7 @@ use super::high_water::HighWaterTracker;
 use super::item_changes::{FormerVersion, PreparedWrite, WriteChargeRules, kind_of, prepare, written_before};
 use super::item_entries::META_SEQUENCE;
 use super::key_space::KeySpace;
+use super::opened_after::OpenedAfter;
 use super::read_caches::ReadCaches;
 use super::reader::{self, PartitionMerge};
 use super::write_requests::{WriteOperation, WriteRequest};
@@ -43,6 +44,7 @@ pub struct EmbeddedStore {
     pub(super) partitions: u16,
     /// The constants of the estimated charges.
     pub(super) calibration: Arc<Calibration>,
+    pub(super) opened_after: OpenedAfter,
     pub(super) memtable_bytes: u64,
     pub(super) disk_reserve_bytes: u64,
     pub(super) clock: Arc<dyn Clock>,

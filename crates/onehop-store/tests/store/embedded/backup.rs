@@ -112,6 +112,18 @@ fn a_backup_goes_over_nothing_and_not_into_the_data_directory() {
 }
 
 #[tokio::test]
+async fn a_backup_of_a_later_format_is_refused_for_that() {
+    let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let backup = copies.path().join("backup");
+    let store = open(data.path());
+    create_batch(&store, "h1", 1, ITEMS_PER_BATCH).await.expect("written");
+    store.backup(&backup, &mut |_| true).expect("a backup");
+    fs::write(backup.join("format"), "9\n").unwrap();
+    let error = restore(&backup, &copies.path().join("restored"), &mut |_| true).expect_err("refused");
+    assert!(matches!(error, BackupError::Open(_)) && error.to_string().contains('9'), "{error}");
+}
+
+#[tokio::test]
 async fn a_failed_attempt_to_open_a_backup_leaves_it_one() {
     let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (backup, restored) = (copies.path().join("backup"), copies.path().join("restored"));

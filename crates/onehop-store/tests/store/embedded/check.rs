@@ -44,7 +44,7 @@ async fn damage_in_a_file_of_the_engine_is_found_and_never_a_panic() {
     let bodies = store_with_tables(origin.path()).await;
     let whole = check(origin.path()).expect("found out");
     assert_eq!((whole.items, whole.is_sound()), (bodies.len() as u64, true), "{:?}", whole.problems);
-    let (mut by_reading, mut by_opening) = (0, 0);
+    let (mut by_reading, mut by_opening, mut by_name) = (0, 0, 0);
     for file in largest_of_each_kind(&origin.path().join("engine")) {
         let directory = tempfile::tempdir().expect("a temporary directory");
         copy(origin.path(), directory.path());
@@ -53,6 +53,12 @@ async fn damage_in_a_file_of_the_engine_is_found_and_never_a_panic() {
             &[0, 3, 6, 9, 12, 15],
         );
         let found = check(directory.path()).expect("found out");
+        let named = found.problems.iter().filter(|problem| problem.contains("/tables/"));
+        for problem in named {
+            // And not the copy that was examined.
+            assert!(problem.contains(&*directory.path().to_string_lossy()), "{problem}");
+            by_name += 1;
+        }
         if found.is_sound() {
             // The engine does without this file, and lost nothing.
             assert_eq!(found.items, whole.items, "{}", file.display());
@@ -64,6 +70,7 @@ async fn damage_in_a_file_of_the_engine_is_found_and_never_a_panic() {
     }
     assert!(by_reading > 0, "no damage was noticed by reading");
     assert!(by_opening > 0, "no damage kept the engine from opening");
+    assert!(by_name > 0, "no problem names its file");
 }
 
 #[test]
