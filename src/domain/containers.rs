@@ -11,6 +11,7 @@ pub const ACCOUNTS_SPEC: ContainerSpec = ContainerSpec {
     name: ACCOUNTS,
     partition_key: "id",
     order_by: None,
+    orders: &[],
     equality: &[],
     newest_types: &[],
     soft_deletes: true,

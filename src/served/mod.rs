@@ -24,7 +24,7 @@ pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMuta
 pub use ids::{InvalidItemId, ItemPlace};
 pub use model::{Body, ListPlace, ListScope, PartitionSource, ServedModel, ServedType, TypeIndex};
 pub use names::interned;
-pub use reads::{ItemLoader, ItemPage, ServedItem, ServedReads};
+pub use reads::{ItemLoader, ItemPage, ListPosition, ServedItem, ServedReads};
 pub use references::{copied_part, elements, place_of_id, target_place};
 pub use related_fields::{lists, related};
 pub use supported::{Unsupported, mutation_name, pascal};

@@ -4,16 +4,18 @@
 use std::collections::HashMap;
 
 use onehop_model::{
-    Action, Checks, CountField, EmbeddedType, Field, FieldKind, ItemType, Kept, KeySource, Model, Name,
-    Normalize, RelatedField, RelatedSource, StoredField, ValueSource,
+    Action, Checks, CountField, EmbeddedType, Field, FieldKind, ItemType, Kept, KeySource, ListSource, Model,
+    Name, Normalize, RelatedField, RelatedSource, StoredField, ValueSource,
 };
-use onehop_read_models::{ReadModels, container_specs};
+use onehop_read_models::{
+    Condition, ListPartition, ReadModels, Rule, container_specs, list_conditions, shown_of_all,
+};
 use onehop_store::{ContainerName, ContainerSpec, PartitionKey};
 use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::names::interned;
-use super::related_fields::{lists, related};
+use super::related_fields::{is_read_model, lists, placed_lists, related};
 use super::supported::{Unsupported, unsupported};
 use crate::domain::containers::ACCOUNTS_SPEC;
 
@@ -100,8 +102,14 @@ pub struct ListPlace {
     pub item_type: &'static str,
     /// The scope of the query.
     pub scope: ListScope,
+    /// The property by which the items are ordered; `None` where the list declares no order.
+    pub order_by: Option<&'static str>,
     /// Whether the largest value of the order comes first.
     pub descending: bool,
+    /// The conditions that a read applies. Entries of read models fulfil theirs.
+    pub conditions: Vec<Condition>,
+    /// The number of items that the list shows, where more are stored.
+    pub shown_max: Option<usize>,
     /// The properties that entries have; `None` where the list has whole items.
     pub entry_fields: Option<Vec<&'static str>>,
     /// The property with the id of the item.
@@ -119,8 +127,8 @@ pub enum ListScope {
     Constant(&'static str),
     /// All logical partitions, where a property is the owner's id.
     Equality(&'static str),
-    /// The newest in all logical partitions.
-    Newest,
+    /// All logical partitions.
+    All,
 }
 
 impl ServedModel {
@@ -134,6 +142,10 @@ impl ServedModel {
         let own = container_specs(&model);
         for error in read_models.as_ref().err().or(own.as_ref().err()).into_iter().flatten() {
             refused.push(Unsupported::from(error));
+        }
+        for (place, related) in placed_lists(&model).filter(|(_, related)| !is_read_model(related)) {
+            let errors = list_conditions(&model, &place, related).err();
+            refused.extend(errors.iter().map(Unsupported::from));
         }
         let mut patterns = HashMap::new();
         for (place, checks) in all_checks(&model) {
@@ -215,11 +227,20 @@ impl ServedModel {
     pub fn list_place(&self, owner: Option<TypeIndex>, related: &RelatedField) -> Option<ListPlace> {
         let listed = self.ty(self.index_of(&related.item_type)?);
         let descending = related.order.first().is_some_and(|order| order.descending);
+        let order_by = related.order.first().and_then(|order| listed.item.field(&order.field));
+        let order_by = order_by.and_then(|field| match (&field.kind, &related.source) {
+            (FieldKind::Stored(stored), RelatedSource::List(_)) => Some(&stored.property),
+            _ => field.property(),
+        });
+        let order_by = order_by.map(|path| interned(path.last()));
         let whole = |container, scope| ListPlace {
             container,
             item_type: listed.type_value,
             scope,
+            order_by,
             descending,
+            conditions: list_conditions(&self.model, "", related).unwrap_or_default(),
+            shown_max: None,
             entry_fields: None,
             id_property: "id",
         };
@@ -231,7 +252,7 @@ impl ServedModel {
                 listed.container,
                 match by {
                     Some(by) => ListScope::Equality(interned(listed.item.field(by)?.property()?.last())),
-                    None => ListScope::Newest,
+                    None => ListScope::All,
                 },
             )),
             RelatedSource::List(list) => {
@@ -248,9 +269,12 @@ impl ServedModel {
                     item_type: interned(&list.entry_type),
                     scope: match list.by.first() {
                         Some(by) => self.scope_by(owner, listed, Some(by))?,
-                        None => ListScope::Constant(interned(&list.entry_type)),
+                        None => ListScope::Constant(self.partition_of_entries(list)),
                     },
+                    order_by,
                     descending,
+                    conditions: Vec::new(),
+                    shown_max: shown_of_all(&listed.item, related),
                     entry_fields: Some(fields),
                     id_property: match list.by.first().and_then(|by| listed.item.field(by)) {
                         Some(by) if by.ty.list.is_some() => interned(&format!("{}Id", listed.type_value)),
@@ -259,6 +283,18 @@ impl ServedModel {
                 })
             }
         }
+    }
+
+    /// The logical partition of the entries of a list under `Query`.
+    fn partition_of_entries(&self, list: &ListSource) -> &'static str {
+        let keys = self.read_models.rules().iter().filter_map(|rule| match rule {
+            Rule::List(rule) if rule.name == list.projection => match rule.partition {
+                ListPartition::Constant(key) => Some(key),
+                _ => None,
+            },
+            _ => None,
+        });
+        keys.into_iter().next().unwrap_or_else(|| interned(&list.entry_type))
     }
 
     fn scope_by(

@@ -299,15 +299,9 @@ fn scalar(place: &str, of: &TypeOf, format: Format, findings: &mut Findings) {
 }
 
 fn related_field(place: &str, found: &RelatedField, findings: &mut Findings) {
-    let is_list = matches!(found.source, RelatedSource::List(_));
-    findings.add_if(!is_list && !found.conditions.is_empty(), place, "@where", "on a list is not served yet");
     match &found.source {
         RelatedSource::Find { through: Some(_), .. } => {
             findings.add(place, "@find(through)", "is not served yet")
-        }
-        RelatedSource::Find { by: None, .. } => {
-            let is_newest = found.order.first().is_some_and(|order| order.descending);
-            findings.add_if(!is_newest, place, "@find", "of all items needs @order(desc: true)");
         }
         RelatedSource::Partition { by } => {
             findings.add_if(by.len() > 1, place, "@partition(by)", "is served for one field");

@@ -30,6 +30,7 @@ pub const SPECS: &[ContainerSpec] = &[
         name: LEASES,
         partition_key: "id",
         order_by: None,
+        orders: &[],
         // Only leases of earlier releases have a `projection`. A store keeps its paths in the order in which
         // they were declared.
         equality: &["projection", "processor"],
@@ -40,6 +41,7 @@ pub const SPECS: &[ContainerSpec] = &[
         name: DEAD_LETTERS,
         partition_key: "id",
         order_by: Some("firstParkedAt"),
+        orders: &[],
         equality: &["projection"],
         newest_types: &[],
         soft_deletes: false,

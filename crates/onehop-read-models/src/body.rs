@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use onehop_change_feed::{Cause, ProjectionError, WakingFields};
-use onehop_store::{Item, Keyset, NewItem, PartitionKey, json_text};
+use onehop_store::{Item, Keyset, NewItem, PartitionKey, json_text, order_value};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
@@ -88,8 +88,15 @@ impl Body {
 
     /// Where this item stands in the order of its container.
     pub(crate) fn keyset(&self, order_by: Option<&str>) -> Result<Keyset, ProjectionError> {
-        let order_value = order_by.and_then(|field| self.get(field)).and_then(Value::as_str);
-        Ok(Keyset { order_value: order_value.unwrap_or_default().to_owned(), id: self.id()?.to_owned() })
+        let order_value = order_by.and_then(|field| self.get(field)).and_then(order_value);
+        Ok(Keyset { order_value: order_value.unwrap_or_default(), id: self.id()?.to_owned() })
+    }
+
+    /// The value of an order that has to be there.
+    pub(crate) fn order_value(&self, field: &str) -> Result<String, ProjectionError> {
+        order_value(self.required(field)?).ok_or_else(|| {
+            ProjectionError::text(format!("the field `{field}` is neither a text nor a number"))
+        })
     }
 
     /// Sets each copy whose foreign key is `id` to `value`; says whether one of them changed.

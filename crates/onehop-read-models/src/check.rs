@@ -154,6 +154,13 @@ impl<'a> Check<'a> {
         }
     }
 
+    fn writes_entry(&mut self, rule: &ListRule, field: &'static str) {
+        if !self.written.insert((rule.container, rule.entry_type, field)) {
+            let (rule, item_type) = (rule.name.to_owned(), rule.entry_type);
+            self.errors.push(DeclarationError::FieldTwice { rule, item_type, field });
+        }
+    }
+
     fn unsupported(&mut self, rule: &str, reason: &'static str) {
         self.errors.push(DeclarationError::Unsupported { rule: rule.to_owned(), reason });
     }
@@ -230,11 +237,11 @@ impl<'a> Check<'a> {
         }
         for field in rule.fields.iter().chain(&rule.optional) {
             self.field(name, &rule.source, field);
-            self.writes(name, rule.container, &rule.source, field);
+            self.writes_entry(rule, field);
         }
         for computed in &rule.computed {
             self.field(name, &rule.source, computed.from);
-            self.writes(name, rule.container, &rule.source, computed.field);
+            self.writes_entry(rule, computed.field);
         }
         // Entries by elements are deleted for good.
         if rule.element.is_none() && spec.is_some_and(|spec| !spec.soft_deletes) {
@@ -283,10 +290,11 @@ impl<'a> Check<'a> {
                 }
             }
             (ListPartition::Constant(key), keep) => {
-                if key_field != Some("type") || key != rule.source.name {
+                let is_type = key_field == Some("type") && key == rule.entry_type;
+                if !is_type && (rule.key_field.is_none() || rule.key_field != key_field) {
                     self.unsupported(
                         name,
-                        "a list in one partition has the type of its items as partition key",
+                        "a list in one partition has the type of its entries as partition key, or a constant",
                     );
                 }
                 if keep == Keep::All {
@@ -306,7 +314,11 @@ impl<'a> Check<'a> {
     /// for them.
     fn order(&mut self, rule: &ListRule) {
         let source = self.declared.container(rule.source.container);
-        let orders = (self.declared.order_by(rule.container), source.and_then(|spec| spec.order_by));
+        let of_source = |spec: &ContainerSpec| {
+            let order = rule.order_by.or_else(|| spec.order_of(rule.source.name));
+            order.filter(|order| spec.order_index(rule.source.name, Some(order)).is_ok())
+        };
+        let orders = (self.declared.order_of(rule), source.and_then(of_source));
         let reason = match orders {
             (Some(list), Some(source)) if list == source && rule.fields.contains(&list) => {
                 let newest = |spec: &ContainerSpec| spec.newest_types.contains(&rule.source.name);

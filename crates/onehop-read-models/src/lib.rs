@@ -36,7 +36,7 @@ pub use computation::{Computation, Padding};
 pub use condition::{Condition, ConditionTest};
 pub use declaration::ReadModels;
 pub use excerpt::excerpt;
-pub use from_model::{ModelError, ProjectionNames, container_specs};
+pub use from_model::{ModelError, ProjectionNames, container_specs, list_conditions, shown_of_all};
 pub use item_type::{ItemPartition, ItemType};
 pub use rule::{
     ComputedField, CopyMode, CopyRule, CopyTarget, CountRule, CountText, ElementFields, Keep, ListPartition,

@@ -77,10 +77,11 @@ impl ElementList {
             container: self.rule.container,
             path: self.element.id,
             value: change.id.clone(),
-            item_type: self.rule.source.name,
+            item_type: self.rule.entry_type,
             direction: Direction::OldestFirst,
             after: None,
             limit: limits::PAGE_ITEMS_MAX,
+            order_by: None,
         };
         Step::ask(vec![self.read_item(change), entries]).with_state(&ElementState::Entries)
     }

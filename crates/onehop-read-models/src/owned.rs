@@ -63,6 +63,7 @@ impl OwnedItems {
             direction: Direction::OldestFirst,
             after: None,
             limit: size(limits::BATCH_OPERATIONS_MAX, 4),
+            order_by: None,
         };
         Step::ask(vec![page]).with_state(&OwnedPosition(place))
     }

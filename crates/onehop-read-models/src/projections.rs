@@ -58,7 +58,7 @@ impl ReadModels {
     pub fn cause(&self, container: ContainerName, change: &Change) -> Result<Cause, ProjectionError> {
         let body = Body::selected(&change.item, &[])?;
         let is_entry =
-            |rule: &&Arc<ListRule>| rule.container == container && rule.source.name == body.item_type();
+            |rule: &&Arc<ListRule>| rule.container == container && rule.entry_type == body.item_type();
         Ok(match self.lists().find(is_entry) {
             Some(list) => Cause::Projection(list.name.to_owned()),
             None => Cause::of(&change.item)?,
@@ -68,13 +68,14 @@ impl ReadModels {
     fn propagation(&self, rule: &Arc<CopyRule>) -> Propagation {
         let through = |target: &CopyTarget| {
             let list = self.lists().find(|list| Some(list.name) == target.through)?;
-            Some((Arc::clone(list), self.order_by(list.container)))
+            Some((Arc::clone(list), self.order_by(list.container, list.entry_type)))
         };
         let through = rule.targets.iter().map(through).collect();
         let mut feeds: Vec<_> = rule.targets.iter().map(|target| target.item_type.container).collect();
         feeds.sort_unstable();
         feeds.dedup();
-        let order_by = rule.targets.iter().map(|target| self.order_by(target.item_type.container)).collect();
+        let order_of = |target: &CopyTarget| self.order_by(target.item_type.container, target.item_type.name);
+        let order_by = rule.targets.iter().map(order_of).collect();
         Propagation { rule: Arc::clone(rule), through, types: [rule.source.name], feeds, order_by }
     }
 
@@ -93,7 +94,7 @@ impl ReadModels {
             (ListPartition::Field(_) | ListPartition::Constant(_), None) if rule.is_reconciled() => {
                 let partition_key = match rule.partition {
                     ListPartition::Field(field) => rule.key_field.unwrap_or(field),
-                    _ => TYPE,
+                    _ => self.container(rule.container).map_or(TYPE, |spec| spec.partition_key),
                 };
                 let element = ElementFields { partition_key, id: ID };
                 Arc::new(ElementList { rule: Arc::clone(rule), element, copies: Vec::new(), types })
@@ -110,7 +111,7 @@ impl ReadModels {
                 })
             }
             (ListPartition::Constant(partition_key), Some(items_max)) => {
-                let order_by = self.order_by(rule.container).unwrap_or_default();
+                let order_by = self.order_of(rule).unwrap_or_default();
                 Arc::new(BoundedList { rule: Arc::clone(rule), partition_key, items_max, order_by, types })
             }
             (ListPartition::Field(_), _) | (ListPartition::Constant(_), None) => {

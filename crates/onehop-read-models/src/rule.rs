@@ -75,6 +75,10 @@ pub struct ListRule {
     pub source: ItemType,
     /// The container of the entries.
     pub container: ContainerName,
+    /// The property `type` of the entries.
+    pub entry_type: &'static str,
+    /// The property by which queries order the entries; `None` for the order of their container.
+    pub order_by: Option<&'static str>,
     /// The logical partition of an entry.
     pub partition: ListPartition,
     /// The fields that every entry has.
@@ -87,7 +91,7 @@ pub struct ListRule {
     pub computed: Vec<ComputedField>,
     /// The fields that name the element and the item, in a list by elements.
     pub element: Option<ElementFields>,
-    /// The field of an entry in a list by a field that holds its partition key, where none of `fields` does.
+    /// The field of an entry that holds its partition key, where none of `fields` does.
     pub key_field: Option<&'static str>,
     /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked
     /// for elsewhere.
@@ -347,8 +351,10 @@ impl ListOf {
     pub fn into(self, container: ContainerName, partition: ListPartition) -> ListRule {
         ListRule {
             name: self.name,
+            entry_type: self.source.name,
             source: self.source,
             container,
+            order_by: None,
             partition,
             fields: Vec::new(),
             unless_zero: Vec::new(),

@@ -127,6 +127,7 @@ mod tests {
             name,
             partition_key: "shopId",
             order_by: None,
+            orders: &[],
             equality: &[],
             newest_types: &[],
             soft_deletes: true,

@@ -221,6 +221,7 @@ mod tests {
             name,
             partition_key: "home",
             order_by: None,
+            orders: &[],
             equality: &[],
             newest_types: &[],
             soft_deletes: true,
@@ -251,6 +252,7 @@ mod tests {
             direction: Direction::NewestFirst,
             after: None,
             limit: 10,
+            order_by: None,
         };
         assert_eq!(store.query(&query, ledger).await.unwrap().items.len(), 3);
         assert_eq!(store.count(container, &home(), "thing", ledger).await.unwrap(), 3);
@@ -306,6 +308,7 @@ mod tests {
             name: THINGS,
             partition_key: "home",
             order_by: Some("at"),
+            orders: &[],
             equality: &[],
             newest_types: &["thing"],
             soft_deletes: true,
@@ -325,7 +328,14 @@ mod tests {
             metered.write(THINGS, &home, create, &ledger).await.unwrap();
         }
         drop(metered.take_touches());
-        let query = Query::Newest { container: THINGS, item_type: "thing", after: None, limit: 5 };
+        let query = Query::Newest {
+            container: THINGS,
+            item_type: "thing",
+            after: None,
+            limit: 5,
+            order_by: None,
+            direction: Direction::NewestFirst,
+        };
         assert_eq!(metered.query(&query, &ledger).await.unwrap().items.len(), 5);
         metered.take_touches()[0].across.unwrap()
     }

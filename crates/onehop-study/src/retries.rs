@@ -81,6 +81,7 @@ mod tests {
             name: THINGS,
             partition_key: "home",
             order_by: None,
+            orders: &[],
             equality: &[],
             newest_types: &[],
             soft_deletes: true,

@@ -32,6 +32,7 @@ const fn spec(name: ContainerName) -> ContainerSpec {
         name,
         partition_key: "home",
         order_by: None,
+        orders: &[],
         equality: &[],
         newest_types: &[],
         soft_deletes: true,

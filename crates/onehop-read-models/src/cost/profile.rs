@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onehop_change_feed::ProjectionError;
 use onehop_store::charges::{Calibration, IndexTerms, IndexingPolicy, TermCount};
-use onehop_store::{ContainerName, Fault, FaultKind, RequestCharge, Store, json_text};
+use onehop_store::{ContainerName, Fault, FaultKind, RequestCharge, Store, json_text, order_value};
 use serde_json::Value;
 
 use super::cost_charges::CostCharges;
@@ -65,7 +65,7 @@ impl From<&ItemType> for StoredType {
 impl StoredType {
     /// The entries of a list.
     pub(crate) fn entry_of(rule: &ListRule) -> Self {
-        Self { container: rule.container, name: rule.source.name.to_owned() }
+        Self { container: rule.container, name: rule.entry_type.to_owned() }
     }
 }
 
@@ -119,9 +119,9 @@ impl DataProfile {
         self.add_targets(container, &name, body);
         self.add_owned(container, &name, &key)?;
         self.add_elements(container, &name, &key, body);
-        let order_by = self.declared.order_by(container);
-        let order_value = order_by.and_then(|field| body.get(field)).and_then(Value::as_str);
-        let order_value = order_value.unwrap_or_default().to_owned();
+        let order_by = self.declared.order_by(container, &name);
+        let order_value = order_by.and_then(|field| body.get(field)).and_then(order_value);
+        let order_value = order_value.unwrap_or_default();
         let bytes = text.len();
         let terms = self.terms(container, text);
         let creation = self.calibration.create(bytes, terms).total().0;
@@ -217,7 +217,8 @@ impl DataProfile {
 
     /// The first field of a list's entries that is neither a key, nor orders anything, nor is a copy.
     pub(crate) fn plain_field(&self, rule: &ListRule) -> Option<&'static str> {
-        let order = [rule.source.container, rule.container].map(|name| self.declared.order_by(name));
+        let of_source = self.declared.order_by(rule.source.container, rule.source.name);
+        let order = [of_source, self.declared.order_of(rule)];
         let key = self.declared.container(rule.source.container).map(|spec| spec.partition_key);
         let copies = self.declared.target_copies().flat_map(|copy| [copy.path.root(), copy.by.root()]);
         let taken: BTreeSet<_> = order.into_iter().flatten().chain(key).chain(copies).collect();

@@ -21,6 +21,7 @@ const fn spec(name: ContainerName, partition_key: &'static str) -> ContainerSpec
         name,
         partition_key,
         order_by: Some("date"),
+        orders: &[],
         equality: &[],
         newest_types: &[],
         soft_deletes: true,

@@ -4,9 +4,10 @@ use onehop_model::{
     Action, Container, Deletion, FieldKind, ItemType, ListSource, Model, Name, Place, ReferenceField,
     RelatedSource,
 };
-use onehop_store::{ContainerName, ContainerSpec, interned, interned_list};
+use onehop_store::{ContainerName, ContainerSpec, TypeOrder, interned, interned_list, interned_orders};
 
 use super::item_types::property;
+use super::lists::is_bounded;
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
 use crate::item_type::{ID, TYPE};
@@ -45,7 +46,7 @@ pub fn container_specs(model: &Model) -> Result<Vec<ContainerSpec>, Vec<ModelErr
 struct SpecDraft<'a> {
     container: &'a Container,
     partition_key: &'static str,
-    order_by: Option<&'static str>,
+    orders: Vec<TypeOrder>,
     equality: Vec<&'static str>,
     newest_types: Vec<&'static str>,
     soft_deletes: bool,
@@ -75,7 +76,7 @@ impl<'a> SpecDraft<'a> {
         Ok(Self {
             partition_key: property(&place, key)?,
             container,
-            order_by: None,
+            orders: Vec::new(),
             equality: Vec::new(),
             newest_types: Vec::new(),
             soft_deletes: false,
@@ -84,10 +85,15 @@ impl<'a> SpecDraft<'a> {
 
     /// The specification. A path without an index is none that a query needs.
     fn into_spec(self) -> Result<ContainerSpec, ModelError> {
+        // One order of all types needs no distinction of them.
+        let property = self.orders.first().map(|order| order.property);
+        let is_one = self.orders.iter().all(|order| Some(order.property) == property);
+        let (order_by, orders) = if is_one { (property, &[][..]) } else { (None, self.orders.as_slice()) };
         let spec = ContainerSpec {
             name: ContainerName::named(&self.container.name)?,
             partition_key: self.partition_key,
-            order_by: self.order_by,
+            order_by,
+            orders: interned_orders(orders)?,
             equality: interned_list(&self.equality)?,
             newest_types: interned_list(&self.newest_types)?,
             soft_deletes: self.soft_deletes,
@@ -120,7 +126,7 @@ impl<'a> Indexes<'a> {
         let target = place.target;
         let order = place.order_property()?;
         match &place.related.source {
-            RelatedSource::Partition { .. } => self.add_order(place, &target.container, order),
+            RelatedSource::Partition { .. } => self.add_order(&target.container, &target.type_value, order),
             RelatedSource::Find { by, through } => {
                 let found = match through {
                     Some(link) => self.model.item(&link.item_type).unwrap_or(target),
@@ -130,15 +136,15 @@ impl<'a> Indexes<'a> {
                     Some(by) => self.add_equality(&place.place, found, by)?,
                     None => self.add_newest(found)?,
                 }
-                self.add_order(place, &target.container, order)
+                self.add_order(&target.container, &target.type_value, order)
             }
             RelatedSource::List(list) => {
-                if list.keep.is_some() {
+                if is_bounded(target, place.related, list) {
                     self.add_newest(target)?;
-                    self.add_order(place, &target.container, order)?;
+                    self.add_order(&target.container, &target.type_value, order)?;
                 }
                 self.add_list_keys(place, list)?;
-                self.add_order(place, &list.container, order)
+                self.add_order(&list.container, &list.entry_type, order)
             }
         }
     }
@@ -146,7 +152,7 @@ impl<'a> Indexes<'a> {
     /// The entries of an item are found by its id, where they can be in several logical partitions.
     fn add_list_keys(&mut self, place: &RelatedPlace<'_>, list: &ListSource) -> Result<(), ModelError> {
         let target = place.target;
-        let has_conditions = list.keep.is_none() && !place.related.conditions.is_empty();
+        let has_conditions = !place.related.conditions.is_empty();
         let field = list.by.first().and_then(|by| target.field(by));
         let found_by = match field.map(|field| (&field.kind, field.ty.list.is_some())) {
             Some((FieldKind::Reference(_), true)) => Some(element_id(target)?),
@@ -167,24 +173,16 @@ impl<'a> Indexes<'a> {
 
     fn add_order(
         &mut self,
-        place: &RelatedPlace<'_>,
         container: &str,
+        item_type: &str,
         order: Option<&'static str>,
     ) -> Result<(), ModelError> {
-        let (Some(order), Some(draft)) = (order, self.draft(container)) else { return Ok(()) };
-        match draft.order_by {
-            Some(other) if other != order => Err(ModelError::unsupported(
-                &place.place,
-                "@order",
-                format!(
-                    "queries of container `{container}` are ordered by `{other}`, and a container has one order"
-                ),
-            )),
-            _ => {
-                draft.order_by = Some(order);
-                Ok(())
-            }
+        let (Some(property), Some(draft)) = (order, self.draft(container)) else { return Ok(()) };
+        let order = TypeOrder { item_type: interned(item_type)?, property };
+        if !draft.orders.contains(&order) {
+            draft.orders.push(order);
         }
+        Ok(())
     }
 
     fn add_newest(&mut self, item: &ItemType) -> Result<(), ModelError> {

@@ -16,7 +16,9 @@ mod related;
 
 use onehop_model::Model;
 
+pub use self::conditions::list_conditions;
 pub use self::containers::container_specs;
+pub use self::lists::shown_of_all;
 pub use self::model_error::ModelError;
 pub use self::projection_names::ProjectionNames;
 

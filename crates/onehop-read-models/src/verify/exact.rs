@@ -218,15 +218,18 @@ impl Verifier {
             item_type: source.name,
             after: None,
             limit: items_max,
+            order_by: rule.order_by,
+            direction: Direction::NewestFirst,
         };
         let newest = self.store.query(&newest, &ledger).await?.items;
         let listed = Query::Partition {
             container: rule.container,
             partition_key: &key,
-            item_type: source.name,
+            item_type: rule.entry_type,
             direction: Direction::NewestFirst,
             after: None,
             limit: items_max * 2,
+            order_by: rule.order_by,
         };
         let entries = stored_items(&self.store.query(&listed, &ledger).await?.items)?;
         let mut suspects = Vec::new();

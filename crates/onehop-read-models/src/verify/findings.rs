@@ -207,10 +207,10 @@ impl<'a> Findings<'a> {
         body: &Body,
     ) -> Result<(), ProjectionError> {
         for (place, rule) in self.declared.lists().enumerate() {
-            if rule.source.name != body.item_type() || is_bounded(rule) {
+            if is_bounded(rule) {
                 continue;
             }
-            if rule.source.container == container {
+            if rule.source.container == container && rule.source.name == body.item_type() {
                 let is_id = rule.source.partition == ItemPartition::Id;
                 for key in rule.partitions(body) {
                     let expected = hash_of(&Entry::of_element(rule, body, key)?);
@@ -219,7 +219,7 @@ impl<'a> Findings<'a> {
                     entry.source_key = (!is_id).then(|| change.partition_key.clone());
                 }
             }
-            if rule.container == container {
+            if rule.container == container && rule.entry_type == body.item_type() {
                 self.entry(place, change.partition_key.as_str(), &change.id).stored = Some(hash_of(&body.0));
             }
         }

@@ -21,6 +21,7 @@ const fn spec(name: ContainerName, newest_types: &'static [&'static str]) -> Con
         name,
         partition_key: "type",
         order_by: Some("date"),
+        orders: &[],
         equality: &[],
         newest_types,
         soft_deletes: true,

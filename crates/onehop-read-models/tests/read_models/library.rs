@@ -231,6 +231,7 @@ impl Library {
             direction: Direction::NewestFirst,
             after: None,
             limit: 100,
+            order_by: None,
         };
         let page = self.store.query(&query, &Ledger::new()).await.expect("a query");
         page.items.iter().map(|item| text(&item.decode().expect("JSON"), "id")).collect()

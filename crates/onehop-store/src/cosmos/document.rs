@@ -106,6 +106,7 @@ mod tests {
         name: ContainerName("posts"),
         partition_key: "postId",
         order_by: None,
+        orders: &[],
         equality: &[],
         newest_types: &[],
         soft_deletes: true,

@@ -147,6 +147,7 @@ mod tests {
         name: ContainerName("things"),
         partition_key: "home",
         order_by: Some("date"),
+        orders: &[],
         equality: &["owner"],
         newest_types: &["thing"],
         soft_deletes: true,

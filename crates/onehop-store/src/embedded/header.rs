@@ -24,8 +24,14 @@ impl Header {
     pub(super) fn has_keys_of(&self, earlier: &Self) -> bool {
         let (own, other) = (&self.properties, &earlier.properties);
         self.expires_at_ms == earlier.expires_at_ms
-            && (own.deleted, &own.item_type, &own.order_value, &own.equality)
-                == (other.deleted, &other.item_type, &other.order_value, &other.equality)
+            && (own.deleted, &own.item_type, &own.order_value, &own.equality, &own.further_orders)
+                == (
+                    other.deleted,
+                    &other.item_type,
+                    &other.order_value,
+                    &other.equality,
+                    &other.further_orders,
+                )
     }
 
     /// The bytes stored in `ids`.
@@ -38,6 +44,7 @@ impl Header {
         for text in [&self.properties.item_type, &self.properties.order_value]
             .into_iter()
             .chain(&self.properties.equality)
+            .chain(&self.properties.further_orders)
         {
             bytes.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes());
             bytes.extend_from_slice(text.as_bytes());
@@ -59,7 +66,14 @@ impl Header {
         };
         let (item_type, order_value) = (take()?, take()?);
         let equality = (0..equality_paths).map(|_| take()).collect::<Option<Vec<_>>>()?;
-        let properties = KeyProperties { item_type, order_value, deleted, ttl: None, equality };
+        let mut further_orders = Vec::new();
+        while !rest.is_empty() {
+            let (text, after) = take_text(rest)?;
+            rest = after;
+            further_orders.push(text.to_owned());
+        }
+        let properties =
+            KeyProperties { item_type, order_value, deleted, ttl: None, equality, further_orders };
         Some(Self { sequence, expires_at_ms, properties })
     }
 }

@@ -33,6 +33,7 @@ mod layout;
 mod maintenance;
 mod open;
 mod open_error;
+mod queries;
 mod read_caches;
 mod reader;
 mod recover;

@@ -20,6 +20,7 @@ const PLAIN: ContainerSpec = ContainerSpec {
     name: EVERY_PATH,
     partition_key: "home",
     order_by: None,
+    orders: &[],
     equality: &[],
     newest_types: &[],
     soft_deletes: false,
@@ -33,6 +34,7 @@ pub(super) const CONTAINERS: [(ContainerSpec, Indexing); 3] = [
         ContainerSpec {
             name: ORDERED,
             order_by: Some(ORDER),
+            orders: &[],
             equality: &[GROUP],
             newest_types: &[TYPE],
             ..PLAIN

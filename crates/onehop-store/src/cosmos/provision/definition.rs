@@ -40,7 +40,7 @@ fn indexing_policy(spec: &ContainerSpec, indexing: Indexing) -> IndexingPolicy {
         }
     };
     policy = policy.with_excluded_path(ETAG_PATH);
-    if let Some(order_by) = spec.order_by {
+    for order_by in spec.order_properties() {
         // `ORDER BY type, order, id` ascending, which serves the exact reverse as well. A second index for
         // that would be one more entry to write for each item.
         let ascending =

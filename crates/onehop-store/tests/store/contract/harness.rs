@@ -23,6 +23,7 @@ pub const SPECS: &[ContainerSpec] = &[
         name: THINGS,
         partition_key: "home",
         order_by: Some("date"),
+        orders: &[],
         equality: &["owner", "colour"],
         newest_types: &["thing"],
         soft_deletes: true,
@@ -31,6 +32,7 @@ pub const SPECS: &[ContainerSpec] = &[
         name: PLAIN,
         partition_key: "id",
         order_by: None,
+        orders: &[],
         equality: &[],
         newest_types: &[],
         soft_deletes: true,
@@ -39,6 +41,7 @@ pub const SPECS: &[ContainerSpec] = &[
         name: RECORDS,
         partition_key: "home",
         order_by: Some("date"),
+        orders: &[],
         equality: &["owner"],
         newest_types: &["thing"],
         soft_deletes: false,
@@ -175,6 +178,7 @@ impl Subject {
             direction,
             after,
             limit,
+            order_by: None,
         };
         self.query(&query).await
     }

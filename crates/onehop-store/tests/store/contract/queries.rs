@@ -14,12 +14,22 @@ async fn by_owner(subject: &Subject, owner: &str, direction: Direction) -> Query
         direction,
         after: None,
         limit: 100,
+        order_by: None,
     };
     subject.query(&query).await
 }
 
 async fn newest(subject: &Subject, limit: usize) -> QueryPage {
-    subject.query(&Query::Newest { container: THINGS, item_type: "thing", after: None, limit }).await
+    subject
+        .query(&Query::Newest {
+            container: THINGS,
+            item_type: "thing",
+            after: None,
+            limit,
+            order_by: None,
+            direction: Direction::NewestFirst,
+        })
+        .await
 }
 
 fn in_direction(mut expected: Vec<&str>, direction: Direction) -> Vec<&str> {
@@ -89,6 +99,7 @@ pub async fn every_equality_path_has_its_own_answers(subject: Subject) {
             direction: Direction::OldestFirst,
             after: None,
             limit: 10,
+            order_by: None,
         };
         assert_eq!(ids(&subject.query(&query).await), expected, "{path} = {value}");
     }
@@ -184,10 +195,18 @@ pub async fn a_container_without_soft_deletes_refuses_them(subject: Subject) {
     for direction in BOTH_DIRECTIONS {
         let expected = if direction == Direction::OldestFirst { ["a", "b"] } else { ["b", "a"] };
         let (container, item_type, after, limit) = (RECORDS, "thing", None, 10);
-        let in_partition =
-            Query::Partition { container, partition_key: &home, item_type, direction, after, limit };
+        let in_partition = Query::Partition {
+            container,
+            partition_key: &home,
+            item_type,
+            direction,
+            after,
+            limit,
+            order_by: None,
+        };
         let (path, value) = ("owner", "ada");
-        let by_owner = Query::Equality { container, path, value, item_type, direction, after, limit };
+        let by_owner =
+            Query::Equality { container, path, value, item_type, direction, after, limit, order_by: None };
         assert_eq!(ids(&subject.query(&in_partition).await), expected);
         assert_eq!(ids(&subject.query(&by_owner).await), expected);
     }
@@ -212,8 +231,16 @@ pub async fn a_query_without_an_index_is_a_fault(subject: Subject) {
         direction: Direction::OldestFirst,
         after: None,
         limit: 10,
+        order_by: None,
     };
-    let newest = Query::Newest { container: THINGS, item_type: "other", after: None, limit: 10 };
+    let newest = Query::Newest {
+        container: THINGS,
+        item_type: "other",
+        after: None,
+        limit: 10,
+        order_by: None,
+        direction: Direction::NewestFirst,
+    };
     for query in [path, newest] {
         assert!(subject.store.query(&query, &subject.ledger).await.is_err(), "{query:?}");
     }

@@ -12,6 +12,7 @@ const SPECS: &[ContainerSpec] = &[ContainerSpec {
     name: THINGS,
     partition_key: "home",
     order_by: None,
+    orders: &[],
     equality: &[],
     newest_types: &[],
     soft_deletes: true,

@@ -14,6 +14,7 @@ pub const SPEC: ContainerSpec = ContainerSpec {
     name: THINGS,
     partition_key: "home",
     order_by: Some("date"),
+    orders: &[],
     equality: &["owner"],
     newest_types: &["thing"],
     soft_deletes: true,

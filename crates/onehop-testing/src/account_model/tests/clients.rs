@@ -18,6 +18,7 @@ const SPECS: &[ContainerSpec] = &[ContainerSpec {
     name: THINGS,
     partition_key: "home",
     order_by: None,
+    orders: &[],
     equality: &["owner"],
     newest_types: &["thing"],
     soft_deletes: true,
