@@ -116,3 +116,10 @@ pub fn write_copied_scalars(
         stored::set(body, &stored_field.property, value.unwrap_or(Value::Null));
     }
 }
+
+/// The place of a reference's target in an embedded object; `None` where the reference is absent.
+#[must_use]
+pub fn embedded_place(model: &ServedModel, reference: &ReferenceField, object: &Body) -> Option<ItemPlace> {
+    let id = stored::get(object, &reference.property)?.as_str()?;
+    ItemPlace::of_id(model, model.index_of(&reference.target)?, id)
+}

@@ -8,7 +8,9 @@ use thiserror::Error;
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
 use crate::item_type::{ID, ItemPartition, ItemType};
-use crate::rule::{CopyMode, CopyRule, CopyTarget, CountRule, Keep, ListPartition, ListRule, OwnsRule, Rule};
+use crate::rule::{
+    CopyMode, CopyRule, CopyTarget, CountRule, Keep, ListPartition, ListRule, OwnedType, OwnsRule, Rule,
+};
 
 /// An error in a declaration. Each names the rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -356,8 +358,9 @@ impl<'a> Check<'a> {
 
     fn owns(&mut self, rule: &OwnsRule) {
         self.item_type(rule.name, &rule.owner);
-        for owned in &rule.owned {
+        for OwnedType { item_type: owned, by, .. } in &rule.owned {
             self.item_type(rule.name, owned);
+            self.field(rule.name, owned, by);
             if owned.container != rule.owner.container || !matches!(owned.partition, ItemPartition::Field(_))
             {
                 self.unsupported(rule.name, "owned items are in the logical partition of their owner");

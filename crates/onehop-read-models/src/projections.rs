@@ -17,7 +17,7 @@ use crate::list_elements::ElementList;
 use crate::list_newest::BoundedList;
 use crate::owned::OwnedItems;
 use crate::propagation::Propagation;
-use crate::rule::{CopyRule, CopyTarget, ElementFields, ListPartition, ListRule};
+use crate::rule::{CopyRule, CopyTarget, ElementFields, ListPartition, ListRule, OwnedType};
 use crate::target_copy::TargetCopy;
 
 impl ReadModels {
@@ -37,10 +37,11 @@ impl ReadModels {
             let (name, types) = (rule.projection?, [rule.counted.name]);
             Some(Arc::new(CountBehind { rule: Arc::clone(rule), name, types }) as _)
         }));
-        projections.extend(
-            self.owners()
-                .map(|rule| Arc::new(OwnedItems { rule: Arc::clone(rule), types: [rule.owner.name] }) as _),
-        );
+        projections.extend(self.owners().map(|rule| {
+            let order_of = |owned: &OwnedType| self.order_by(owned.item_type.container, owned.item_type.name);
+            let orders = rule.owned.iter().map(order_of).collect();
+            Arc::new(OwnedItems { rule: Arc::clone(rule), types: [rule.owner.name], orders }) as _
+        }));
         projections
     }
 

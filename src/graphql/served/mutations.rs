@@ -174,7 +174,7 @@ pub(super) fn embedded_input(embedded: &onehop_model::EmbeddedType) -> InputObje
     }
     for field in embedded.fields.iter().filter(|field| !field.hidden) {
         let has_default = matches!(&field.kind, FieldKind::Stored(stored) if stored.default.is_some());
-        let name = crate::served::interned(&field.name);
+        let name = crate::served::input::input_name(field);
         let is_required = field.ty.non_null && !has_default;
         input = input.field(input_value(&InputField { name, field, is_required }));
     }

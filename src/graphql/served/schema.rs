@@ -73,6 +73,10 @@ fn builder(model: &Arc<ServedModel>, options: SchemaOptions) -> SchemaBuilder {
     builder = builder.register(query_root(model)).register(node_interface());
     builder = builder
         .register(Scalar::new("DateTime").description("An instant in UTC, RFC 3339 with milliseconds."));
+    if has_decimals(model) {
+        let decimal = "An exact decimal number as a string, such as \"12.50\".";
+        builder = builder.register(Scalar::new("Decimal").description(decimal));
+    }
     let listed = listed_types(model);
     if !listed.is_empty() {
         builder = builder.register(page_info());
@@ -116,6 +120,15 @@ fn node_interface() -> Interface {
     Interface::new(NODE)
         .description("An object with an id.")
         .field(id.description("Identifies the object among all nodes."))
+}
+
+/// Whether a field of the model is a `Decimal`.
+fn has_decimals(model: &ServedModel) -> bool {
+    let items = model.model().items().iter().map(|item| item.fields.as_slice());
+    let embedded = model.model().embedded().iter().map(|embedded| embedded.fields.as_slice());
+    let is_decimal =
+        |field: &onehop_model::Field| field.ty.of == TypeOf::Scalar(onehop_model::Scalar::Decimal);
+    items.chain(embedded).flatten().any(is_decimal)
 }
 
 /// The item types of connections.

@@ -81,7 +81,8 @@ impl ServedCommands {
         for field in &ty.item.fields {
             self.set_initial(field, &mut body);
         }
-        self.set_values(ty, checked.values, &mut body);
+        let values = self.filled(ty, checked.values, ledger).await?;
+        self.set_values(ty, values, &mut body);
         let mut references = checked.references;
         for field in &ty.item.fields {
             if let FieldKind::Reference(reference) = &field.kind

@@ -14,7 +14,7 @@ use crate::body::Body;
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
 use crate::item_type::ItemType;
-use crate::rule::ListRule;
+use crate::rule::{ListRule, OwnedType};
 use crate::source_value::source_key;
 use crate::verify::for_each_change;
 
@@ -117,7 +117,7 @@ impl DataProfile {
         }
         let name = body.item_type().to_owned();
         self.add_targets(container, &name, body);
-        self.add_owned(container, &name, &key)?;
+        self.add_owned(container, &name, &key, body)?;
         self.add_elements(container, &name, &key, body);
         let order_by = self.declared.order_by(container, &name);
         let order_value = order_by.and_then(|field| body.get(field)).and_then(order_value);
@@ -160,13 +160,16 @@ impl DataProfile {
         container: ContainerName,
         name: &str,
         key: &ItemKey,
+        body: &Body,
     ) -> Result<(), ProjectionError> {
         let declared = self.declared.clone();
         for rule in declared.owners() {
-            let is_owned = |owned: &ItemType| owned.container == container && owned.name == name;
+            let is_owned =
+                |owned: &OwnedType| owned.item_type.container == container && owned.item_type.name == name;
             if let Some(place) = rule.owned.iter().position(is_owned) {
                 let partition_key = key.partition_key.clone();
-                let owner = ItemKey { id: partition_key.as_str().to_owned(), partition_key };
+                let id = body.text(rule.owned[place].by)?.to_owned();
+                let owner = ItemKey { id, partition_key };
                 self.count(rule.name, owner, place, rule.owned.len());
             }
         }

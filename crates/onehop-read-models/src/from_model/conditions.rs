@@ -69,7 +69,7 @@ fn condition(
 }
 
 /// The stored forms of a literal: a value of an enum has its present text first, then older ones.
-fn stored_values(model: &Model, field: &Field, literal: &Literal) -> Vec<Value> {
+pub(super) fn stored_values(model: &Model, field: &Field, literal: &Literal) -> Vec<Value> {
     if let (Literal::Enum(name), TypeOf::Enum(of)) = (literal, &field.ty.of) {
         let values = model.enums().iter().filter(|one| one.name == *of).flat_map(|one| &one.values);
         let stored = values.filter(|value| *value.name == **name).flat_map(|value| {

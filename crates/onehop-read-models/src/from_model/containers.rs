@@ -6,6 +6,8 @@ use onehop_model::{
 };
 use onehop_store::{ContainerName, ContainerSpec, TypeOrder, interned, interned_list, interned_orders};
 
+use super::back_references::back_references;
+use super::counts::tombstone_of_owned;
 use super::item_types::property;
 use super::lists::is_bounded;
 use super::model_error::ModelError;
@@ -34,7 +36,11 @@ pub fn container_specs(model: &Model) -> Result<Vec<ContainerSpec>, Vec<ModelErr
     for item in model.items() {
         errors.extend(indexes.add_item(item).err());
     }
-    let specs = indexes.drafts.into_iter().map(SpecDraft::into_spec).collect::<Result<Vec<_>, _>>();
+    let specs = indexes.drafts.into_iter().map(SpecDraft::into_spec);
+    let found_by =
+        back_references(model).map(|copies| copies.iter().map(|copy| copy.container_spec()).collect());
+    let found_by: Vec<Result<ContainerSpec, ModelError>> = found_by.unwrap_or_else(|error| vec![Err(error)]);
+    let specs = specs.chain(found_by).collect::<Result<Vec<_>, _>>();
     match (specs, errors.is_empty()) {
         (Ok(specs), true) => Ok(specs),
         (Ok(_), false) => Err(errors),
@@ -209,7 +215,7 @@ impl<'a> Indexes<'a> {
     fn add_item(&mut self, item: &ItemType) -> Result<(), ModelError> {
         for field in &item.fields {
             let FieldKind::Reference(reference) = &field.kind else { continue };
-            let follows = super::copies::is_followed(item, &field.name, reference);
+            let follows = super::copies::is_followed(&item.fields, &field.name, reference);
             if follows && field.ty.list.is_none() {
                 self.add_equality(&format!("{}.{}", item.name, field.name), item, &field.name)?;
             }
@@ -220,7 +226,8 @@ impl<'a> Indexes<'a> {
                 .mutations()
                 .iter()
                 .any(|mutation| mutation.action == Action::Delete && mutation.item_type == item.name);
-        let is_soft = deletes && matches!(item.deletion, Deletion::Soft { .. });
+        let is_soft = deletes && matches!(item.deletion, Deletion::Soft { .. })
+            || tombstone_of_owned(self.model, item).is_some();
         if let Some(draft) = self.draft(&item.container) {
             draft.soft_deletes |= is_soft;
         }

@@ -132,9 +132,7 @@ fn add_properties(
             if let Some(CurrencyProperty::Beside(path)) = &stored.currency {
                 add(path)?;
             }
-            let (TypeOf::Embedded(name), Some(_), "") = (&field.ty.of, field.ty.list, prefix) else {
-                return Ok(());
-            };
+            let (TypeOf::Embedded(name), "") = (&field.ty.of, prefix) else { return Ok(()) };
             let embedded = model.embedded_type(name).into_iter().flat_map(|embedded| &embedded.fields);
             let prefix = format!("{}[].", path.last());
             for inner in embedded {
