@@ -27,6 +27,7 @@ const SPECS: &[ContainerSpec] = &[ContainerSpec {
     partition_key: "postId",
     order_by: Some("creationDate"),
     orders: &[],
+    ttl_s: None,
     equality: &["userId"],
     newest_types: &["post"],
     soft_deletes: true,

@@ -12,6 +12,7 @@ pub const ACCOUNTS_SPEC: ContainerSpec = ContainerSpec {
     partition_key: "id",
     order_by: None,
     orders: &[],
+    ttl_s: None,
     equality: &[],
     newest_types: &[],
     soft_deletes: true,

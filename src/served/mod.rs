@@ -24,7 +24,9 @@ mod verify;
 pub use access::{Decision, Requester};
 pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMutation, WrittenItem};
 pub use ids::{InvalidItemId, ItemPlace};
-pub use model::{Body, ListPlace, ListScope, PartitionSource, ServedModel, ServedType, TypeIndex};
+pub use model::{
+    Body, ListPlace, ListScope, OwnerValue, PartitionSource, ServedModel, ServedType, TypeIndex,
+};
 pub use names::interned;
 pub use reads::{ItemLoader, ItemPage, ListPosition, ServedItem, ServedReads};
 pub use references::{copied_part, elements, embedded_place, place_of_id, target_place};

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use dataloader::BatchFn;
 use dataloader::cached::Loader;
 use onehop_store::{
-    Direction, Fault, FaultKind, Item, Keyset, Ledger, PartitionKey, Query, QueryPage, Store, order_value,
+    Direction, Fault, FaultKind, Item, Keyset, Ledger, PartitionKey, Query, QueryPage, Store, joined_key,
+    order_value,
 };
 use serde_json::Value;
 
 use super::ids::ItemPlace;
-use super::model::{Body, ListPlace, ListScope, ServedModel, TypeIndex};
+use super::model::{Body, ListPlace, ListScope, OwnerValue, ServedModel, TypeIndex};
 use crate::domain::containers::ABANDONED;
 
 /// The number of times that a loader lets other fields of the request go first, so that they may add to its
@@ -295,8 +296,13 @@ fn partition_of(list: &ListPlace, owner: Option<&ServedItem>) -> Result<Option<P
     Ok(match (&list.scope, owner) {
         (ListScope::Constant(value), _) => Some(PartitionKey::from(*value)),
         (ListScope::OwnerId, Some(owner)) => Some(PartitionKey::from(owner.place.id.as_str())),
-        (ListScope::OwnerProperty(property), Some(owner)) => {
-            owner.body.get(*property).and_then(Value::as_str).map(PartitionKey::from)
+        (ListScope::Owner(values), Some(owner)) => {
+            let value = |value: &OwnerValue| match value {
+                OwnerValue::Id => Some(owner.place.id.as_str()),
+                OwnerValue::Property(property) => owner.body.get(*property).and_then(Value::as_str),
+            };
+            let values: Option<Vec<&str>> = values.iter().map(value).collect();
+            values.map(|values| PartitionKey::new(joined_key(values)))
         }
         (ListScope::Equality(_) | ListScope::All, _) => None,
         (_, None) => return Err(Fault::new(FaultKind::Internal, "a list has no owner")),

@@ -315,10 +315,7 @@ fn related_field(place: &str, found: &RelatedField, findings: &mut Findings) {
         RelatedSource::Find { through: Some(_), .. } => {
             findings.add(place, "@find(through)", "is not served yet")
         }
-        RelatedSource::Partition { by } => {
-            findings.add_if(by.len() > 1, place, "@partition(by)", "is served for one field");
-        }
-        RelatedSource::Find { .. } | RelatedSource::List(_) => {}
+        RelatedSource::Partition { .. } | RelatedSource::Find { .. } | RelatedSource::List(_) => {}
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onehop_model::Normalize;
-use onehop_store::{ETag, Fault, Item, Ledger, NewItem, PartitionKey, Store, WriteOp};
+use onehop_store::{ETag, Fault, Item, KEY_SEPARATOR, Ledger, NewItem, PartitionKey, Store, WriteOp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -168,11 +168,13 @@ impl Holders for UniqueValues {
 
     async fn abandon(&self, id: HolderId, ledger: &Ledger) -> Result<Attempt, Fault> {
         let Some(place) = self.place(&id) else { return Ok(Attempt::LookAgain) };
-        let key_property = self.model.ty(place.ty).key_property;
+        let key_properties = self.model.ty(place.ty).key_properties;
         let mut block = Body::new();
-        block.insert(key_property.to_owned(), json!(place.partition.as_str()));
+        for (property, value) in key_properties.iter().zip(place.partition.as_str().split(KEY_SEPARATOR)) {
+            block.insert((*property).to_owned(), json!(value));
+        }
         block.insert("id".to_owned(), json!(place.id));
-        if key_property != "type" {
+        if !key_properties.contains(&"type") {
             block.insert("type".to_owned(), json!(ABANDONED));
         } else {
             block.insert("deleted".to_owned(), json!(true));

@@ -31,6 +31,7 @@ pub const SPECS: &[ContainerSpec] = &[
         partition_key: "id",
         order_by: None,
         orders: &[],
+        ttl_s: None,
         // Only leases of earlier releases have a `projection`. A store keeps its paths in the order in which
         // they were declared.
         equality: &["projection", "processor"],
@@ -42,6 +43,7 @@ pub const SPECS: &[ContainerSpec] = &[
         partition_key: "id",
         order_by: Some("firstParkedAt"),
         orders: &[],
+        ttl_s: None,
         equality: &["projection"],
         newest_types: &[],
         soft_deletes: false,

@@ -101,7 +101,7 @@ impl Drop for CacheWrite<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onehop_store::ContainerName;
+    use onehop_store::{ContainerName, Direction};
 
     #[test]
     fn a_result_whose_read_began_before_a_write_is_not_cached() {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use onehop_change_feed::{Cause, ProjectionError, WakingFields};
-use onehop_store::{Item, Keyset, NewItem, PartitionKey, json_text, order_value};
+use onehop_store::{Item, Keyset, NewItem, PartitionKey, joined_key, json_text, order_value};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
@@ -81,7 +81,11 @@ impl Body {
     pub(crate) fn partition_key(&self, item_type: &ItemType) -> Result<PartitionKey, ProjectionError> {
         Ok(match item_type.partition {
             ItemPartition::Id => PartitionKey::from(self.id()?),
-            ItemPartition::Field(field) => PartitionKey::from(self.text(field)?),
+            ItemPartition::Field(_) => {
+                let values: Result<Vec<&str>, _> =
+                    item_type.partition.fields().map(|field| self.text(field)).collect();
+                PartitionKey::new(joined_key(values?))
+            }
             ItemPartition::Constant(key) => PartitionKey::from(key),
         })
     }

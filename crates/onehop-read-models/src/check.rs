@@ -144,7 +144,7 @@ impl<'a> Check<'a> {
 
     fn item_type(&mut self, rule: &str, item_type: &ItemType) {
         self.container(rule, item_type.container);
-        if let ItemPartition::Field(field) = item_type.partition {
+        for field in item_type.partition.fields() {
             self.field(rule, item_type, field);
         }
     }

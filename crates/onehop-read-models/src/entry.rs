@@ -41,6 +41,7 @@ impl Entry {
             fields.extend(value.map(|value| (field, value.clone())));
         }
         match (rule.key_field, rule.partition) {
+            (Some(key_field), _) if fields.iter().any(|(name, _)| *name == key_field) => {}
             (Some(key_field), ListPartition::Field(field)) => {
                 fields.push((key_field, source.required(field)?.clone()));
             }

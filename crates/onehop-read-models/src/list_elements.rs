@@ -60,7 +60,7 @@ impl Projection for ElementList {
                 // A change that cannot be projected is parked, in any state of its item.
                 let item = Body::of(&change.item)?;
                 item.required_version()?;
-                if !item.is_deleted() {
+                if !item.is_deleted() && !self.rule.partitions(&item).is_empty() {
                     Entry::of(&self.rule, &item)?;
                 }
                 Ok(self.ask_entries(change))

@@ -44,7 +44,8 @@ impl Serialize for ContainerName {
 #[derive(Debug, Clone, Copy)]
 pub struct ContainerSpec {
     pub name: ContainerName,
-    /// The property that holds the partition key.
+    /// The property that holds the partition key. Of a hierarchical key the two or three properties, with
+    /// slashes between them; its value has [`KEY_SEPARATOR`] between the values.
     pub partition_key: &'static str,
     /// The property by which queries order items: texts or numbers. Items without it sort first.
     pub order_by: Option<&'static str>,
@@ -56,6 +57,8 @@ pub struct ContainerSpec {
     pub equality: &'static [&'static str],
     /// Types of which a query across partitions may ask for the newest.
     pub newest_types: &'static [&'static str],
+    /// The time to live of items without one of their own, in seconds since their last write; `None` for ever.
+    pub ttl_s: Option<u32>,
     /// Whether items may be soft-deleted (`"deleted": true`). Where they may not, queries need no filter for
     /// them and no index, and a soft-deleted item is refused.
     pub soft_deletes: bool,
@@ -89,6 +92,17 @@ pub enum OrderIndex {
     Main,
     /// The index of a further order, by its place among them.
     Further(usize),
+}
+
+/// Separates the properties of a hierarchical partition key.
+const KEY_PROPERTY_SEPARATOR: char = '/';
+/// Separates the values of a hierarchical partition key. No value has control characters.
+pub const KEY_SEPARATOR: char = '\u{1f}';
+
+/// The partition key of these values: one, or up to three of a hierarchical key.
+#[must_use]
+pub fn joined_key<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
+    values.into_iter().collect::<Vec<_>>().join(&KEY_SEPARATOR.to_string())
 }
 
 /// The property by which every query filters.
@@ -129,6 +143,30 @@ impl ContainerSpec {
         self.order_properties()
             .into_iter()
             .fold(policy, |policy, order| policy.with_composite(&["/type", &format!("/{order}"), "/id"]))
+    }
+
+    /// The properties of the partition key: one, or up to three of a hierarchical key.
+    pub fn key_properties(&self) -> impl Iterator<Item = &'static str> {
+        self.partition_key.split(KEY_PROPERTY_SEPARATOR)
+    }
+
+    /// Whether a property is part of the partition key.
+    pub(crate) fn is_key(&self, property: &str) -> bool {
+        self.partition_key == property || self.place_in_key(property).is_some()
+    }
+
+    /// The place of a property in a hierarchical partition key.
+    pub(crate) fn place_in_key(&self, property: &str) -> Option<usize> {
+        if !self.is_hierarchical() {
+            return None;
+        }
+        self.key_properties().position(|own| own == property)
+    }
+
+    /// Whether the partition key has several properties.
+    #[must_use]
+    pub fn is_hierarchical(&self) -> bool {
+        self.partition_key.contains(KEY_PROPERTY_SEPARATOR)
     }
 
     /// All properties by which queries order items, each once.
@@ -184,9 +222,9 @@ impl ContainerSpec {
         let mut properties = vec![TYPE];
         properties.extend(self.soft_deletes.then_some(DELETED));
         let orders = self.order_properties();
-        let more = orders.iter().chain(self.equality).chain([&self.partition_key]);
-        for property in more.filter(|property| **property != "id") {
-            if !properties.contains(property) {
+        let more = orders.into_iter().chain(self.equality.iter().copied()).chain(self.key_properties());
+        for property in more.filter(|property| *property != "id") {
+            if !properties.contains(&property) {
                 properties.push(property);
             }
         }

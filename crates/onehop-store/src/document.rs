@@ -11,7 +11,8 @@ use super::batch::check_operation;
 use super::charges::{TermCollector, TermSeed};
 use super::order_value::order_number;
 use super::{
-    ContainerSpec, Fault, FaultKind, Keyset, OrderIndex, Rejection, TypeOrder, WriteOp, json_text, limits,
+    ContainerSpec, Fault, FaultKind, Keyset, OrderIndex, Rejection, TypeOrder, WriteOp, joined_key,
+    json_text, limits,
 };
 
 /// The properties of an item that its keys are made of.
@@ -50,6 +51,8 @@ pub(super) struct ParsedBody {
     pub partition_key: Option<String>,
     /// Values of the orders of single types, in the order of the container.
     type_orders: Vec<String>,
+    /// Values of the properties of a hierarchical key.
+    key_values: [Option<String>; 3],
 }
 
 impl ParsedBody {
@@ -90,7 +93,8 @@ pub(super) fn check_write(
     if !same_id || document.partition_key.as_deref() != Some(partition_key) {
         return Err(Rejection::KeyMismatch);
     }
-    let properties = document.properties;
+    let mut properties = document.properties;
+    properties.ttl = properties.ttl.or(spec.ttl_s);
     if properties.deleted && !spec.soft_deletes {
         return Err(Rejection::SoftDelete);
     }
@@ -164,8 +168,7 @@ enum KeyProperty {
 impl DocumentVisitor<'_, '_> {
     fn kind_of(&self, key: &str) -> KeyProperty {
         let spec = self.spec;
-        let is_text =
-            key == "id" || key == "type" || key == spec.partition_key || spec.equality.contains(&key);
+        let is_text = key == "id" || key == "type" || spec.is_key(key) || spec.equality.contains(&key);
         let is_order = Some(key) == spec.order_by || spec.orders.iter().any(|order| order.property == key);
         match key {
             _ if is_order => KeyProperty::Order,
@@ -246,6 +249,8 @@ impl DocumentVisitor<'_, '_> {
         }
         if key == spec.partition_key {
             document.partition_key.clone_from(&value);
+        } else if let Some(place) = spec.place_in_key(key) {
+            document.key_values[place].clone_from(&value);
         }
         if key == "id" {
             document.id = value;
@@ -283,6 +288,11 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
         }
         if !self.spec.orders.is_empty() {
             document.choose_orders(self.spec);
+        }
+        if self.spec.is_hierarchical() {
+            let values = document.key_values.iter().take(self.spec.key_properties().count());
+            let values: Option<Vec<&str>> = values.map(Option::as_deref).collect();
+            document.partition_key = values.map(joined_key);
         }
         Ok(document)
     }
@@ -362,6 +372,7 @@ mod tests {
         partition_key: "postId",
         order_by: Some("creationDate"),
         orders: &[],
+        ttl_s: None,
         equality: &["userId"],
         newest_types: &["post"],
         soft_deletes: true,
@@ -397,6 +408,16 @@ mod tests {
         let body = br#"{"title":"A","type":"tag","creationDate":"2026"}"#;
         assert_eq!(read_document(&spec, body).expect("an object").properties.order_value, "2026");
         assert!(spec.order_index("tag", Some("title")).is_err());
+    }
+
+    #[test]
+    fn a_hierarchical_key_has_the_values_of_its_properties() {
+        let spec = ContainerSpec { partition_key: "tenant/userId", ..SPEC };
+        let document = read_document(&spec, br#"{"userId":"u","id":"1","tenant":"t"}"#).expect("an object");
+        assert_eq!(document.partition_key.as_deref(), Some("t\u{1f}u"));
+        let document = read_document(&spec, br#"{"userId":"u","id":"1"}"#).expect("an object");
+        assert_eq!(document.partition_key, None);
+        assert_eq!(spec.needed_properties(), ["type", "deleted", "creationDate", "userId", "tenant"]);
     }
 
     #[test]

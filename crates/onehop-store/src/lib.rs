@@ -32,7 +32,9 @@ pub use charge::{
     ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, PartitionHash, RequestCharge,
 };
 pub use charge_basis::ChargeBasis;
-pub use container::{ContainerName, ContainerSpec, Indexing, OrderIndex, TypeOrder};
+pub use container::{
+    ContainerName, ContainerSpec, Indexing, KEY_SEPARATOR, OrderIndex, TypeOrder, joined_key,
+};
 pub use decorator::StoreDecorator;
 pub use error::{Damage, Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest, SignalScope};

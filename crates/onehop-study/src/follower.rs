@@ -128,6 +128,7 @@ mod tests {
             partition_key: "shopId",
             order_by: None,
             orders: &[],
+            ttl_s: None,
             equality: &[],
             newest_types: &[],
             soft_deletes: true,

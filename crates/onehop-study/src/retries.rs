@@ -82,6 +82,7 @@ mod tests {
             partition_key: "home",
             order_by: None,
             orders: &[],
+            ttl_s: None,
             equality: &[],
             newest_types: &[],
             soft_deletes: true,

@@ -6,7 +6,7 @@ use async_graphql::dynamic::{
     Enum, EnumItem, Interface, InterfaceField, Object, Scalar, Schema, SchemaBuilder, SchemaError, TypeRef,
 };
 use async_graphql::{SDLExportOptions, ValidationMode};
-use onehop_model::TypeOf;
+use onehop_model::{RelatedField, RelatedSource, TypeOf};
 
 use super::accounts::{account_mutations, sign_out};
 use super::field_scope::FieldScopes;
@@ -170,7 +170,7 @@ pub(super) fn weights(model: &ServedModel) -> crate::graphql::complexity::FieldW
         let max = field.checks.length_max;
         if let Some(related) = crate::served::related(field) {
             if !related.page.connection {
-                weights.lists.push((names, related.page.max as usize));
+                weights.lists.push((names, shown_max(related)));
             }
         } else if field.ty.list.is_some() {
             let elements = max.unwrap_or(LIST_ITEMS).min(LIST_ITEMS_COUNTED);
@@ -186,10 +186,19 @@ pub(super) fn weights(model: &ServedModel) -> crate::graphql::complexity::FieldW
         if let onehop_model::QueryKind::Related(related) = &query.kind
             && !related.page.connection
         {
-            weights.lists.push((("Query".to_owned(), query.name.to_string()), related.page.max as usize));
+            weights.lists.push((("Query".to_owned(), query.name.to_string()), shown_max(related)));
         }
     }
     weights
+}
+
+/// The most items that a plain list shows.
+fn shown_max(related: &RelatedField) -> usize {
+    let kept = match &related.source {
+        RelatedSource::List(list) => list.keep,
+        _ => None,
+    };
+    kept.unwrap_or(u32::MAX).min(related.page.max) as usize
 }
 
 /// The elements for which an embedded list counts where the model states no limit.

@@ -33,6 +33,7 @@ const fn spec(name: ContainerName) -> ContainerSpec {
         partition_key: "home",
         order_by: None,
         orders: &[],
+        ttl_s: None,
         equality: &[],
         newest_types: &[],
         soft_deletes: true,

@@ -22,6 +22,7 @@ const fn spec(name: ContainerName, partition_key: &'static str) -> ContainerSpec
         partition_key,
         order_by: Some("date"),
         orders: &[],
+        ttl_s: None,
         equality: &[],
         newest_types: &[],
         soft_deletes: true,

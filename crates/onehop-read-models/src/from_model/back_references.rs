@@ -9,7 +9,6 @@ use super::containers::element_id;
 use super::copies::{is_followed, list_by};
 use super::item_types::ItemTypes;
 use super::model_error::ModelError;
-use crate::item_type::ItemPartition;
 use crate::rule::{ElementFields, Keep, ListPartition, ListRule, Rule};
 
 /// The property of an entry with the id of the source, its partition key.
@@ -80,6 +79,7 @@ impl BackReferences<'_> {
             partition_key: SOURCE_ID,
             order_by: None,
             orders: &[],
+            ttl_s: None,
             equality: interned_list(&[element_id(self.item)?])?,
             newest_types: &[],
             soft_deletes: false,
@@ -88,10 +88,7 @@ impl BackReferences<'_> {
 
     fn rule(&self, types: &ItemTypes) -> Result<Rule, ModelError> {
         let source = types.get(&self.item.name)?.clone();
-        let fields = match source.partition {
-            ItemPartition::Field(field) => vec![field],
-            ItemPartition::Id | ItemPartition::Constant(_) => Vec::new(),
-        };
+        let fields = source.partition.fields().collect();
         let element = ElementFields { partition_key: SOURCE_ID, id: element_id(self.item)? };
         let rule = ListRule {
             name: self.name,

@@ -1,7 +1,7 @@
 //! Containers of a model: partition keys, and the indexes that its queries and projections need.
 
 use onehop_model::{
-    Action, Container, Deletion, FieldKind, ItemType, ListSource, Model, Name, Place, ReferenceField,
+    Action, Container, Deletion, FieldKind, ItemType, Kept, ListSource, Model, Name, Place, ReferenceField,
     RelatedSource,
 };
 use onehop_store::{ContainerName, ContainerSpec, TypeOrder, interned, interned_list, interned_orders};
@@ -9,7 +9,7 @@ use onehop_store::{ContainerName, ContainerSpec, TypeOrder, interned, interned_l
 use super::back_references::back_references;
 use super::counts::tombstone_of_owned;
 use super::item_types::property;
-use super::lists::is_bounded;
+use super::lists::{is_bounded, never_moves};
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
 use crate::item_type::{ID, TYPE};
@@ -30,6 +30,7 @@ pub fn container_specs(model: &Model) -> Result<Vec<ContainerSpec>, Vec<ModelErr
         return Err(errors);
     }
     let mut indexes = Indexes { model, drafts };
+    errors.extend(expiring(model));
     for place in related_places(model) {
         errors.extend(indexes.add_related(&place).err());
     }
@@ -48,6 +49,42 @@ pub fn container_specs(model: &Model) -> Result<Vec<ContainerSpec>, Vec<ModelErr
     }
 }
 
+/// Rules over items that expire unseen: nothing would follow their end.
+fn expiring(model: &Model) -> Vec<ModelError> {
+    let expires = |name: &str| model.container(name).is_some_and(|container| container.ttl_seconds.is_some());
+    let mut errors = Vec::new();
+    for place in related_places(model) {
+        if let RelatedSource::List(list) = &place.related.source
+            && (expires(&place.target.container) || expires(&list.container))
+        {
+            let reason = "neither its items nor its entries may be in a container with `ttl`, whose items expire \
+                          unseen: use `@partition` or `@find`";
+            errors.push(ModelError::unsupported(&place.place, "@list", reason));
+        }
+    }
+    for item in model.items() {
+        for field in &item.fields {
+            let place = format!("{}.{}", item.name, field.name);
+            let counted = match &field.kind {
+                FieldKind::Count(count) if count.kept != Kept::Query => item.field(&count.of),
+                _ => None,
+            };
+            if let Some(FieldKind::Related(related)) = counted.map(|counted| &counted.kind)
+                && model.item(&related.item_type).is_some_and(|counted| expires(&counted.container))
+            {
+                let reason = "the counted items expire unseen: use `kept: QUERY`";
+                errors.push(ModelError::unsupported(&place, "@count", reason));
+            }
+            let is_unique = matches!(&field.kind, FieldKind::Stored(stored) if stored.unique.is_some());
+            if is_unique && expires(&item.container) {
+                let reason = "the reservation of a value would stay after its item has expired";
+                errors.push(ModelError::unsupported(&place, "@unique", reason));
+            }
+        }
+    }
+    errors
+}
+
 /// A container whose indexes are being collected.
 struct SpecDraft<'a> {
     container: &'a Container,
@@ -62,25 +99,24 @@ impl<'a> SpecDraft<'a> {
     fn of(container: &'a Container) -> Result<Self, ModelError> {
         let place = format!("container `{}`", container.name);
         let unsupported = |reason: &str| Err(ModelError::unsupported(&place, "@container", reason));
-        let [key] = container.key.as_slice() else {
-            return unsupported("`key` has several paths; one path is supported");
-        };
         if container.place != Place::Account {
             return unsupported("`place` is ACCOUNT, the only supported one");
         }
         if container.followed {
             return unsupported("`followed` containers are not supported");
         }
-        if container.ttl_seconds.is_some() {
-            return unsupported(
-                "`ttl` of a container is not supported; items that are deleted have their own",
-            );
-        }
         if container.composite.is_some() {
             return unsupported("`composite` is derived from orders: (type, order, id)");
         }
         Ok(Self {
-            partition_key: property(&place, key)?,
+            partition_key: interned(
+                &container
+                    .key
+                    .iter()
+                    .map(|key| property(&place, key))
+                    .collect::<Result<Vec<_>, _>>()?
+                    .join("/"),
+            )?,
             container,
             orders: Vec::new(),
             equality: Vec::new(),
@@ -102,6 +138,7 @@ impl<'a> SpecDraft<'a> {
             orders: interned_orders(orders)?,
             equality: interned_list(&self.equality)?,
             newest_types: interned_list(&self.newest_types)?,
+            ttl_s: self.container.ttl_seconds,
             soft_deletes: self.soft_deletes,
         };
         let needed = spec.needed_properties();
@@ -160,12 +197,13 @@ impl<'a> Indexes<'a> {
         let target = place.target;
         let has_conditions = !place.related.conditions.is_empty();
         let field = list.by.first().and_then(|by| target.field(by));
-        let found_by = match field.map(|field| (&field.kind, field.ty.list.is_some())) {
-            Some((FieldKind::Reference(_), true)) => Some(element_id(target)?),
-            Some((FieldKind::Reference(reference), false)) => {
-                (!is_constant(reference) || has_conditions).then_some(ID)
+        let found_by = match field {
+            Some(field) if field.ty.list.is_some() => Some(element_id(target)?),
+            Some(_) => {
+                let moves = !list.by.first().is_some_and(|by| never_moves(target, by));
+                (moves || has_conditions).then_some(ID)
             }
-            _ => has_conditions.then_some(ID),
+            None => has_conditions.then_some(ID),
         };
         let is_by_element = field.is_some_and(|field| field.ty.list.is_some());
         let Some(draft) = self.draft(&list.container) else { return Ok(()) };

@@ -12,7 +12,7 @@ use super::item_types::{ItemTypes, property};
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
 use crate::condition::{Condition, ConditionTest};
-use crate::item_type::{ID, ItemPartition, TYPE};
+use crate::item_type::{ID, TYPE};
 use crate::rule::{ElementFields, Keep, ListPartition, ListRule, Rule};
 
 const LIST: &str = "@list";
@@ -53,9 +53,7 @@ fn rule(
     };
     let mut fields = EntryFields::of(place, list)?;
     // An entry leads to its item.
-    if let ItemPartition::Field(field) = source.partition {
-        fields.require(field);
-    }
+    source.partition.fields().for_each(|field| fields.require(field));
     let is_named = fields.always.contains(&key);
     Ok(Rule::List(
         ListRule {
@@ -93,8 +91,10 @@ fn partition_by(place: &RelatedPlace<'_>, by: &str) -> Result<ListPartition, Mod
     })
 }
 
-fn never_moves(target: &ItemType, by: &str) -> bool {
-    match target.field(by).map(|field| (&field.kind, field.ty.list)) {
+pub(super) fn never_moves(target: &ItemType, by: &str) -> bool {
+    // An item without a value has no entry, until it has one.
+    let field = target.field(by).filter(|field| field.ty.non_null);
+    match field.map(|field| (&field.kind, field.ty.list)) {
         Some((FieldKind::Reference(reference), None)) => is_constant(reference),
         Some((FieldKind::Stored(stored), None)) => stored.immutable,
         _ => false,

@@ -164,8 +164,8 @@ impl Verifier {
         let key = match rule.source.partition {
             ItemPartition::Id => PartitionKey::from(id),
             ItemPartition::Constant(key) => PartitionKey::from(key),
-            ItemPartition::Field(field) => {
-                let of_entry = entry.and_then(|entry| entry.body.text(field).ok()).map(PartitionKey::from);
+            ItemPartition::Field(_) => {
+                let of_entry = entry.and_then(|entry| entry.body.partition_key(&rule.source).ok());
                 match known.cloned().or(of_entry) {
                     Some(key) => key,
                     None => return Ok(None),

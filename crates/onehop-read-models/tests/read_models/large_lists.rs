@@ -22,6 +22,7 @@ const fn spec(name: ContainerName, newest_types: &'static [&'static str]) -> Con
         partition_key: "type",
         order_by: Some("date"),
         orders: &[],
+        ttl_s: None,
         equality: &[],
         newest_types,
         soft_deletes: true,

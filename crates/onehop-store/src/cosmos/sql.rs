@@ -141,12 +141,19 @@ mod tests {
         partition_key: "postId",
         order_by: Some("creationDate"),
         orders: &[],
+        ttl_s: None,
         equality: &["userId"],
         newest_types: &["post"],
         soft_deletes: true,
     };
-    const LEASES: ContainerSpec =
-        ContainerSpec { order_by: None, orders: &[], equality: &["processor"], soft_deletes: false, ..POSTS };
+    const LEASES: ContainerSpec = ContainerSpec {
+        order_by: None,
+        orders: &[],
+        ttl_s: None,
+        equality: &["processor"],
+        soft_deletes: false,
+        ..POSTS
+    };
 
     fn description(sql: &Sql) -> String {
         let parameters: Vec<String> =

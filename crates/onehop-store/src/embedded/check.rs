@@ -148,6 +148,7 @@ mod tests {
         partition_key: "home",
         order_by: Some("date"),
         orders: &[],
+        ttl_s: None,
         equality: &["owner"],
         newest_types: &["thing"],
         soft_deletes: true,

@@ -21,6 +21,7 @@ const PLAIN: ContainerSpec = ContainerSpec {
     partition_key: "home",
     order_by: None,
     orders: &[],
+    ttl_s: None,
     equality: &[],
     newest_types: &[],
     soft_deletes: false,
@@ -35,6 +36,7 @@ pub(super) const CONTAINERS: [(ContainerSpec, Indexing); 3] = [
             name: ORDERED,
             order_by: Some(ORDER),
             orders: &[],
+            ttl_s: None,
             equality: &[GROUP],
             newest_types: &[TYPE],
             ..PLAIN

@@ -13,6 +13,7 @@ const SPECS: &[ContainerSpec] = &[ContainerSpec {
     partition_key: "home",
     order_by: None,
     orders: &[],
+    ttl_s: None,
     equality: &[],
     newest_types: &[],
     soft_deletes: true,

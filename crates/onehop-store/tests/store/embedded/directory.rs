@@ -140,7 +140,7 @@ async fn a_container_with_other_keys_or_indexes_is_refused() {
     create(&open(directory.path()), "h1", "a", 1).await;
     let changed = [
         ContainerSpec { partition_key: "owner", ..SPEC },
-        ContainerSpec { order_by: None, orders: &[], ..SPEC },
+        ContainerSpec { order_by: None, orders: &[], ttl_s: None, ..SPEC },
         ContainerSpec { equality: &[], ..SPEC },
         ContainerSpec { equality: &["colour", "owner"], ..SPEC },
         // Items have a date already, and no index on it would know of them.

@@ -19,6 +19,7 @@ const SPECS: &[ContainerSpec] = &[ContainerSpec {
     partition_key: "home",
     order_by: None,
     orders: &[],
+    ttl_s: None,
     equality: &["owner"],
     newest_types: &["thing"],
     soft_deletes: true,

@@ -24,6 +24,7 @@ const SPEC: ContainerSpec = ContainerSpec {
     partition_key: "home",
     order_by: Some("date"),
     orders: &[],
+    ttl_s: None,
     equality: &["owner"],
     newest_types: &["thing"],
     soft_deletes: true,
