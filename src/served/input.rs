@@ -61,7 +61,17 @@ fn input_field<'a>(ty: &ServedType, field: &'a Field, action: Action) -> Option<
     Some(InputField {
         name: input_name(field),
         field,
-        is_required: !is_update && field.ty.non_null && !has_default,
+        is_required: !is_update && field.ty.non_null && !has_default && !follows_reference(ty, &field.name),
+    })
+}
+
+/// Whether a field is part of the partition key of a needed reference's target, from which it is filled.
+fn follows_reference(ty: &ServedType, name: &str) -> bool {
+    ty.item.fields.iter().any(|field| match &field.kind {
+        FieldKind::Reference(reference) => {
+            field.ty.non_null && reference.partition.iter().any(|by| **by == *name)
+        }
+        _ => false,
     })
 }
 

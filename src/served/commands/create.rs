@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use onehop_model::{Action, Field, FieldKind, ItemType, Kept, ValueSource};
-use onehop_store::{Ledger, PartitionKey, WriteOp, joined_key};
+use onehop_model::{Action, Field, FieldKind, ItemType, Kept, ReferenceField, Scalar, TypeOf, ValueSource};
+use onehop_store::{KEY_SEPARATOR, Ledger, PartitionKey, WriteOp, joined_key};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -241,6 +241,11 @@ impl ServedCommands {
             write_copied_scalars(&self.model, &ty.item.fields, &name, targets.first(), body);
             if let FieldKind::Reference(reference) = &field.kind
                 && let Some((place, _)) = targets.first()
+            {
+                self.fill_partition(ty, reference, place, body);
+            }
+            if let FieldKind::Reference(reference) = &field.kind
+                && let Some((place, _)) = targets.first()
                 && let Some(by) = reference.partition.first()
                 && partition_beside(&self.model, ty_index, reference, body).as_ref() != Some(&place.partition)
             {
@@ -249,6 +254,26 @@ impl ServedCommands {
             }
         }
         Ok(())
+    }
+
+    /// Writes the partition key of a reference's target into the plain fields that hold it, where these have
+    /// no value or are no part of the item's own key.
+    fn fill_partition(
+        &self,
+        ty: &ServedType,
+        reference: &ReferenceField,
+        place: &ItemPlace,
+        body: &mut Body,
+    ) {
+        let values = place.partition.as_str().split(KEY_SEPARATOR);
+        for (by, value) in reference.partition.iter().zip(values) {
+            let Some(field) = ty.item.field(by) else { continue };
+            let (FieldKind::Stored(_), Some(property)) = (&field.kind, field.property()) else { continue };
+            let is_id = field.ty.of == TypeOf::Scalar(Scalar::Id) && !ty.is_fixed(by);
+            if is_id || stored::get(body, property).is_none() {
+                stored::set(body, property, json!(value));
+            }
+        }
     }
 
     /// Writes the computed values that items store.

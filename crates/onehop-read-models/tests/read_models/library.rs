@@ -49,7 +49,16 @@ const fn spec(
     equality: &'static [&'static str],
     newest_types: &'static [&'static str],
 ) -> ContainerSpec {
-    ContainerSpec { name, partition_key, order_by, equality, newest_types, soft_deletes: true }
+    ContainerSpec {
+        name,
+        partition_key,
+        order_by,
+        orders: &[],
+        ttl_s: None,
+        equality,
+        newest_types,
+        soft_deletes: true,
+    }
 }
 
 pub static AUTHOR: LazyLock<ItemType> =

@@ -1,6 +1,6 @@
 //! Generated inputs: values within the checks of their fields, and references to items that are there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use onehop::served::input::{InputField, input_fields};
 use onehop::served::{ServedModel, TypeIndex};
@@ -27,13 +27,15 @@ pub(super) struct Inputs {
 }
 
 /// An input with its parts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Generated {
     pub(super) input: Map<String, Value>,
     /// The values by their fields.
     pub(super) values: Map<String, Value>,
     /// The ids of the references by their fields.
     pub(super) references: BTreeMap<String, Vec<String>>,
+    /// Fields that the server fills.
+    left_out: BTreeSet<String>,
 }
 
 impl Inputs {
@@ -100,7 +102,7 @@ impl Inputs {
         items: &[Driven],
     ) -> Option<Generated> {
         let served = model.ty(ty);
-        let mut generated = Generated { input: Map::new(), values: Map::new(), references: BTreeMap::new() };
+        let mut generated = Generated::default();
         for input in fields {
             let (name, field) = (input.field.name.to_string(), input.field);
             let is_left_out = !input.is_required && before.is_none() && self.below(3) == 0;
@@ -141,7 +143,7 @@ impl Inputs {
                 generated.references.insert(name, ids);
                 continue;
             }
-            if generated.values.contains_key(&name) {
+            if generated.values.contains_key(&name) || generated.left_out.contains(&name) {
                 continue;
             }
             let mut embedded = Vec::new();
@@ -288,11 +290,13 @@ fn follow_partition(
     for (by, key) in reference.partition.iter().zip(keys) {
         let Some(FieldKind::Stored(_)) = ty.field(by).map(|field| &field.kind) else { continue };
         let onehop_model::KeySource::Field(key) = key else { continue };
-        let value = chosen.values.get(&**key).cloned();
-        let value = value.or_else(|| chosen.references.get(&**key).map(|ids| json!(ids[0])));
-        if let Some(value) = value {
-            generated.input.insert(by.to_string(), value.clone());
-            generated.values.insert(by.to_string(), value);
+        match chosen.values.get(&**key) {
+            Some(value) => {
+                generated.input.insert(by.to_string(), value.clone());
+                generated.values.insert(by.to_string(), value.clone());
+            }
+            // The server knows it from the target.
+            None => drop(generated.left_out.insert(by.to_string())),
         }
     }
 }

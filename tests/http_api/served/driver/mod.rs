@@ -154,7 +154,7 @@ impl Driver {
         let Some(generated) = self.inputs.of(&self.model, ty, Action::Create, &self.items) else { return };
         let account = self.inputs.below(ACCOUNTS);
         self.check_refusals(ty, account, &generated).await;
-        let Generated { input, values, mut references } = generated;
+        let Generated { input, values, mut references, .. } = generated;
         let (name, camel) = (self.model.ty(ty).name, self.model.ty(ty).item.name.camel_case());
         let selection = Selections(&self.model).of_inputs(ty);
         let mutation = mutation_name(Action::Create, name);
@@ -190,7 +190,7 @@ impl Driver {
         let item = self.items[place].clone();
         let ty = self.model.ty(item.ty);
         let Some(generated) = self.inputs.change(&self.model, &item, &self.items) else { return };
-        let Generated { mut input, values, references } = generated;
+        let Generated { mut input, values, references, .. } = generated;
         input.insert(id_input(ty).to_owned(), json!(item.id));
         let (name, camel) = (ty.name, ty.item.name.camel_case());
         let selection = Selections(&self.model).of_inputs(item.ty);
