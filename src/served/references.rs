@@ -59,17 +59,23 @@ pub fn elements(reference: &ReferenceField, body: &Body) -> Vec<(String, Body)> 
     value.and_then(Value::as_array).into_iter().flatten().filter_map(element).collect()
 }
 
-/// The part of a target that is known from its copies, with the properties that are known.
+/// The part of a target that is known from its copies, with the properties that are known. An entry may have a
+/// reference without the copies beside it.
 #[must_use]
 pub fn copied_part(
     model: &ServedModel,
     reference: &ReferenceField,
     target: TypeIndex,
     copies: &Body,
+    has: impl Fn(&str) -> bool,
 ) -> (Body, Vec<&'static str>) {
     let (mut part, mut known) = (Map::new(), vec!["id"]);
     let target = model.ty(target);
-    for copy in &reference.copies {
+    for copy in reference
+        .copies
+        .iter()
+        .filter(|copy| copy.property.properties().first().is_some_and(|root| has(root)))
+    {
         let Some(property) = target.item.field(&copy.field).and_then(Field::property) else { continue };
         known.push(super::names::interned(property.last()));
         if let Some(value) = stored::get(copies, &copy.property) {

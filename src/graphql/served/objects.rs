@@ -112,7 +112,8 @@ fn embedded_reference(
             let EmbeddedValue(object) = ctx.parent_value.try_downcast_ref::<EmbeddedValue>()?;
             let Some(place) = embedded_place(&model, &reference, object) else { return absent(&declaration) };
             let target =
-                readable(scope::of(ctx.ctx), known_target(&model, &reference, place, object)).await?;
+                readable(scope::of(ctx.ctx), known_target(&model, &reference, place, object, |_| true))
+                    .await?;
             Ok(Some(FieldValue::owned_any(target)))
         })
     })
@@ -124,8 +125,9 @@ fn known_target(
     reference: &ReferenceField,
     place: ItemPlace,
     copies: &Body,
+    has: impl Fn(&str) -> bool,
 ) -> ServedItem {
-    let (mut part, known) = copied_part(model, reference, place.ty, copies);
+    let (mut part, known) = copied_part(model, reference, place.ty, copies, has);
     part.insert("id".to_owned(), Json::from(place.id.as_str()));
     ServedItem { place, body: Arc::new(part), entry_fields: Some(known.into()), is_own: false }
 }
@@ -256,20 +258,23 @@ async fn reference<'a>(
 ) -> Result<Option<FieldValue<'a>>> {
     let declaration = field.declaration();
     let FieldKind::Reference(reference) = &declaration.kind else { return Ok(None) };
-    let partial = |place: ItemPlace, copies: &Body| known_target(&field.model, reference, place, copies);
     if declaration.ty.list.is_some() {
         let mut values = Vec::new();
         for (id, copies) in elements(reference, &item.body) {
             let Some(place) = place_of_id(&field.model, field.ty, reference, &id, &item.body) else {
                 continue;
             };
-            values.push(FieldValue::owned_any(readable(scope, partial(place, &copies)).await?));
+            values.push(FieldValue::owned_any(
+                readable(scope, known_target(&field.model, reference, place, &copies, |_| true)).await?,
+            ));
         }
         return Ok(Some(FieldValue::list(values)));
     }
     match target_place(&field.model, field.ty, declaration, &item.body) {
         Some(place) => {
-            let target = readable(scope, partial(place, &item.body)).await?;
+            let has = |property: &str| item.knows(property);
+            let target = known_target(&field.model, reference, place, &item.body, has);
+            let target = readable(scope, target).await?;
             Ok(Some(FieldValue::owned_any(target)))
         }
         None => absent(declaration),
