@@ -13,7 +13,7 @@ use super::field_scope::FieldScopes;
 use super::lists::{connection_types, page_info};
 use super::mutations::{embedded_input, mutation_types, mutations};
 use super::objects::{NODE, embedded_object, escaped, item_object};
-use super::queries::query_root;
+use super::queries::{NODES, NODES_MAX, has_nodes, query_root};
 use crate::graphql::schema::SchemaOptions;
 use crate::graphql::validation::{SkipsValidation, ValidatesOnly};
 use crate::served::ServedModel;
@@ -181,6 +181,9 @@ pub(super) fn weights(model: &ServedModel) -> crate::graphql::complexity::FieldW
                 weights.texts.push((names, chars.div_ceil(TEXT_CHARS_COUNTED) as usize));
             }
         }
+    }
+    if has_nodes(model) {
+        weights.lists.push((("Query".to_owned(), NODES.to_owned()), NODES_MAX));
     }
     for query in model.model().queries() {
         if let onehop_model::QueryKind::Related(related) = &query.kind

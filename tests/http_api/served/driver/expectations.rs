@@ -23,10 +23,21 @@ impl Driver {
             self.compare_values(&item.values, &node);
             nodes.insert(item.id.clone(), node);
         }
+        self.check_batch().await;
         for item in &self.items {
             self.check_references(item, &nodes);
         }
         nodes
+    }
+
+    /// Many items come in the order of their ids.
+    async fn check_batch(&self) {
+        let ids: Vec<&str> = self.items.iter().take(5).map(|item| item.id.as_str()).collect();
+        let data =
+            self.data(0, "query($ids: [ID!]!) { nodes(ids: $ids) { id } }", json!({ "ids": ids })).await;
+        let found: Vec<&str> =
+            data["nodes"].as_array().expect("a list").iter().filter_map(|node| node["id"].as_str()).collect();
+        assert_eq!(found, ids, "{}", self.name);
     }
 
     /// The targets of references are shown as they are.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use onehop_store::{
     Batch, Change, ContainerName, ContainerSpec, Continuation, Direction, ETag, FeedPage, FeedRange,
-    FeedRequest, Item, Keyset, Ledger, NewItem, PartitionKey, Query, QueryPage, Rejection, Store, WriteError,
-    WriteOp,
+    FeedRequest, Item, Keyset, Ledger, NewItem, PartitionKey, Query, QueryPage, Rejection, Store, TypeOrder,
+    WriteError, WriteOp,
 };
 use serde_json::{Value, json};
 
@@ -23,7 +23,10 @@ pub const SPECS: &[ContainerSpec] = &[
         name: THINGS,
         partition_key: "home",
         order_by: Some("date"),
-        orders: &[],
+        orders: &[
+            TypeOrder { item_type: "thing", property: "date" },
+            TypeOrder { item_type: "thing", property: "number" },
+        ],
         ttl_s: None,
         equality: &["owner", "colour"],
         newest_types: &["thing"],
