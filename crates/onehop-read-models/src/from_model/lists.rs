@@ -51,7 +51,7 @@ fn rule(
         [by] => partition_by(place, by)?,
         _ => return Err(ModelError::unsupported(&place.place, LIST, "`by` is one field")),
     };
-    let mut fields = EntryFields::of(place, list)?;
+    let mut fields = EntryFields::of(model, place, list)?;
     // An entry leads to its item.
     source.partition.fields().for_each(|field| fields.require(field));
     let is_named = fields.always.contains(&key);
