@@ -7,7 +7,7 @@ pub const DIGITS_MAX: usize = 38;
 
 /// An exact decimal number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decimal {
+pub struct ExactDecimal {
     is_negative: bool,
     /// Without leading zeros.
     whole: String,
@@ -15,7 +15,7 @@ pub struct Decimal {
     fraction: String,
 }
 
-impl Decimal {
+impl ExactDecimal {
     /// Reads digits with an optional sign and point; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -44,7 +44,7 @@ impl Decimal {
     }
 }
 
-impl std::fmt::Display for Decimal {
+impl std::fmt::Display for ExactDecimal {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let sign = if self.is_negative { "-" } else { "" };
         let whole = if self.whole.is_empty() { "0" } else { &self.whole };
@@ -53,7 +53,7 @@ impl std::fmt::Display for Decimal {
     }
 }
 
-impl PartialOrd for Decimal {
+impl PartialOrd for ExactDecimal {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(match (self.is_negative, other.is_negative) {
             (false, false) => self.compare_sizes(other),
@@ -72,17 +72,17 @@ mod tests {
     fn a_decimal_has_one_form_and_its_exact_order() {
         for (text, form) in [("007.50", "7.50"), ("-0.0", "0.0"), ("12", "12"), ("-3.25", "-3.25")] {
             assert_eq!(
-                Decimal::parse(text).map(|number| number.to_string()).as_deref(),
+                ExactDecimal::parse(text).map(|number| number.to_string()).as_deref(),
                 Some(form),
                 "{text}"
             );
         }
         for text in ["", "-", "1.", ".5", "1e3", "1,5", "+1", &"9".repeat(39)] {
-            assert_eq!(Decimal::parse(text), None, "{text}");
+            assert_eq!(ExactDecimal::parse(text), None, "{text}");
         }
         let ordered = ["-10", "-9.5", "-0.1", "0", "0.09", "0.1", "9", "10", "10.000000000000000000001"];
         for pair in ordered.windows(2) {
-            assert!(Decimal::parse(pair[0]) < Decimal::parse(pair[1]), "{pair:?}");
+            assert!(ExactDecimal::parse(pair[0]) < ExactDecimal::parse(pair[1]), "{pair:?}");
         }
     }
 }

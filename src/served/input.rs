@@ -7,7 +7,7 @@ use onehop_model::{
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use serde_json::{Map, Value, json};
 
-use super::decimal::{DIGITS_MAX, Decimal};
+use super::decimal::{DIGITS_MAX, ExactDecimal};
 use super::ids::ItemPlace;
 use super::model::{ServedModel, ServedType};
 use super::names::interned;
@@ -287,7 +287,7 @@ impl<'a> InputCheck<'a> {
                 value.clone()
             }
             (Scalar::Boolean, Value::Bool(_)) => value.clone(),
-            (Scalar::Decimal, Value::String(text)) => match Decimal::parse(text) {
+            (Scalar::Decimal, Value::String(text)) => match ExactDecimal::parse(text) {
                 Some(number) => {
                     self.decimal_range(name, checks, &number, within);
                     json!(number.to_string())
@@ -359,10 +359,16 @@ impl<'a> InputCheck<'a> {
         }
     }
 
-    fn decimal_range(&mut self, name: &'static str, checks: &Checks, number: &Decimal, within: &[InputStep]) {
+    fn decimal_range(
+        &mut self,
+        name: &'static str,
+        checks: &Checks,
+        number: &ExactDecimal,
+        within: &[InputStep],
+    ) {
         let bound = |literal: &Option<Literal>| match literal {
-            Some(Literal::String(bound)) => Decimal::parse(bound),
-            Some(Literal::Int(bound)) => Decimal::parse(&bound.to_string()),
+            Some(Literal::String(bound)) => ExactDecimal::parse(bound),
+            Some(Literal::Int(bound)) => ExactDecimal::parse(&bound.to_string()),
             _ => None,
         };
         if let Some(min) = bound(&checks.range_min).filter(|min| number < min) {

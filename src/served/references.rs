@@ -59,8 +59,8 @@ pub fn elements(reference: &ReferenceField, body: &Body) -> Vec<(String, Body)> 
     value.and_then(Value::as_array).into_iter().flatten().filter_map(element).collect()
 }
 
-/// The part of a target that is known from its copies, with the properties that are known. An entry may have a
-/// reference without the copies beside it.
+/// The part of a target that is known from its copies, with the properties that are known. An entry may have
+/// a reference without the copies beside it.
 #[must_use]
 pub fn copied_part(
     model: &ServedModel,

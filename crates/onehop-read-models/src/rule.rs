@@ -220,8 +220,8 @@ pub struct OwnedType {
     pub item_type: ItemType,
     /// The field with the id of the owner.
     pub by: &'static str,
-    /// The time to live of a soft-deleted item, in seconds, where other rules have to see the deletion; `None`
-    /// where items are removed at once.
+    /// The time to live of a soft-deleted item, in seconds, where other rules have to see the deletion;
+    /// `None` where items are removed at once.
     pub tombstone_ttl_s: Option<u32>,
 }
 

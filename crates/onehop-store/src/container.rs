@@ -49,15 +49,16 @@ pub struct ContainerSpec {
     pub partition_key: &'static str,
     /// The property by which queries order items: texts or numbers. Items without it sort first.
     pub order_by: Option<&'static str>,
-    /// Orders of single types, in place of `order_by`. The first order of a type is its main one; each further
-    /// one costs its own index.
+    /// Orders of single types, in place of `order_by`. The first order of a type is its main one; each
+    /// further one costs its own index.
     pub orders: &'static [TypeOrder],
 
     /// Properties on which a query across partitions may ask for equality.
     pub equality: &'static [&'static str],
     /// Types of which a query across partitions may ask for the newest.
     pub newest_types: &'static [&'static str],
-    /// The time to live of items without one of their own, in seconds since their last write; `None` for ever.
+    /// The time to live of items without one of their own, in seconds since their last write; `None` for
+    /// ever.
     pub ttl_s: Option<u32>,
     /// Whether items may be soft-deleted (`"deleted": true`). Where they may not, queries need no filter for
     /// them and no index, and a soft-deleted item is refused.

@@ -5,10 +5,9 @@
 use onehop_model::{Field, FieldKind, ItemType, Model, TypeOf};
 use onehop_store::{ContainerName, ContainerSpec, interned, interned_list};
 
-use super::containers::element_id;
-use super::copies::{is_followed, list_by};
 use super::item_types::ItemTypes;
 use super::model_error::ModelError;
+use super::relations::{element_id, is_followed, list_by};
 use crate::rule::{ElementFields, Keep, ListPartition, ListRule, Rule};
 
 /// The property of an entry with the id of the source, its partition key.

@@ -1,8 +1,7 @@
 //! Containers of a model: partition keys, and the indexes that its queries and projections need.
 
 use onehop_model::{
-    Action, Container, Deletion, FieldKind, ItemType, Kept, ListSource, Model, Name, Place, ReferenceField,
-    RelatedSource,
+    Action, Container, Deletion, FieldKind, ItemType, Kept, ListSource, Model, Name, Place, RelatedSource,
 };
 use onehop_store::{ContainerName, ContainerSpec, TypeOrder, interned, interned_list, interned_orders};
 
@@ -12,7 +11,8 @@ use super::item_types::property;
 use super::lists::{is_bounded, never_moves};
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
-use crate::item_type::{ID, TYPE};
+use super::relations::{element_id, is_followed};
+use crate::item_type::ID;
 
 /// The containers of a model, as a store has to provide them.
 ///
@@ -253,7 +253,7 @@ impl<'a> Indexes<'a> {
     fn add_item(&mut self, item: &ItemType) -> Result<(), ModelError> {
         for field in &item.fields {
             let FieldKind::Reference(reference) = &field.kind else { continue };
-            let follows = super::copies::is_followed(&item.fields, &field.name, reference);
+            let follows = is_followed(&item.fields, &field.name, reference);
             if follows && field.ty.list.is_none() {
                 self.add_equality(&format!("{}.{}", item.name, field.name), item, &field.name)?;
             }
@@ -271,19 +271,4 @@ impl<'a> Indexes<'a> {
         }
         Ok(())
     }
-}
-
-/// Whether a reference never changes, so that an entry never moves.
-pub(super) fn is_constant(reference: &ReferenceField) -> bool {
-    reference.immutable || reference.caller
-}
-
-/// The property of an entry by an element that holds the id of its item.
-pub(super) fn element_id(item: &ItemType) -> Result<&'static str, ModelError> {
-    Ok(interned(&format!("{}Id", item.type_value))?)
-}
-
-/// Whether a path is the property `type`.
-pub(super) fn is_type(container: &Container) -> bool {
-    matches!(container.key.as_slice(), [path] if path.properties() == [TYPE])
 }

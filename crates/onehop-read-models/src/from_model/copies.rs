@@ -1,9 +1,6 @@
 //! Copy rules of a model: `@copy` on references and on scalars, grouped by the copied field.
 
-use onehop_model::{
-    CopyOrigin, CopySource, Field, FieldKind, ItemType, Model, Name, ReferenceField, RelatedSource, TypeOf,
-    ValueSource,
-};
+use onehop_model::{CopyOrigin, Field, FieldKind, ItemType, Model, Name, TypeOf};
 use onehop_store::interned;
 use serde_json::Value;
 
@@ -12,7 +9,7 @@ use super::conditions::stored_values;
 use super::item_types::{ItemTypes, property};
 use super::model_error::ModelError;
 use super::projection_names::ProjectionNames;
-use super::related::related_places;
+use super::relations::{copied, list_by};
 use crate::item_type::{ID, ItemPartition};
 use crate::rule::{CopyMode, CopyRule, CopyTarget, Rule};
 
@@ -117,27 +114,6 @@ pub(super) fn follows(rule: &Rule) -> bool {
     matches!(rule, Rule::Copy(copy) if copy.mode == CopyMode::Follows)
 }
 
-/// Whether copies along a reference follow their source.
-pub(super) fn is_followed(fields: &[Field], name: &Name, reference: &ReferenceField) -> bool {
-    let along_it = |field: &Field| match copied(field) {
-        Some(CopySource { from: CopyOrigin::Reference { reference, .. }, frozen: false }) => {
-            reference == name
-        }
-        _ => false,
-    };
-    (!reference.copies.is_empty() && !reference.frozen) || fields.iter().any(along_it)
-}
-
-fn copied(field: &Field) -> Option<&CopySource> {
-    match &field.kind {
-        FieldKind::Stored(stored) => match &stored.source {
-            ValueSource::Copied(copied) => Some(copied),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 /// The copies that the items of a type carry, in the order of its fields.
 fn declared<'a>(model: &'a Model, item: &'a ItemType) -> Vec<DeclaredCopy<'a>> {
     let mut copies = declared_in(item, &item.name, &item.fields, None);
@@ -240,14 +216,4 @@ fn target(
         Some(list) => Ok(target.through(list)),
         None => Err(ModelError::unsupported(&copy.place, COPY, "nothing finds the copies by their source")),
     }
-}
-
-/// The list with an entry of each item for each element of an array of references.
-pub(super) fn list_by<'a>(model: &'a Model, item: &ItemType, reference: &Name) -> Option<&'a str> {
-    related_places(model).into_iter().find_map(|place| match &place.related.source {
-        RelatedSource::List(list) if place.target.name == item.name && list.by == [reference.clone()] => {
-            Some(list.projection.as_str())
-        }
-        _ => None,
-    })
 }

@@ -6,11 +6,11 @@ use onehop_model::{
 use onehop_store::{ContainerName, interned};
 
 use super::conditions::conditions;
-use super::containers::{element_id, is_constant, is_type};
 use super::entry_fields::EntryFields;
 use super::item_types::{ItemTypes, property};
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
+use super::relations::{element_id, is_constant, is_type};
 use crate::condition::{Condition, ConditionTest};
 use crate::item_type::{ID, TYPE};
 use crate::rule::{ElementFields, Keep, ListPartition, ListRule, Rule};

@@ -14,6 +14,7 @@ mod lists;
 mod model_error;
 mod projection_names;
 mod related;
+mod relations;
 
 use onehop_model::Model;
 

@@ -30,9 +30,9 @@ pub(super) struct QueryShape<'a> {
 }
 
 impl Sql {
-    /// A page of items, in an order of their type and then by id. The order begins with the type, although all
-    /// items have the same: the service uses a composite index for a filter and an order only if the filtered
-    /// property leads both.
+    /// A page of items, in an order of their type and then by id. The order begins with the type, although
+    /// all items have the same: the service uses a composite index for a filter and an order only if the
+    /// filtered property leads both.
     pub(super) fn page(spec: &ContainerSpec, shape: QueryShape<'_>) -> Self {
         let mut sql = Self::new(spec, "SELECT TOP @top * FROM c", shape.item_type);
         sql.add("@top", shape.top.into());
