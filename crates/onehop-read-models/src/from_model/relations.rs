@@ -1,4 +1,4 @@
-//! Relations that several rules ask for: followed references, lists by elements, and the names of their entries.
+//! Relations that several rules ask for: followed references, lists by elements, and the names of entries.
 
 use onehop_model::{
     Container, CopyOrigin, CopySource, Field, FieldKind, ItemType, Model, Name, ReferenceField,
