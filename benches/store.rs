@@ -26,6 +26,8 @@ const SPECS: &[ContainerSpec] = &[ContainerSpec {
     name: POSTS,
     partition_key: "postId",
     order_by: Some("creationDate"),
+    orders: &[],
+    ttl_s: None,
     equality: &["userId"],
     newest_types: &["post"],
     soft_deletes: true,
@@ -114,14 +116,28 @@ fn reads(criterion: &mut Criterion) {
             let (key, ledger) = (PartitionKey::from(BUSY_POST), Ledger::new());
             bencher.iter(|| {
                 let (container, item_type, after) = (POSTS, "comment", None);
-                let query =
-                    Query::Partition { container, partition_key: &key, item_type, direction, after, limit };
+                let query = Query::Partition {
+                    container,
+                    partition_key: &key,
+                    item_type,
+                    direction,
+                    after,
+                    limit,
+                    order_by: None,
+                };
                 black_box(now(store.query(&query, &ledger)).expect("a page"))
             });
         });
     }
     group.bench_function("newest 100 over 4 physical partitions", |bencher| {
-        let query = Query::Newest { container: POSTS, item_type: "post", after: None, limit: 100 };
+        let query = Query::Newest {
+            container: POSTS,
+            item_type: "post",
+            after: None,
+            limit: 100,
+            order_by: None,
+            direction: Direction::NewestFirst,
+        };
         bencher.iter(|| black_box(now(store.query(&query, &Ledger::new())).expect("a page")));
     });
     group.bench_function("count of 500", |bencher| {

@@ -11,7 +11,7 @@ use super::member::Member;
 use super::open_store::OpenStore;
 use crate::config::StoreChoice;
 use crate::domain::ids::RandomIds;
-use crate::served::{ServedCommandParts, ServedCommands, ServedModel, verifier};
+use crate::served::{ServedCommandParts, ServedCommands, ServedModel, projections, verifier};
 use onehop_read_models::verify::{Settle, VerificationReport};
 use onehop_store::Ledger;
 
@@ -82,7 +82,7 @@ impl ServedApp {
         member: Member,
         options: AppOptions,
     ) -> anyhow::Result<Self> {
-        let engine = Arc::new(Engine::over(open, member, model.read_models().projections(), options).await?);
+        let engine = Arc::new(Engine::over(open, member, projections(&model), options).await?);
         let commands = ServedCommands::new(ServedCommandParts {
             store: Arc::clone(&engine.decisive),
             model: Arc::clone(&model),

@@ -11,6 +11,8 @@ pub const ACCOUNTS_SPEC: ContainerSpec = ContainerSpec {
     name: ACCOUNTS,
     partition_key: "id",
     order_by: None,
+    orders: &[],
+    ttl_s: None,
     equality: &[],
     newest_types: &[],
     soft_deletes: true,

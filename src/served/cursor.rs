@@ -1,23 +1,25 @@
-//! Cursors of served lists: the order value and the id of an item, with a checksum of the list, so that the
-//! cursors of one list are no other list's.
+//! Cursors of served lists: the order value and the id of an item and its number in the list, with a checksum
+//! of the list, so that the cursors of one list are no other list's.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use onehop_store::Keyset;
 use onehop_store::limits::{ID_BYTES_MAX, INDEXED_TEXT_BYTES_MAX};
 
+use super::reads::ListPosition;
 use crate::domain::cursor::InvalidCursor;
 use crate::domain::digest::sha256_hex;
 
 /// Hexadecimal digits of the checksum.
 const CHECKSUM_CHARS: usize = 8;
 /// Characters of the longest cursor.
-const CHARACTERS_MAX: usize = (CHECKSUM_CHARS + 8 + ID_BYTES_MAX + INDEXED_TEXT_BYTES_MAX).div_ceil(3) * 4;
+const CHARACTERS_MAX: usize = (CHECKSUM_CHARS + 24 + ID_BYTES_MAX + INDEXED_TEXT_BYTES_MAX).div_ceil(3) * 4;
 
-/// The cursor of an item in a list, which a text identifies.
+/// The cursor of a position in a list, which a text identifies.
 #[must_use]
-pub fn encode(list: &str, keyset: &Keyset) -> String {
-    let content = format!("{}:{}{}", keyset.id.len(), keyset.id, keyset.order_value);
+pub fn encode(list: &str, position: &ListPosition) -> String {
+    let ListPosition { keyset, seen } = position;
+    let content = format!("{},{seen}:{}{}", keyset.id.len(), keyset.id, keyset.order_value);
     URL_SAFE_NO_PAD.encode(format!("{}{content}", checksum(list, &content)))
 }
 
@@ -25,7 +27,7 @@ pub fn encode(list: &str, keyset: &Keyset) -> String {
 ///
 /// # Errors
 /// [`InvalidCursor`] unless [`encode`] made it for the same list.
-pub fn decode(list: &str, cursor: &str) -> Result<Keyset, InvalidCursor> {
+pub fn decode(list: &str, cursor: &str) -> Result<ListPosition, InvalidCursor> {
     if cursor.len() > CHARACTERS_MAX {
         return Err(InvalidCursor);
     }
@@ -35,10 +37,12 @@ pub fn decode(list: &str, cursor: &str) -> Result<Keyset, InvalidCursor> {
     if sum != checksum(list, content) {
         return Err(InvalidCursor);
     }
-    let (length, rest) = content.split_once(':').ok_or(InvalidCursor)?;
-    let length: usize = length.parse().map_err(|_| InvalidCursor)?;
-    let (id, order_value) = rest.split_at_checked(length).ok_or(InvalidCursor)?;
-    Ok(Keyset { order_value: order_value.to_owned(), id: id.to_owned() })
+    let (numbers, rest) = content.split_once(':').ok_or(InvalidCursor)?;
+    let (length, seen) = numbers.split_once(',').ok_or(InvalidCursor)?;
+    let number = |text: &str| text.parse::<usize>().map_err(|_| InvalidCursor);
+    let (id, order_value) = rest.split_at_checked(number(length)?).ok_or(InvalidCursor)?;
+    let keyset = Keyset { order_value: order_value.to_owned(), id: id.to_owned() };
+    Ok(ListPosition { keyset, seen: number(seen)? })
 }
 
 fn checksum(list: &str, content: &str) -> String {
@@ -52,8 +56,9 @@ mod tests {
     #[test]
     fn a_cursor_belongs_to_one_list() {
         let keyset = Keyset { order_value: "2026:ä".to_owned(), id: "a:1".to_owned() };
-        let cursor = encode("Post.comments of 1", &keyset);
-        assert_eq!(decode("Post.comments of 1", &cursor), Ok(keyset));
+        let position = ListPosition { keyset, seen: 7 };
+        let cursor = encode("Post.comments of 1", &position);
+        assert_eq!(decode("Post.comments of 1", &cursor), Ok(position));
         assert_eq!(decode("Post.comments of 2", &cursor), Err(InvalidCursor));
         for text in ["", "x", "4pyT", &cursor[1..]] {
             assert_eq!(decode("Post.comments of 1", text), Err(InvalidCursor), "{text}");

@@ -39,7 +39,7 @@ impl ItemPlace {
         let partition = match model.ty(ty).key {
             PartitionSource::Id => PartitionKey::from(id),
             PartitionSource::Constant => PartitionKey::from(model.ty(ty).type_value),
-            PartitionSource::Property(_) => return None,
+            PartitionSource::Properties(_) => return None,
         };
         Some(Self { ty, partition, id: id.to_owned() })
     }
@@ -49,7 +49,7 @@ impl ItemPlace {
     pub fn encode(&self, model: &ServedModel) -> String {
         let ty = model.ty(self.ty);
         let text = match ty.key {
-            PartitionSource::Property(_) => {
+            PartitionSource::Properties(_) => {
                 format!("{}{SEPARATOR}{}{SEPARATOR}{}", ty.type_value, self.id, self.partition)
             }
             PartitionSource::Id | PartitionSource::Constant => {
@@ -76,7 +76,9 @@ impl ItemPlace {
         let is_stored =
             !id.is_empty() && id.len() <= ID_BYTES_MAX && !id.contains(['/', '\\', '?', '#', '\0']);
         let place = match (served.key, parts.next()) {
-            (PartitionSource::Property(_), Some(partition)) if partition.len() <= PARTITION_KEY_BYTES_MAX => {
+            (PartitionSource::Properties(_), Some(partition))
+                if partition.len() <= PARTITION_KEY_BYTES_MAX =>
+            {
                 Some(Self { ty, partition: PartitionKey::from(partition), id: id.to_owned() })
             }
             (PartitionSource::Id | PartitionSource::Constant, None) => Self::of_id(model, ty, id),

@@ -1,10 +1,14 @@
 //! Input of generated mutations: its fields, and the checks of their values. All invalid fields of an input
 //! are reported at once, nested ones with their paths.
 
-use onehop_model::{Action, Checks, Field, FieldKind, FieldType, Literal, Scalar, TypeOf, ValueSource};
+use onehop_model::{
+    Action, Checks, Field, FieldKind, FieldType, Literal, ReferenceField, Scalar, TypeOf, ValueSource,
+};
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use serde_json::{Map, Value, json};
 
+use super::decimal::{DIGITS_MAX, ExactDecimal};
+use super::ids::ItemPlace;
 use super::model::{ServedModel, ServedType};
 use super::names::interned;
 use super::stored;
@@ -57,7 +61,17 @@ fn input_field<'a>(ty: &ServedType, field: &'a Field, action: Action) -> Option<
     Some(InputField {
         name: input_name(field),
         field,
-        is_required: !is_update && field.ty.non_null && !has_default,
+        is_required: !is_update && field.ty.non_null && !has_default && !follows_reference(ty, &field.name),
+    })
+}
+
+/// Whether a field is part of the partition key of a needed reference's target, from which it is filled.
+fn follows_reference(ty: &ServedType, name: &str) -> bool {
+    ty.item.fields.iter().any(|field| match &field.kind {
+        FieldKind::Reference(reference) => {
+            field.ty.non_null && reference.partition.iter().any(|by| **by == *name)
+        }
+        _ => false,
     })
 }
 
@@ -207,6 +221,11 @@ impl<'a> InputCheck<'a> {
         let inner: Vec<InputStep> = [within, &[InputStep::Field(name)]].concat();
         let mut object = Map::new();
         for field in &embedded.fields {
+            if let FieldKind::Reference(reference) = &field.kind {
+                let id = self.reference(field, reference, values.get(input_name(field)), &inner);
+                stored::set(&mut object, &reference.property, id);
+                continue;
+            }
             let FieldKind::Stored(stored_field) = &field.kind else { continue };
             let inner_name = interned(&field.name);
             let value = match (values.get(inner_name), &stored_field.default) {
@@ -220,6 +239,28 @@ impl<'a> InputCheck<'a> {
             stored::set(&mut object, &stored_field.property, value);
         }
         Value::Object(object)
+    }
+
+    /// The stored id of a reference in an embedded object.
+    fn reference(
+        &mut self,
+        field: &Field,
+        reference: &ReferenceField,
+        typed: Option<&Value>,
+        within: &[InputStep],
+    ) -> Value {
+        let name = input_name(field);
+        let Some(typed) = typed.filter(|typed| !typed.is_null()) else {
+            return match field.ty.non_null {
+                true => self.refused(name, within, "is needed"),
+                false => Value::Null,
+            };
+        };
+        let place = typed.as_str().and_then(|typed| ItemPlace::decode(self.model, typed).ok());
+        match place.filter(|place| self.model.ty(place.ty).name == &*reference.target) {
+            Some(place) => json!(place.id),
+            None => self.refused(name, within, format_args!("is not the id of {}", reference.target)),
+        }
     }
 
     fn scalar(
@@ -246,6 +287,18 @@ impl<'a> InputCheck<'a> {
                 value.clone()
             }
             (Scalar::Boolean, Value::Bool(_)) => value.clone(),
+            (Scalar::Decimal, Value::String(text)) => match ExactDecimal::parse(text) {
+                Some(number) => {
+                    self.decimal_range(name, checks, &number, within);
+                    json!(number.to_string())
+                }
+                None => {
+                    let rule = format_args!(
+                        "must be digits with an optional point, such as \"12.50\", at most {DIGITS_MAX}"
+                    );
+                    self.refused(name, within, rule)
+                }
+            },
             (Scalar::DateTime, Value::String(text)) => match parse_timestamp(text) {
                 Some(instant) => json!(format_timestamp(instant)),
                 None => self.refused(name, within, "must be an instant such as 2026-11-20T09:30:00.125Z"),
@@ -303,6 +356,26 @@ impl<'a> InputCheck<'a> {
                 (None, max) => format!("must be at most {}, is {shown}", max.unwrap_or_default()),
             };
             self.refuse(name, within, rule);
+        }
+    }
+
+    fn decimal_range(
+        &mut self,
+        name: &'static str,
+        checks: &Checks,
+        number: &ExactDecimal,
+        within: &[InputStep],
+    ) {
+        let bound = |literal: &Option<Literal>| match literal {
+            Some(Literal::String(bound)) => ExactDecimal::parse(bound),
+            Some(Literal::Int(bound)) => ExactDecimal::parse(&bound.to_string()),
+            _ => None,
+        };
+        if let Some(min) = bound(&checks.range_min).filter(|min| number < min) {
+            self.refuse(name, within, format_args!("must be at least {min}, is {number}"));
+        }
+        if let Some(max) = bound(&checks.range_max).filter(|max| number > max) {
+            self.refuse(name, within, format_args!("must be at most {max}, is {number}"));
         }
     }
 

@@ -7,6 +7,7 @@
 mod access;
 pub mod commands;
 pub mod cursor;
+pub mod decimal;
 mod ids;
 pub mod input;
 mod model;
@@ -14,6 +15,7 @@ mod names;
 mod reads;
 mod references;
 mod related_fields;
+mod released;
 pub mod stored;
 mod supported;
 mod unique;
@@ -22,10 +24,13 @@ mod verify;
 pub use access::{Decision, Requester};
 pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMutation, WrittenItem};
 pub use ids::{InvalidItemId, ItemPlace};
-pub use model::{Body, ListPlace, ListScope, PartitionSource, ServedModel, ServedType, TypeIndex};
+pub use model::{
+    Body, ListPlace, ListScope, OwnerValue, PartitionSource, ServedModel, ServedType, TypeIndex,
+};
 pub use names::interned;
-pub use reads::{ItemLoader, ItemPage, ServedItem, ServedReads};
-pub use references::{copied_part, elements, place_of_id, target_place};
+pub use reads::{ItemLoader, ItemPage, ListPosition, ServedItem, ServedReads};
+pub use references::{copied_part, elements, embedded_place, place_of_id, target_place};
 pub use related_fields::{lists, related};
+pub use released::projections;
 pub use supported::{Unsupported, mutation_name, pascal};
 pub use verify::verifier;

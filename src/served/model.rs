@@ -4,16 +4,18 @@
 use std::collections::HashMap;
 
 use onehop_model::{
-    Action, Checks, CountField, EmbeddedType, Field, FieldKind, ItemType, Kept, KeySource, Model, Name,
-    Normalize, RelatedField, RelatedSource, StoredField, ValueSource,
+    Action, Checks, CountField, EmbeddedType, Field, FieldKind, ItemType, Kept, KeySource, ListSource, Model,
+    Name, Normalize, RelatedField, RelatedSource, StoredField, ValueSource,
 };
-use onehop_read_models::{ReadModels, container_specs};
-use onehop_store::{ContainerName, ContainerSpec, PartitionKey};
+use onehop_read_models::{
+    Condition, ListPartition, ReadModels, Rule, container_specs, list_conditions, shown_of_all,
+};
+use onehop_store::{ContainerName, ContainerSpec, PartitionKey, interned_list, joined_key};
 use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::names::interned;
-use super::related_fields::{lists, related};
+use super::related_fields::{is_read_model, lists, placed_lists, related};
 use super::supported::{Unsupported, unsupported};
 use crate::domain::containers::ACCOUNTS_SPEC;
 
@@ -48,8 +50,8 @@ pub struct ServedType {
     pub type_value: &'static str,
     /// The container of the items.
     pub container: ContainerName,
-    /// The property with the partition key.
-    pub key_property: &'static str,
+    /// The properties with the partition key.
+    pub key_properties: &'static [&'static str],
     /// The source of the partition key.
     pub key: PartitionSource,
     /// The stored counts of other items that items of this type are part of.
@@ -67,8 +69,8 @@ pub enum PartitionSource {
     Id,
     /// The type: all items are in one logical partition.
     Constant,
-    /// A property.
-    Property(&'static str),
+    /// Properties: one, or up to three of a hierarchical key.
+    Properties(&'static [&'static str]),
 }
 
 /// A count that a command keeps in its batch.
@@ -100,12 +102,27 @@ pub struct ListPlace {
     pub item_type: &'static str,
     /// The scope of the query.
     pub scope: ListScope,
+    /// The property by which the items are ordered; `None` where the list declares no order.
+    pub order_by: Option<&'static str>,
     /// Whether the largest value of the order comes first.
     pub descending: bool,
+    /// The conditions that a read applies. Entries of read models fulfil theirs.
+    pub conditions: Vec<Condition>,
+    /// The number of items that the list shows, where more are stored.
+    pub shown_max: Option<usize>,
     /// The properties that entries have; `None` where the list has whole items.
     pub entry_fields: Option<Vec<&'static str>>,
     /// The property with the id of the item.
     pub id_property: &'static str,
+}
+
+/// A value of an item that is the partition key of its list, or part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnerValue {
+    /// Its id.
+    Id,
+    /// A property.
+    Property(&'static str),
 }
 
 /// The scope of a list's query.
@@ -113,14 +130,14 @@ pub struct ListPlace {
 pub enum ListScope {
     /// The logical partition of the owner's id.
     OwnerId,
-    /// The logical partition of a property of the owner.
-    OwnerProperty(&'static str),
+    /// The logical partition of values of the owner.
+    Owner(Vec<OwnerValue>),
     /// One logical partition.
     Constant(&'static str),
     /// All logical partitions, where a property is the owner's id.
     Equality(&'static str),
-    /// The newest in all logical partitions.
-    Newest,
+    /// All logical partitions.
+    All,
 }
 
 impl ServedModel {
@@ -134,6 +151,10 @@ impl ServedModel {
         let own = container_specs(&model);
         for error in read_models.as_ref().err().or(own.as_ref().err()).into_iter().flatten() {
             refused.push(Unsupported::from(error));
+        }
+        for (place, related) in placed_lists(&model).filter(|(_, related)| !is_read_model(related)) {
+            let errors = list_conditions(&model, &place, related).err();
+            refused.extend(errors.iter().map(Unsupported::from));
         }
         let mut patterns = HashMap::new();
         for (place, checks) in all_checks(&model) {
@@ -215,31 +236,39 @@ impl ServedModel {
     pub fn list_place(&self, owner: Option<TypeIndex>, related: &RelatedField) -> Option<ListPlace> {
         let listed = self.ty(self.index_of(&related.item_type)?);
         let descending = related.order.first().is_some_and(|order| order.descending);
+        let order_by = related.order.first().and_then(|order| listed.item.field(&order.field));
+        let order_by = order_by.and_then(|field| match (&field.kind, &related.source) {
+            (FieldKind::Stored(stored), RelatedSource::List(_)) => Some(&stored.property),
+            _ => field.property(),
+        });
+        let order_by = order_by.map(|path| interned(path.last()));
         let whole = |container, scope| ListPlace {
             container,
             item_type: listed.type_value,
             scope,
+            order_by,
             descending,
+            conditions: list_conditions(&self.model, "", related).unwrap_or_default(),
+            shown_max: None,
             entry_fields: None,
             id_property: "id",
         };
         match &related.source {
             RelatedSource::Partition { by } => {
-                Some(whole(listed.container, self.scope_by(owner, listed, by.first())?))
+                Some(whole(listed.container, self.scope_by(owner, listed, by)?))
             }
             RelatedSource::Find { by, .. } => Some(whole(
                 listed.container,
                 match by {
                     Some(by) => ListScope::Equality(interned(listed.item.field(by)?.property()?.last())),
-                    None => ListScope::Newest,
+                    None => ListScope::All,
                 },
             )),
             RelatedSource::List(list) => {
                 let mut fields = vec!["id", "type", "version"];
-                fields.extend(match listed.key {
-                    PartitionSource::Property(property) => Some(property),
-                    _ => None,
-                });
+                if let PartitionSource::Properties(properties) = listed.key {
+                    fields.extend(properties);
+                }
                 for path in &list.fields {
                     fields.extend(entry_properties(listed, path.first()));
                 }
@@ -247,10 +276,13 @@ impl ServedModel {
                     container: ContainerName(interned(&list.container)),
                     item_type: interned(&list.entry_type),
                     scope: match list.by.first() {
-                        Some(by) => self.scope_by(owner, listed, Some(by))?,
-                        None => ListScope::Constant(interned(&list.entry_type)),
+                        Some(_) => self.scope_by(owner, listed, &list.by)?,
+                        None => ListScope::Constant(self.partition_of_entries(list)),
                     },
+                    order_by,
                     descending,
+                    conditions: Vec::new(),
+                    shown_max: shown_of_all(&listed.item, related),
                     entry_fields: Some(fields),
                     id_property: match list.by.first().and_then(|by| listed.item.field(by)) {
                         Some(by) if by.ty.list.is_some() => interned(&format!("{}Id", listed.type_value)),
@@ -261,20 +293,35 @@ impl ServedModel {
         }
     }
 
-    fn scope_by(
-        &self,
-        owner: Option<TypeIndex>,
-        listed: &ServedType,
-        by: Option<&Name>,
-    ) -> Option<ListScope> {
-        let (Some(by), Some(owner)) = (by, owner) else {
+    /// The logical partition of the entries of a list under `Query`.
+    fn partition_of_entries(&self, list: &ListSource) -> &'static str {
+        let keys = self.read_models.rules().iter().filter_map(|rule| match rule {
+            Rule::List(rule) if rule.name == list.projection => match rule.partition {
+                ListPartition::Constant(key) => Some(key),
+                _ => None,
+            },
+            _ => None,
+        });
+        keys.into_iter().next().unwrap_or_else(|| interned(&list.entry_type))
+    }
+
+    fn scope_by(&self, owner: Option<TypeIndex>, listed: &ServedType, by: &[Name]) -> Option<ListScope> {
+        let (false, Some(owner)) = (by.is_empty(), owner) else {
             return Some(ListScope::Constant(listed.type_value));
         };
         let owner = self.ty(owner);
-        match &listed.item.field(by)?.kind {
-            FieldKind::Reference(reference) if *reference.target == *owner.name => Some(ListScope::OwnerId),
-            _ => Some(ListScope::OwnerProperty(interned(owner.item.field(by)?.property()?.last()))),
-        }
+        let value = |by: &Name| match &listed.item.field(by)?.kind {
+            FieldKind::Reference(reference) if *reference.target == *owner.name => Some(OwnerValue::Id),
+            _ => Some(OwnerValue::Property(interned(owner.item.field(by)?.property()?.last()))),
+        };
+        // The values are in the order of the key.
+        let in_key = listed.item.key.iter().filter_map(|source| match source {
+            KeySource::Field(name) => by.iter().find(|by| *by == name),
+            KeySource::Id | KeySource::Type => None,
+        });
+        let ordered: Vec<&Name> = if by.len() > 1 { in_key.collect() } else { by.iter().collect() };
+        let values = ordered.into_iter().map(value).collect::<Option<Vec<_>>>()?;
+        Some(if values == [OwnerValue::Id] { ListScope::OwnerId } else { ListScope::Owner(values) })
     }
 
     fn link(&mut self) {
@@ -327,7 +374,12 @@ impl ServedType {
         let text = match self.key {
             PartitionSource::Constant => Some(self.type_value),
             PartitionSource::Id => id,
-            PartitionSource::Property(property) => body.get(property).and_then(Value::as_str),
+            PartitionSource::Properties(properties) => {
+                let values = properties.iter().map(|property| body.get(*property).and_then(Value::as_str));
+                return values
+                    .collect::<Option<Vec<_>>>()
+                    .map(|values| PartitionKey::new(joined_key(values)));
+            }
         };
         text.map(PartitionKey::from)
     }
@@ -372,14 +424,19 @@ impl ServedType {
 
 fn served_type(model: &Model, item: &ItemType) -> ServedType {
     let container = model.container(&item.container);
-    let key_path = container.and_then(|container| container.key.first());
-    let key_property = key_path.map_or("id", |path| interned(path.last()));
+    let paths = container.map_or(&[][..], |container| container.key.as_slice());
+    let key_properties: Vec<&str> = paths.iter().map(|path| path.last()).collect();
+    let key_properties = interned_list(&key_properties).unwrap_or(&["id"]);
+    let property_of = |source: &KeySource| match source {
+        KeySource::Field(field) => item.field(field).and_then(Field::property).map(|path| path.last()),
+        KeySource::Id | KeySource::Type => None,
+    };
     let key = match item.key.first() {
         Some(KeySource::Id) | None => PartitionSource::Id,
         Some(KeySource::Type) => PartitionSource::Constant,
-        Some(KeySource::Field(field)) => {
-            let property = item.field(field).and_then(Field::property);
-            PartitionSource::Property(property.map_or(key_property, |path| interned(path.last())))
+        Some(KeySource::Field(_)) => {
+            let properties: Vec<&str> = item.key.iter().filter_map(property_of).collect();
+            PartitionSource::Properties(interned_list(&properties).unwrap_or(key_properties))
         }
     };
     let unique = item.fields.iter().filter_map(|field| match &field.kind {
@@ -392,7 +449,7 @@ fn served_type(model: &Model, item: &ItemType) -> ServedType {
         name: interned(&item.name),
         type_value: interned(&item.type_value),
         container: ContainerName(interned(&item.container)),
-        key_property,
+        key_properties,
         key,
         counted_in: Vec::new(),
         unique: unique.collect(),

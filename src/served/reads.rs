@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use dataloader::BatchFn;
 use dataloader::cached::Loader;
-use onehop_store::{Direction, Fault, FaultKind, Item, Keyset, Ledger, PartitionKey, Query, Store};
+use onehop_store::{
+    Direction, Fault, FaultKind, Item, Keyset, Ledger, PartitionKey, Query, QueryPage, Store, joined_key,
+    order_value,
+};
 use serde_json::Value;
 
 use super::ids::ItemPlace;
-use super::model::{Body, ListPlace, ListScope, ServedModel, TypeIndex};
+use super::model::{Body, ListPlace, ListScope, OwnerValue, ServedModel, TypeIndex};
 use crate::domain::containers::ABANDONED;
 
 /// The number of times that a loader lets other fields of the request go first, so that they may add to its
@@ -17,6 +20,11 @@ use crate::domain::containers::ABANDONED;
 const LOADER_YIELDS: usize = 2;
 /// The items of one batch.
 const LOADER_BATCH_MAX: usize = 100;
+
+/// The items that one query of a list with conditions reads, or the wanted ones where these are more.
+const FILTERED_PAGE_ITEMS: usize = 50;
+/// The items that one page of a list with conditions looks at.
+const LOOKED_AT_MAX: usize = 1_000;
 
 /// The reads of a served model. Cheap to clone.
 #[derive(Clone)]
@@ -44,9 +52,20 @@ pub struct ItemPage {
     /// The items.
     pub items: Vec<ServedItem>,
     /// The position of each item, for its cursor.
-    pub keysets: Vec<Keyset>,
+    pub positions: Vec<ListPosition>,
+    /// The position behind the page, where that is not its last item.
+    pub end: Option<ListPosition>,
     /// Whether more items follow.
     pub has_next: bool,
+}
+
+/// A position in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListPosition {
+    /// The order value and the id of the item.
+    pub keyset: Keyset,
+    /// The number of items up to this one that pages have shown.
+    pub seen: usize,
 }
 
 /// The data loader of one request: items by their places, each read once.
@@ -115,7 +134,8 @@ impl ServedReads {
         Ok((is_type && !is_deleted(&body)).then(|| Arc::new(body)))
     }
 
-    /// A page of a list.
+    /// A page of a list: up to `first` items after a position. Where the list has conditions, a page may have
+    /// fewer items although more follow: one read looks at a bounded number of items.
     ///
     /// # Errors
     /// A fault of the store.
@@ -124,51 +144,89 @@ impl ServedReads {
         ty: TypeIndex,
         list: &ListPlace,
         owner: Option<&ServedItem>,
-        (first, after): (usize, Option<&Keyset>),
+        (first, after): (usize, Option<&ListPosition>),
         ledger: &Ledger,
     ) -> Result<ItemPage, Fault> {
+        let seen = after.map_or(0, |after| after.seen);
+        let left = list.shown_max.map_or(first, |shown_max| shown_max.saturating_sub(seen).min(first));
+        let mut found = ItemPage::default();
+        if left == 0 {
+            return Ok(found);
+        }
+        let entry_fields: Option<Arc<[&'static str]>> = list.entry_fields.clone().map(Into::into);
+        let mut place = after.map(|after| after.keyset.clone());
+        let mut looked_at = 0;
+        loop {
+            let limit = if list.conditions.is_empty() { left } else { left.max(FILTERED_PAGE_ITEMS) };
+            let Some(page) = self.query(list, owner, place.as_ref(), limit, ledger).await? else {
+                return Ok(found);
+            };
+            looked_at += page.items.len();
+            let read_all = page.items.len();
+            for (number, item) in page.items.iter().enumerate() {
+                let body: Body = item.decode()?;
+                let keyset = self.keyset_of(&body, list);
+                place = Some(keyset.clone());
+                if list.conditions.iter().all(|condition| condition.holds_for(&body)) {
+                    let position = ListPosition { keyset, seen: seen + found.items.len() + 1 };
+                    found.positions.push(position);
+                    found.items.push(ServedItem {
+                        place: self.place_of(ty, list.id_property, &body)?,
+                        body: Arc::new(body),
+                        entry_fields: entry_fields.clone(),
+                        is_own: false,
+                    });
+                }
+                if found.items.len() == left {
+                    let is_shown = list.shown_max.is_none_or(|shown_max| seen + left < shown_max);
+                    found.has_next = is_shown && (page.has_more || number + 1 < read_all);
+                    return Ok(found);
+                }
+            }
+            if !page.has_more {
+                return Ok(found);
+            }
+            if looked_at >= LOOKED_AT_MAX {
+                found.has_next = true;
+                let seen = seen + found.items.len();
+                found.end = place.map(|keyset| ListPosition { keyset, seen });
+                return Ok(found);
+            }
+        }
+    }
+
+    /// A page of the stored items of a list; `None` where its owner has no logical partition.
+    async fn query(
+        &self,
+        list: &ListPlace,
+        owner: Option<&ServedItem>,
+        after: Option<&Keyset>,
+        limit: usize,
+        ledger: &Ledger,
+    ) -> Result<Option<QueryPage>, Fault> {
         let direction = if list.descending { Direction::NewestFirst } else { Direction::OldestFirst };
         let partition = partition_of(list, owner)?;
+        let &ListPlace { container, item_type, order_by, .. } = list;
         let query = match (&list.scope, &partition) {
-            (ListScope::Equality(path), _) => Query::Equality {
-                container: list.container,
-                path,
-                value: owner.map_or("", |owner| owner.place.id.as_str()),
-                item_type: list.item_type,
-                direction,
-                after,
-                limit: first,
-            },
-            (ListScope::Newest, _) => {
-                Query::Newest { container: list.container, item_type: list.item_type, after, limit: first }
+            (ListScope::Equality(path), _) => {
+                let value = owner.map_or("", |owner| owner.place.id.as_str());
+                Query::Equality { container, path, value, item_type, order_by, direction, after, limit }
             }
-            (_, Some(partition_key)) => Query::Partition {
-                container: list.container,
-                partition_key,
-                item_type: list.item_type,
-                direction,
-                after,
-                limit: first,
-            },
-            (_, None) => return Ok(ItemPage::default()),
+            (ListScope::All, _) => Query::Newest { container, item_type, order_by, direction, after, limit },
+            (_, Some(partition_key)) => {
+                Query::Partition { container, partition_key, item_type, order_by, direction, after, limit }
+            }
+            (_, None) => return Ok(None),
         };
-        let page = self.store.query(&query, ledger).await?;
-        let mut found = ItemPage { has_next: page.has_more, ..ItemPage::default() };
-        let entry_fields: Option<Arc<[&'static str]>> = list.entry_fields.clone().map(Into::into);
-        let order_by = self.order_property(list);
-        for item in page.items.iter() {
-            let body: Body = item.decode()?;
-            let keyset = keyset_of(&body, order_by);
-            let place = self.place_of(ty, list.id_property, &body)?;
-            found.keysets.push(keyset);
-            found.items.push(ServedItem {
-                place,
-                body: Arc::new(body),
-                entry_fields: entry_fields.clone(),
-                is_own: false,
-            });
-        }
-        Ok(found)
+        Ok(Some(self.store.query(&query, ledger).await?))
+    }
+
+    fn keyset_of(&self, body: &Body, list: &ListPlace) -> Keyset {
+        let spec = self.model.containers().iter().find(|spec| spec.name == list.container);
+        let order_by = list.order_by.or_else(|| spec?.order_of(list.item_type));
+        let value = order_by.and_then(|property| body.get(property)).and_then(order_value);
+        let id = body.get("id").and_then(Value::as_str).unwrap_or_default();
+        Keyset { order_value: value.unwrap_or_default(), id: id.to_owned() }
     }
 
     /// The number of items in the logical partition of a list.
@@ -190,11 +248,6 @@ impl ServedReads {
             (Some(id), Some(partition)) => Ok(ItemPlace { ty, partition, id: id.to_owned() }),
             _ => Err(Fault::new(FaultKind::Corrupt, "an item has no id or no partition key")),
         }
-    }
-
-    fn order_property(&self, list: &ListPlace) -> Option<&'static str> {
-        let spec = self.model.containers().iter().find(|spec| spec.name == list.container);
-        spec.and_then(|spec| spec.order_by)
     }
 }
 
@@ -243,17 +296,17 @@ fn partition_of(list: &ListPlace, owner: Option<&ServedItem>) -> Result<Option<P
     Ok(match (&list.scope, owner) {
         (ListScope::Constant(value), _) => Some(PartitionKey::from(*value)),
         (ListScope::OwnerId, Some(owner)) => Some(PartitionKey::from(owner.place.id.as_str())),
-        (ListScope::OwnerProperty(property), Some(owner)) => {
-            owner.body.get(*property).and_then(Value::as_str).map(PartitionKey::from)
+        (ListScope::Owner(values), Some(owner)) => {
+            let value = |value: &OwnerValue| match value {
+                OwnerValue::Id => Some(owner.place.id.as_str()),
+                OwnerValue::Property(property) => owner.body.get(*property).and_then(Value::as_str),
+            };
+            let values: Option<Vec<&str>> = values.iter().map(value).collect();
+            values.map(|values| PartitionKey::new(joined_key(values)))
         }
-        (ListScope::Equality(_) | ListScope::Newest, _) => None,
+        (ListScope::Equality(_) | ListScope::All, _) => None,
         (_, None) => return Err(Fault::new(FaultKind::Internal, "a list has no owner")),
     })
-}
-
-fn keyset_of(body: &Body, order_by: Option<&str>) -> Keyset {
-    let text = |property| body.get(property).and_then(Value::as_str).unwrap_or_default().to_owned();
-    Keyset { order_value: order_by.map(text).unwrap_or_default(), id: text("id") }
 }
 
 /// Whether an item is deleted, or blocks the id of a creation that was given up.

@@ -1,7 +1,7 @@
 //! References between served items: the place of a target, and the copies of its fields beside a reference.
 
-use onehop_model::{CopyOrigin, Field, FieldKind, ReferenceField, ValueSource};
-use onehop_store::PartitionKey;
+use onehop_model::{CopyOrigin, Field, FieldKind, Name, ReferenceField, ValueSource};
+use onehop_store::{PartitionKey, joined_key};
 use serde_json::{Map, Value, json};
 
 use super::ids::ItemPlace;
@@ -26,10 +26,25 @@ pub fn place_of_id(
     body: &Body,
 ) -> Option<ItemPlace> {
     let ty = model.index_of(&reference.target)?;
-    let Some(by) = reference.partition.first() else { return ItemPlace::of_id(model, ty, id) };
-    let property = model.ty(source).item.field(by)?.property()?;
-    let partition = stored::get(body, property).and_then(Value::as_str)?;
-    Some(ItemPlace { ty, partition: PartitionKey::from(partition), id: id.to_owned() })
+    if reference.partition.is_empty() {
+        return ItemPlace::of_id(model, ty, id);
+    }
+    let partition = partition_beside(model, source, reference, body)?;
+    Some(ItemPlace { ty, partition, id: id.to_owned() })
+}
+
+/// The partition key of a reference's target, from the fields beside the reference.
+#[must_use]
+pub fn partition_beside(
+    model: &ServedModel,
+    source: TypeIndex,
+    reference: &ReferenceField,
+    body: &Body,
+) -> Option<PartitionKey> {
+    let value =
+        |by: &Name| stored::get(body, model.ty(source).item.field(by)?.property()?).and_then(Value::as_str);
+    let values: Option<Vec<&str>> = reference.partition.iter().map(value).collect();
+    values.map(|values| PartitionKey::new(joined_key(values)))
 }
 
 /// The elements of a list reference: the id and the copies of each.
@@ -44,17 +59,23 @@ pub fn elements(reference: &ReferenceField, body: &Body) -> Vec<(String, Body)> 
     value.and_then(Value::as_array).into_iter().flatten().filter_map(element).collect()
 }
 
-/// The part of a target that is known from its copies, with the properties that are known.
+/// The part of a target that is known from its copies, with the properties that are known. An entry may have
+/// a reference without the copies beside it.
 #[must_use]
 pub fn copied_part(
     model: &ServedModel,
     reference: &ReferenceField,
     target: TypeIndex,
     copies: &Body,
+    has: impl Fn(&str) -> bool,
 ) -> (Body, Vec<&'static str>) {
     let (mut part, mut known) = (Map::new(), vec!["id"]);
     let target = model.ty(target);
-    for copy in &reference.copies {
+    for copy in reference
+        .copies
+        .iter()
+        .filter(|copy| copy.property.properties().first().is_some_and(|root| has(root)))
+    {
         let Some(property) = target.item.field(&copy.field).and_then(Field::property) else { continue };
         known.push(super::names::interned(property.last()));
         if let Some(value) = stored::get(copies, &copy.property) {
@@ -115,4 +136,11 @@ pub fn write_copied_scalars(
         });
         stored::set(body, &stored_field.property, value.unwrap_or(Value::Null));
     }
+}
+
+/// The place of a reference's target in an embedded object; `None` where the reference is absent.
+#[must_use]
+pub fn embedded_place(model: &ServedModel, reference: &ReferenceField, object: &Body) -> Option<ItemPlace> {
+    let id = stored::get(object, &reference.property)?.as_str()?;
+    ItemPlace::of_id(model, model.index_of(&reference.target)?, id)
 }

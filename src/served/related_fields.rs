@@ -1,6 +1,6 @@
 //! Related fields of a model: its lists, of item types and of `Query`.
 
-use onehop_model::{Field, FieldKind, Model, RelatedField};
+use onehop_model::{Field, FieldKind, Model, QueryKind, RelatedField, RelatedSource};
 
 /// The related field, if the field is one.
 #[must_use]
@@ -22,4 +22,23 @@ pub fn lists(model: &Model) -> impl Iterator<Item = (Option<&str>, &RelatedField
         _ => None,
     });
     of_types.chain(of_query)
+}
+
+/// All lists of a model, each with its place: `Type.field`.
+pub fn placed_lists(model: &Model) -> impl Iterator<Item = (String, &RelatedField)> {
+    let of_types = model.items().iter().flat_map(|item| {
+        let found = |field: &'_ Field| format!("{}.{}", item.name, field.name);
+        item.fields.iter().filter_map(move |field| Some((found(field), related(field)?)))
+    });
+    let of_query = model.queries().iter().filter_map(|query| match &query.kind {
+        QueryKind::Related(related) => Some((format!("Query.{}", query.name), related)),
+        _ => None,
+    });
+    of_types.chain(of_query)
+}
+
+/// Whether a list is a read model.
+#[must_use]
+pub fn is_read_model(related: &RelatedField) -> bool {
+    matches!(related.source, RelatedSource::List(_))
 }

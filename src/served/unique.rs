@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onehop_model::Normalize;
-use onehop_store::{ETag, Fault, Item, Ledger, NewItem, PartitionKey, Store, WriteOp};
+use onehop_store::{ETag, Fault, Item, KEY_SEPARATOR, Ledger, NewItem, PartitionKey, Store, WriteOp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ impl UniqueValues {
 
     /// Whether a reservation points to an item.
     pub(crate) fn is_of(&self, reservation: &UniqueReservation, place: &ItemPlace) -> bool {
-        Self::holder_of(reservation) == Self::holder_of(&self.reservation(&reservation.id, place))
+        holder_is(&self.model, reservation, place)
     }
 
     /// The place of a reservation's holder; `None` where the model has no such type.
@@ -90,16 +90,7 @@ impl UniqueValues {
 
     /// The reservations that an item should have: the keys of its unique values.
     pub(crate) fn keys(&self, ty: TypeIndex, body: &Body) -> Vec<(UniqueField, String)> {
-        let served = self.model.ty(ty);
-        let mut found = Vec::new();
-        for unique in &served.unique {
-            let Some(field) = served.item.field(unique.name) else { continue };
-            let value = stored::value_of(self.model.model(), &served.item.fields, field, body);
-            let keys = value.as_str().map(|text| reservation_keys(&self.model, ty, unique, text));
-            let keys = keys.and_then(Result::ok).unwrap_or_default();
-            found.extend(keys.into_iter().map(|key| (*unique, key)));
-        }
-        found
+        keys_of(&self.model, ty, body)
     }
 
     fn place(&self, holder: &HolderId) -> Option<ItemPlace> {
@@ -177,11 +168,13 @@ impl Holders for UniqueValues {
 
     async fn abandon(&self, id: HolderId, ledger: &Ledger) -> Result<Attempt, Fault> {
         let Some(place) = self.place(&id) else { return Ok(Attempt::LookAgain) };
-        let key_property = self.model.ty(place.ty).key_property;
+        let key_properties = self.model.ty(place.ty).key_properties;
         let mut block = Body::new();
-        block.insert(key_property.to_owned(), json!(place.partition.as_str()));
+        for (property, value) in key_properties.iter().zip(place.partition.as_str().split(KEY_SEPARATOR)) {
+            block.insert((*property).to_owned(), json!(value));
+        }
         block.insert("id".to_owned(), json!(place.id));
-        if key_property != "type" {
+        if !key_properties.contains(&"type") {
             block.insert("type".to_owned(), json!(ABANDONED));
         } else {
             block.insert("deleted".to_owned(), json!(true));
@@ -190,6 +183,27 @@ impl Holders for UniqueValues {
         let item = NewItem::encode(place.id.clone(), &block);
         self.write(&place, WriteOp::Create(item), ledger).await
     }
+}
+
+/// The keys of the unique values of an item.
+pub(crate) fn keys_of(model: &ServedModel, ty: TypeIndex, body: &Body) -> Vec<(UniqueField, String)> {
+    let served = model.ty(ty);
+    let mut found = Vec::new();
+    for unique in &served.unique {
+        let Some(field) = served.item.field(unique.name) else { continue };
+        let value = stored::value_of(model.model(), &served.item.fields, field, body);
+        let keys = value.as_str().map(|text| reservation_keys(model, ty, unique, text));
+        let keys = keys.and_then(Result::ok).unwrap_or_default();
+        found.extend(keys.into_iter().map(|key| (*unique, key)));
+    }
+    found
+}
+
+/// Whether a reservation points to an item.
+pub(crate) fn holder_is(model: &ServedModel, reservation: &UniqueReservation, place: &ItemPlace) -> bool {
+    reservation.holder_type == model.ty(place.ty).type_value
+        && reservation.holder_partition == place.partition.as_str()
+        && reservation.holder_id == place.id
 }
 
 /// The ids of the reservations of a value: one, and of a username one more for each look-alike form.

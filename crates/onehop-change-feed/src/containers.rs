@@ -30,6 +30,8 @@ pub const SPECS: &[ContainerSpec] = &[
         name: LEASES,
         partition_key: "id",
         order_by: None,
+        orders: &[],
+        ttl_s: None,
         // Only leases of earlier releases have a `projection`. A store keeps its paths in the order in which
         // they were declared.
         equality: &["projection", "processor"],
@@ -40,6 +42,8 @@ pub const SPECS: &[ContainerSpec] = &[
         name: DEAD_LETTERS,
         partition_key: "id",
         order_by: Some("firstParkedAt"),
+        orders: &[],
+        ttl_s: None,
         equality: &["projection"],
         newest_types: &[],
         soft_deletes: false,

@@ -194,6 +194,7 @@ impl DeadLetterQueue {
                 direction: Direction::OldestFirst,
                 after: after.as_ref(),
                 limit: limits::PAGE_ITEMS_MAX,
+                order_by: None,
             };
             let page = self.context.store.query(&query, ledger).await?;
             for item in &*page.items {

@@ -92,6 +92,7 @@ impl FormerLeases {
                 direction: Direction::OldestFirst,
                 after: after.as_ref(),
                 limit: limits::PAGE_ITEMS_MAX,
+                order_by: None,
             };
             let page = context.store.query(&query, ledger).await?;
             for item in page.items.iter().cloned() {

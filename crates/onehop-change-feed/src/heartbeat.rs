@@ -99,6 +99,7 @@ impl StoredHeartbeat {
                 direction: Direction::OldestFirst,
                 after: after.as_ref(),
                 limit: limits::PAGE_ITEMS_MAX,
+                order_by: None,
             };
             let page = context.store.query(&query, ledger).await?;
             for item in page.items.iter().cloned() {

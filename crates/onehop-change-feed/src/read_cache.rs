@@ -101,7 +101,7 @@ impl Drop for CacheWrite<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onehop_store::ContainerName;
+    use onehop_store::{ContainerName, Direction};
 
     #[test]
     fn a_result_whose_read_began_before_a_write_is_not_cached() {
@@ -111,6 +111,8 @@ mod tests {
             item_type: "post",
             after: None,
             limit: 1,
+            order_by: None,
+            direction: Direction::NewestFirst,
         };
         let begun = cache.begin();
         drop(cache.begin_write());
@@ -128,6 +130,8 @@ mod tests {
             item_type: "post",
             after: None,
             limit,
+            order_by: None,
+            direction: Direction::NewestFirst,
         };
         cache.keep(cache.begin(), "floor", &newest(1), ReadResult::Count(1));
         assert!(cache.get("floor", &newest(2)).is_none());
@@ -141,6 +145,8 @@ mod tests {
             item_type: "post",
             after: None,
             limit: 1,
+            order_by: None,
+            direction: Direction::NewestFirst,
         };
         let begun = cache.begin();
         cache.begin_write().end("floor", read.clone(), ReadResult::Count(1));

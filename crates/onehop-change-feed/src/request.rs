@@ -31,7 +31,9 @@ pub enum ReadRequest {
         partition_key: PartitionKey,
         /// The value of `type`.
         item_type: &'static str,
-        /// The order.
+        /// An order that the container declares for the type; `None` for its main order.
+        order_by: Option<&'static str>,
+        /// The direction of the order.
         direction: Direction,
         /// The key after which the page begins; `None` for the first page.
         after: Option<Keyset>,
@@ -48,19 +50,25 @@ pub enum ReadRequest {
         value: String,
         /// The value of `type`.
         item_type: &'static str,
-        /// The order.
+        /// An order that the container declares for the type; `None` for its main order.
+        order_by: Option<&'static str>,
+        /// The direction of the order.
         direction: Direction,
         /// The key after which the page begins; `None` for the first page.
         after: Option<Keyset>,
         /// The largest number of items.
         limit: usize,
     },
-    /// The newest items of a type in all logical partitions.
+    /// The first items of a type in all logical partitions, such as the newest.
     Newest {
         /// The container.
         container: ContainerName,
         /// The value of `type`.
         item_type: &'static str,
+        /// An order that the container declares for the type; `None` for its main order.
+        order_by: Option<&'static str>,
+        /// The direction of the order.
+        direction: Direction,
         /// The key after which the page begins; `None` for the first page.
         after: Option<Keyset>,
         /// The largest number of items.
@@ -134,7 +142,7 @@ impl ReadRequest {
 
     fn query(&self) -> Query<'_> {
         match self {
-            Self::Partition { container, partition_key, item_type, direction, after, limit } => {
+            Self::Partition { container, partition_key, item_type, direction, after, limit, order_by } => {
                 Query::Partition {
                     container: *container,
                     partition_key,
@@ -142,9 +150,10 @@ impl ReadRequest {
                     direction: *direction,
                     after: after.as_ref(),
                     limit: *limit,
+                    order_by: *order_by,
                 }
             }
-            Self::Equality { container, path, value, item_type, direction, after, limit } => {
+            Self::Equality { container, path, value, item_type, direction, after, limit, order_by } => {
                 Query::Equality {
                     container: *container,
                     path,
@@ -153,11 +162,17 @@ impl ReadRequest {
                     direction: *direction,
                     after: after.as_ref(),
                     limit: *limit,
+                    order_by: *order_by,
                 }
             }
-            Self::Newest { container, item_type, after, limit } => {
-                Query::Newest { container: *container, item_type, after: after.as_ref(), limit: *limit }
-            }
+            Self::Newest { container, item_type, after, limit, order_by, direction } => Query::Newest {
+                container: *container,
+                item_type,
+                after: after.as_ref(),
+                limit: *limit,
+                order_by: *order_by,
+                direction: *direction,
+            },
             Self::Item { .. } | Self::Count { .. } | Self::Cached { .. } => {
                 unreachable!("only the three query shapes run as queries")
             }

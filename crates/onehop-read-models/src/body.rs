@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use onehop_change_feed::{Cause, ProjectionError, WakingFields};
-use onehop_store::{Item, Keyset, NewItem, PartitionKey, json_text};
+use onehop_store::{Item, Keyset, NewItem, PartitionKey, joined_key, json_text, order_value};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
@@ -81,38 +81,41 @@ impl Body {
     pub(crate) fn partition_key(&self, item_type: &ItemType) -> Result<PartitionKey, ProjectionError> {
         Ok(match item_type.partition {
             ItemPartition::Id => PartitionKey::from(self.id()?),
-            ItemPartition::Field(field) => PartitionKey::from(self.text(field)?),
+            ItemPartition::Field(_) => {
+                let values: Result<Vec<&str>, _> =
+                    item_type.partition.fields().map(|field| self.text(field)).collect();
+                PartitionKey::new(joined_key(values?))
+            }
             ItemPartition::Constant(key) => PartitionKey::from(key),
         })
     }
 
     /// Where this item stands in the order of its container.
     pub(crate) fn keyset(&self, order_by: Option<&str>) -> Result<Keyset, ProjectionError> {
-        let order_value = order_by.and_then(|field| self.get(field)).and_then(Value::as_str);
-        Ok(Keyset { order_value: order_value.unwrap_or_default().to_owned(), id: self.id()?.to_owned() })
+        let order_value = order_by.and_then(|field| self.get(field)).and_then(order_value);
+        Ok(Keyset { order_value: order_value.unwrap_or_default(), id: self.id()?.to_owned() })
+    }
+
+    /// The value of an order that has to be there.
+    pub(crate) fn order_value(&self, field: &str) -> Result<String, ProjectionError> {
+        order_value(self.required(field)?).ok_or_else(|| {
+            ProjectionError::text(format!("the field `{field}` is neither a text nor a number"))
+        })
     }
 
     /// Sets each copy whose foreign key is `id` to `value`; says whether one of them changed.
     pub(crate) fn set_copies(&mut self, path: FieldPath, by: FieldPath, id: &str, value: &Value) -> bool {
         match (path, by) {
             (FieldPath::Field(field), FieldPath::Field(by)) => {
-                let is_other =
-                    self.0.get(by).and_then(Value::as_str) == Some(id) && self.0.get(field) != Some(value);
-                if is_other {
-                    self.0.insert(field.to_owned(), value.clone());
-                }
-                is_other
+                let is_target = self.0.get(by).and_then(Value::as_str) == Some(id);
+                is_target && set_copy(&mut self.0, field, value)
             }
             (FieldPath::Element { array, field }, FieldPath::Element { field: by, .. }) => {
-                let elements = self.0.get_mut(array).and_then(Value::as_array_mut);
                 let mut is_changed = false;
-                for element in elements.into_iter().flatten().filter_map(Value::as_object_mut) {
-                    let is_other = element.get(by).and_then(Value::as_str) == Some(id)
-                        && element.get(field) != Some(value);
-                    if is_other {
-                        element.insert(field.to_owned(), value.clone());
-                        is_changed = true;
-                    }
+                for element in self.0.get_mut(array).map(elements_mut).unwrap_or_default() {
+                    let Value::Object(element) = element else { continue };
+                    let is_target = element.get(by).and_then(Value::as_str) == Some(id);
+                    is_changed |= is_target && set_copy(element, field, value);
                 }
                 is_changed
             }
@@ -128,8 +131,11 @@ impl Body {
                 key.map(|key| (key, self.0.get(field))).into_iter().collect()
             }
             (FieldPath::Element { array, field }, FieldPath::Element { field: by, .. }) => {
-                let elements = self.get(array).and_then(Value::as_array).into_iter().flatten();
-                let keyed = elements
+                let keyed = self
+                    .get(array)
+                    .map(elements)
+                    .unwrap_or_default()
+                    .iter()
                     .filter_map(Value::as_object)
                     .filter_map(|element| Some((element.get(by)?.as_str()?, element.get(field))));
                 keyed.collect()
@@ -160,6 +166,38 @@ impl Body {
     pub(crate) fn into_item(self) -> Result<NewItem, ProjectionError> {
         Ok(NewItem::encode(self.id()?.to_owned(), &self.0))
     }
+}
+
+/// The elements of an array; an object is the only one of its own.
+fn elements(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(elements) => elements,
+        value => std::slice::from_ref(value),
+    }
+}
+
+fn elements_mut(value: &mut Value) -> &mut [Value] {
+    match value {
+        Value::Array(elements) => elements,
+        value => std::slice::from_mut(value),
+    }
+}
+
+/// Sets a copy; null removes it. Says whether it was another.
+fn set_copy(object: &mut Map<String, Value>, field: &str, value: &Value) -> bool {
+    if is_copy(object.get(field), value) {
+        return false;
+    }
+    match value {
+        Value::Null => drop(object.remove(field)),
+        value => drop(object.insert(field.to_owned(), value.clone())),
+    }
+    true
+}
+
+/// Whether a stored copy is of this value. Null is not stored.
+pub(crate) fn is_copy(stored: Option<&Value>, value: &Value) -> bool {
+    stored.unwrap_or(&Value::Null) == value
 }
 
 /// The name of a field, which is copied only where it has escapes.

@@ -10,7 +10,7 @@ use onehop_change_feed::{Cause, IntendedWrite, Projection, ProjectionError, Read
 use onehop_runtime::planted;
 use onehop_store::{Change, ContainerName, Item, WriteOp};
 
-use crate::body::Body;
+use crate::body::{Body, is_copy};
 use crate::source_value::source_value;
 use crate::target_copy::TargetCopy;
 
@@ -84,7 +84,7 @@ pub(crate) fn corrected(
     for copy in copies {
         for (id, stored) in body.keyed(copy.path, copy.by) {
             let value = source_value(&copy.rule, sources.item(values.len())?)?;
-            let differs = value.as_ref().is_some_and(|value| stored != Some(value));
+            let differs = value.as_ref().is_some_and(|value| !is_copy(stored, value));
             values.push((copy, id, value.filter(|_| differs)));
         }
     }

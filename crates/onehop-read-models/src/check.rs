@@ -8,7 +8,9 @@ use thiserror::Error;
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
 use crate::item_type::{ID, ItemPartition, ItemType};
-use crate::rule::{CopyMode, CopyRule, CopyTarget, CountRule, Keep, ListPartition, ListRule, OwnsRule, Rule};
+use crate::rule::{
+    CopyMode, CopyRule, CopyTarget, CountRule, Keep, ListPartition, ListRule, OwnedType, OwnsRule, Rule,
+};
 
 /// An error in a declaration. Each names the rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -142,7 +144,7 @@ impl<'a> Check<'a> {
 
     fn item_type(&mut self, rule: &str, item_type: &ItemType) {
         self.container(rule, item_type.container);
-        if let ItemPartition::Field(field) = item_type.partition {
+        for field in item_type.partition.fields() {
             self.field(rule, item_type, field);
         }
     }
@@ -150,6 +152,13 @@ impl<'a> Check<'a> {
     fn writes(&mut self, rule: &str, container: ContainerName, item_type: &ItemType, field: &'static str) {
         if !self.written.insert((container, item_type.name, field)) {
             let (rule, item_type) = (rule.to_owned(), item_type.name);
+            self.errors.push(DeclarationError::FieldTwice { rule, item_type, field });
+        }
+    }
+
+    fn writes_entry(&mut self, rule: &ListRule, field: &'static str) {
+        if !self.written.insert((rule.container, rule.entry_type, field)) {
+            let (rule, item_type) = (rule.name.to_owned(), rule.entry_type);
             self.errors.push(DeclarationError::FieldTwice { rule, item_type, field });
         }
     }
@@ -230,11 +239,11 @@ impl<'a> Check<'a> {
         }
         for field in rule.fields.iter().chain(&rule.optional) {
             self.field(name, &rule.source, field);
-            self.writes(name, rule.container, &rule.source, field);
+            self.writes_entry(rule, field);
         }
         for computed in &rule.computed {
             self.field(name, &rule.source, computed.from);
-            self.writes(name, rule.container, &rule.source, computed.field);
+            self.writes_entry(rule, computed.field);
         }
         // Entries by elements are deleted for good.
         if rule.element.is_none() && spec.is_some_and(|spec| !spec.soft_deletes) {
@@ -283,10 +292,11 @@ impl<'a> Check<'a> {
                 }
             }
             (ListPartition::Constant(key), keep) => {
-                if key_field != Some("type") || key != rule.source.name {
+                let is_type = key_field == Some("type") && key == rule.entry_type;
+                if !is_type && (rule.key_field.is_none() || rule.key_field != key_field) {
                     self.unsupported(
                         name,
-                        "a list in one partition has the type of its items as partition key",
+                        "a list in one partition has the type of its entries as partition key, or a constant",
                     );
                 }
                 if keep == Keep::All {
@@ -306,7 +316,11 @@ impl<'a> Check<'a> {
     /// for them.
     fn order(&mut self, rule: &ListRule) {
         let source = self.declared.container(rule.source.container);
-        let orders = (self.declared.order_by(rule.container), source.and_then(|spec| spec.order_by));
+        let of_source = |spec: &ContainerSpec| {
+            let order = rule.order_by.or_else(|| spec.order_of(rule.source.name));
+            order.filter(|order| spec.order_index(rule.source.name, Some(order)).is_ok())
+        };
+        let orders = (self.declared.order_of(rule), source.and_then(of_source));
         let reason = match orders {
             (Some(list), Some(source)) if list == source && rule.fields.contains(&list) => {
                 let newest = |spec: &ContainerSpec| spec.newest_types.contains(&rule.source.name);
@@ -344,8 +358,9 @@ impl<'a> Check<'a> {
 
     fn owns(&mut self, rule: &OwnsRule) {
         self.item_type(rule.name, &rule.owner);
-        for owned in &rule.owned {
+        for OwnedType { item_type: owned, by, .. } in &rule.owned {
             self.item_type(rule.name, owned);
+            self.field(rule.name, owned, by);
             if owned.container != rule.owner.container || !matches!(owned.partition, ItemPartition::Field(_))
             {
                 self.unsupported(rule.name, "owned items are in the logical partition of their owner");

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::body::Body;
 
@@ -33,7 +33,13 @@ pub enum ConditionTest {
 impl Condition {
     /// Whether it holds for an item.
     pub(crate) fn holds(&self, item: &Body) -> bool {
-        let value = item.get(self.field).unwrap_or(&self.default);
+        self.holds_for(&item.0)
+    }
+
+    /// Whether it holds for the properties of an item.
+    #[must_use]
+    pub fn holds_for(&self, item: &Map<String, Value>) -> bool {
+        let value = item.get(self.field).filter(|value| !value.is_null()).unwrap_or(&self.default);
         match &self.test {
             ConditionTest::In(values) => values.iter().any(|one| is_equal(value, one)),
             ConditionTest::Exists(exists) => value.is_null() != *exists,

@@ -79,9 +79,14 @@ impl ReadModels {
         self.containers.iter().find(|spec| spec.name == name)
     }
 
-    /// The property that orders the items of a container.
-    pub(crate) fn order_by(&self, name: ContainerName) -> Option<&'static str> {
-        self.container(name)?.order_by
+    /// The property by which queries order the items of a type in a container.
+    pub(crate) fn order_by(&self, name: ContainerName, item_type: &str) -> Option<&'static str> {
+        self.container(name)?.order_of(item_type)
+    }
+
+    /// The property by which queries order the entries of a list.
+    pub(crate) fn order_of(&self, rule: &ListRule) -> Option<&'static str> {
+        rule.order_by.or_else(|| self.order_by(rule.container, rule.entry_type))
     }
 
     /// Each copy that follows, once for each of its targets.
@@ -102,6 +107,7 @@ fn target_copies(rules: &[Rule]) -> Arc<[TargetCopy]> {
                 item_type: target.item_type.clone(),
                 path: FieldPath::parse(target.field),
                 by: FieldPath::parse(target.by),
+                is_optional: target.is_optional,
                 through: target.through,
                 catch_up: target.catch_up,
             })

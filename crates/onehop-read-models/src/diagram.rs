@@ -94,7 +94,7 @@ impl Flowchart {
     fn owns(&mut self, rule: &OwnsRule) {
         let owner = self.item(&rule.owner);
         for owned in &rule.owned {
-            let node = self.item(owned);
+            let node = self.item(&owned.item_type);
             self.edges.push(format!("{owner} -->|\"owns\"| {node}"));
         }
     }

@@ -22,7 +22,9 @@ impl Entry {
     /// The entry of an item in a list.
     pub(crate) fn of(rule: &ListRule, source: &Body) -> Result<Self, ProjectionError> {
         let mut fields = Vec::with_capacity(rule.fields.len() + rule.computed.len() + 4);
-        for field in [ID, TYPE].into_iter().chain(rule.fields.iter().copied()) {
+        fields.push((ID, source.required(ID)?.clone()));
+        fields.push((TYPE, rule.entry_type.into()));
+        for field in rule.fields.iter().copied() {
             let value = source.required(field)?;
             if !(rule.unless_zero.contains(&field) && is_zero(value)) {
                 fields.push((field, value.clone()));
@@ -38,8 +40,13 @@ impl Entry {
                 source.get(field).filter(|value| !(rule.unless_zero.contains(&field) && is_zero(value)));
             fields.extend(value.map(|value| (field, value.clone())));
         }
-        if let (Some(key_field), ListPartition::Field(field)) = (rule.key_field, rule.partition) {
-            fields.push((key_field, source.required(field)?.clone()));
+        match (rule.key_field, rule.partition) {
+            (Some(key_field), _) if fields.iter().any(|(name, _)| *name == key_field) => {}
+            (Some(key_field), ListPartition::Field(field)) => {
+                fields.push((key_field, source.required(field)?.clone()));
+            }
+            (Some(key_field), ListPartition::Constant(key)) => fields.push((key_field, key.into())),
+            _ => {}
         }
         if source.is_deleted() {
             for field in DELETION_FIELDS {

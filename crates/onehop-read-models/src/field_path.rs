@@ -1,4 +1,5 @@
-//! Field path: a field of an item, or `array[].field` for a field of each element of an array.
+//! Field path: a field of an item, or `array[].field` for a field of each element of an array. An object in
+//! place of the array is its only element.
 
 use std::fmt;
 

@@ -37,10 +37,21 @@ pub struct ItemType {
 pub enum ItemPartition {
     /// It is the id.
     Id,
-    /// It is the value of a field.
+    /// It is the value of a field. Of a hierarchical key the two or three fields, with slashes between them.
     Field(&'static str),
     /// It is the same for all items of the type.
     Constant(&'static str),
+}
+
+impl ItemPartition {
+    /// The fields of the item that are its partition key.
+    pub(crate) fn fields(self) -> impl Iterator<Item = &'static str> {
+        let fields = match self {
+            Self::Field(fields) => Some(fields.split('/')),
+            Self::Id | Self::Constant(_) => None,
+        };
+        fields.into_iter().flatten()
+    }
 }
 
 impl ItemType {

@@ -36,9 +36,11 @@ pub use computation::{Computation, Padding};
 pub use condition::{Condition, ConditionTest};
 pub use declaration::ReadModels;
 pub use excerpt::excerpt;
-pub use from_model::{ModelError, ProjectionNames, container_specs};
+pub use from_model::{
+    ModelError, ProjectionNames, container_specs, list_conditions, shown_of_all, tombstone_of_owned,
+};
 pub use item_type::{ItemPartition, ItemType};
 pub use rule::{
     ComputedField, CopyMode, CopyRule, CopyTarget, CountRule, CountText, ElementFields, Keep, ListPartition,
-    ListRule, OwnsRule, Rule, copy, count, list, owns,
+    ListRule, OwnedType, OwnsRule, Rule, copy, count, list, owns,
 };

@@ -61,7 +61,7 @@ impl Projection for ElementList {
                 // A change that cannot be projected is parked, in any state of its item.
                 let item = Body::of(&change.item)?;
                 item.required_version()?;
-                if !item.is_deleted() {
+                if !item.is_deleted() && !self.rule.partitions(&item).is_empty() {
                     Entry::of(&self.rule, &item)?;
                 }
                 Ok(self.ask_entries(change))
@@ -78,10 +78,11 @@ impl ElementList {
             container: self.rule.container,
             path: self.element.id,
             value: change.id.clone(),
-            item_type: self.rule.source.name,
+            item_type: self.rule.entry_type,
             direction: Direction::OldestFirst,
             after: None,
             limit: limits::PAGE_ITEMS_MAX,
+            order_by: None,
         };
         Step::ask(vec![self.read_item(change), entries]).with_state(&ElementState::Entries)
     }

@@ -380,6 +380,8 @@ impl BoundedList {
             item_type: self.rule.source.name,
             after: after.clone(),
             limit: self.items_max.saturating_sub(listing.0.len()),
+            order_by: self.rule.order_by,
+            direction: Direction::NewestFirst,
         };
         Step::ask(vec![self.read_listing(), older(newest)]).with_state(&ListState::Refill { after })
     }
@@ -408,10 +410,11 @@ impl BoundedList {
         ReadRequest::Partition {
             container: self.rule.container,
             partition_key: self.partition(),
-            item_type: self.rule.source.name,
+            item_type: self.rule.entry_type,
             direction: Direction::NewestFirst,
             after: None,
             limit: LISTING_FACTOR * self.items_max,
+            order_by: self.rule.order_by,
         }
     }
 
@@ -424,7 +427,7 @@ impl BoundedList {
     }
 
     fn place_of(&self, body: &Body) -> Result<Keyset, ProjectionError> {
-        body.text(self.order_by)?;
+        body.order_value(self.order_by)?;
         body.keyset(Some(self.order_by))
     }
 }

@@ -130,8 +130,8 @@ impl ListedEntry {
         if current.version() <= self.version {
             return None;
         }
-        let order_value = source.text(order_by).unwrap_or_default();
-        let goes_down = matches!(rule.keep, Keep::Highest(_)) && order_value < self.order_value.as_str();
+        let order_value = source.order_value(order_by).unwrap_or_default();
+        let goes_down = matches!(rule.keep, Keep::Highest(_)) && order_value < self.order_value;
         if goes_down && !current.is_deleted() {
             return Some(Correction::Leaves(self.delete()));
         }

@@ -17,7 +17,7 @@ use crate::list_elements::ElementList;
 use crate::list_newest::BoundedList;
 use crate::owned::OwnedItems;
 use crate::propagation::Propagation;
-use crate::rule::{CopyRule, CopyTarget, ElementFields, ListPartition, ListRule};
+use crate::rule::{CopyRule, CopyTarget, ElementFields, ListPartition, ListRule, OwnedType};
 use crate::target_copy::TargetCopy;
 
 impl ReadModels {
@@ -37,10 +37,11 @@ impl ReadModels {
             let (name, types) = (rule.projection?, [rule.counted.name]);
             Some(Arc::new(CountBehind { rule: Arc::clone(rule), name, types }) as _)
         }));
-        projections.extend(
-            self.owners()
-                .map(|rule| Arc::new(OwnedItems { rule: Arc::clone(rule), types: [rule.owner.name] }) as _),
-        );
+        projections.extend(self.owners().map(|rule| {
+            let order_of = |owned: &OwnedType| self.order_by(owned.item_type.container, owned.item_type.name);
+            let orders = rule.owned.iter().map(order_of).collect();
+            Arc::new(OwnedItems { rule: Arc::clone(rule), types: [rule.owner.name], orders }) as _
+        }));
         projections
     }
 
@@ -58,7 +59,7 @@ impl ReadModels {
     pub fn cause(&self, container: ContainerName, change: &Change) -> Result<Cause, ProjectionError> {
         let body = Body::selected(&change.item, &[])?;
         let is_entry =
-            |rule: &&Arc<ListRule>| rule.container == container && rule.source.name == body.item_type();
+            |rule: &&Arc<ListRule>| rule.container == container && rule.entry_type == body.item_type();
         Ok(match self.lists().find(is_entry) {
             Some(list) => Cause::Projection(list.name.to_owned()),
             None => Cause::of(&change.item)?,
@@ -68,13 +69,14 @@ impl ReadModels {
     fn propagation(&self, rule: &Arc<CopyRule>) -> Propagation {
         let through = |target: &CopyTarget| {
             let list = self.lists().find(|list| Some(list.name) == target.through)?;
-            Some((Arc::clone(list), self.order_by(list.container)))
+            Some((Arc::clone(list), self.order_by(list.container, list.entry_type)))
         };
         let through = rule.targets.iter().map(through).collect();
         let mut feeds: Vec<_> = rule.targets.iter().map(|target| target.item_type.container).collect();
         feeds.sort_unstable();
         feeds.dedup();
-        let order_by = rule.targets.iter().map(|target| self.order_by(target.item_type.container)).collect();
+        let order_of = |target: &CopyTarget| self.order_by(target.item_type.container, target.item_type.name);
+        let order_by = rule.targets.iter().map(order_of).collect();
         Propagation { rule: Arc::clone(rule), through, types: [rule.source.name], feeds, order_by }
     }
 
@@ -93,7 +95,7 @@ impl ReadModels {
             (ListPartition::Field(_) | ListPartition::Constant(_), None) if rule.is_reconciled() => {
                 let partition_key = match rule.partition {
                     ListPartition::Field(field) => rule.key_field.unwrap_or(field),
-                    _ => TYPE,
+                    _ => self.container(rule.container).map_or(TYPE, |spec| spec.partition_key),
                 };
                 let element = ElementFields { partition_key, id: ID };
                 Arc::new(ElementList { rule: Arc::clone(rule), element, copies: Vec::new(), types })
@@ -110,7 +112,7 @@ impl ReadModels {
                 })
             }
             (ListPartition::Constant(partition_key), Some(items_max)) => {
-                let order_by = self.order_by(rule.container).unwrap_or_default();
+                let order_by = self.order_of(rule).unwrap_or_default();
                 Arc::new(BoundedList { rule: Arc::clone(rule), partition_key, items_max, order_by, types })
             }
             (ListPartition::Field(_), _) | (ListPartition::Constant(_), None) => {

@@ -128,7 +128,7 @@ impl Propagation {
         let Some(target) = self.rule.targets.get(position.target) else { return Step::done() };
         let page = match self.list_of(position.target) {
             Some((list, _)) => {
-                let (container, item_type) = (list.container, list.source.name);
+                let (container, item_type) = (list.container, list.entry_type);
                 partition_page(
                     container,
                     item_type,
@@ -166,6 +166,7 @@ impl Propagation {
             direction: Direction::NewestFirst,
             after: position.after.clone(),
             limit: planted::size(PAGE_ITEMS, 3),
+            order_by: None,
         }
     }
 
@@ -255,5 +256,6 @@ fn partition_page(
         direction: Direction::NewestFirst,
         after: position.after.clone(),
         limit,
+        order_by: None,
     }
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use onehop_runtime::planted;
 use onehop_store::ContainerName;
+use serde_json::Value;
 
 use crate::computation::{Computation, Padding};
 use crate::condition::Condition;
-use crate::item_type::ItemType;
+use crate::item_type::{ItemPartition, ItemType};
 
 /// A rule about stored items, from which projections, verification and repair follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,9 @@ pub struct CopyRule {
     pub targets: Vec<CopyTarget>,
     /// Whether the copies follow changes of the source.
     pub mode: CopyMode,
+    /// The copied value where a source has no such field, null for none; `None` where each source has it, so
+    /// that a source without it is damaged and changes no copy.
+    pub absent: Option<Value>,
 }
 
 /// The place of a copy.
@@ -49,6 +53,8 @@ pub struct CopyTarget {
     /// The foreign key: the field of the target that holds the id of the source; `array[].field` for a copy
     /// in elements. Empty for a frozen copy whose source the command finds without one.
     pub by: &'static str,
+    /// Whether targets may lack the foreign key, and then have no copy.
+    pub is_optional: bool,
     /// For a copy in elements of an array: the list that has an entry of the target in the logical partition
     /// of each element.
     pub through: Option<&'static str>,
@@ -75,6 +81,10 @@ pub struct ListRule {
     pub source: ItemType,
     /// The container of the entries.
     pub container: ContainerName,
+    /// The property `type` of the entries.
+    pub entry_type: &'static str,
+    /// The property by which queries order the entries; `None` for the order of their container.
+    pub order_by: Option<&'static str>,
     /// The logical partition of an entry.
     pub partition: ListPartition,
     /// The fields that every entry has.
@@ -87,7 +97,7 @@ pub struct ListRule {
     pub computed: Vec<ComputedField>,
     /// The fields that name the element and the item, in a list by elements.
     pub element: Option<ElementFields>,
-    /// The field of an entry in a list by a field that holds its partition key, where none of `fields` does.
+    /// The field of an entry that holds its partition key, where none of `fields` does.
     pub key_field: Option<&'static str>,
     /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked
     /// for elsewhere.
@@ -200,7 +210,38 @@ pub struct OwnsRule {
     /// The type of item whose soft deletion deletes the others.
     pub owner: ItemType,
     /// The types of items that are deleted, in this order.
-    pub owned: Vec<ItemType>,
+    pub owned: Vec<OwnedType>,
+}
+
+/// A type of items that are deleted with their owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedType {
+    /// The type.
+    pub item_type: ItemType,
+    /// The field with the id of the owner.
+    pub by: &'static str,
+    /// The time to live of a soft-deleted item, in seconds, where other rules have to see the deletion;
+    /// `None` where items are removed at once.
+    pub tombstone_ttl_s: Option<u32>,
+}
+
+impl OwnsRule {
+    /// The owned type of a name.
+    pub(crate) fn owned_type(&self, item_type: &str) -> Option<&OwnedType> {
+        self.owned.iter().find(|owned| owned.item_type.name == item_type)
+    }
+}
+
+impl OwnedType {
+    /// Items in the logical partition that their owner's id names, removed at once.
+    #[must_use]
+    pub fn of(item_type: &ItemType) -> Self {
+        let by = match item_type.partition {
+            ItemPartition::Field(field) => field,
+            ItemPartition::Id | ItemPartition::Constant(_) => "",
+        };
+        Self { item_type: item_type.clone(), by, tombstone_ttl_s: None }
+    }
 }
 
 impl Rule {
@@ -226,7 +267,10 @@ impl Rule {
             }
             Self::List(rule) => vec![&rule.source],
             Self::Count(rule) => vec![&rule.counted, &rule.parent],
-            Self::Owns(rule) => [&rule.owner].into_iter().chain(&rule.owned).collect(),
+            Self::Owns(rule) => {
+                let owned = rule.owned.iter().map(|owned| &owned.item_type);
+                [&rule.owner].into_iter().chain(owned).collect()
+            }
         }
     }
 }
@@ -235,7 +279,7 @@ impl CopyTarget {
     /// A field of a type of item, whose items name the source in their field `by`.
     #[must_use]
     pub fn new(item_type: &ItemType, field: &'static str, by: &'static str) -> Self {
-        Self { item_type: item_type.clone(), field, by, through: None, catch_up: "" }
+        Self { item_type: item_type.clone(), field, by, is_optional: false, through: None, catch_up: "" }
     }
 
     /// For a copy in elements of an array: the list with an entry of each target in the logical partition of
@@ -293,7 +337,8 @@ impl CopyOf {
     #[must_use]
     pub fn to(self, targets: impl IntoIterator<Item = CopyTarget>) -> CopyRule {
         let Self { name, source, field } = self;
-        CopyRule { name, source, field, targets: targets.into_iter().collect(), mode: CopyMode::Follows }
+        let targets = targets.into_iter().collect();
+        CopyRule { name, source, field, targets, mode: CopyMode::Follows, absent: None }
     }
 }
 
@@ -347,8 +392,10 @@ impl ListOf {
     pub fn into(self, container: ContainerName, partition: ListPartition) -> ListRule {
         ListRule {
             name: self.name,
+            entry_type: self.source.name,
             source: self.source,
             container,
+            order_by: None,
             partition,
             fields: Vec::new(),
             unless_zero: Vec::new(),
@@ -475,6 +522,6 @@ impl CountOf {
 /// `owns(name, &post, [&comment, &like])`.
 #[must_use]
 pub fn owns<'a>(name: &'static str, owner: &ItemType, owned: impl IntoIterator<Item = &'a ItemType>) -> Rule {
-    let owned = owned.into_iter().cloned().collect();
+    let owned = owned.into_iter().map(OwnedType::of).collect();
     Rule::Owns(Arc::new(OwnsRule { name, owner: owner.clone(), owned }))
 }

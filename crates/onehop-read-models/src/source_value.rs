@@ -10,7 +10,8 @@ use crate::body::Body;
 use crate::item_type::{ItemPartition, ItemType};
 use crate::rule::CopyRule;
 
-/// The value of the source's field; `None` when there is no such source, or it has no such field.
+/// The value of the source's field; `None` when there is no such source, or it lacks a field that it has to
+/// have.
 pub(crate) fn source_value(
     rule: &CopyRule,
     source: Option<&Arc<Item>>,
@@ -18,7 +19,12 @@ pub(crate) fn source_value(
     let Some(source) = source else { return Ok(None) };
     let source = Body::selected(source, &[rule.field])?;
     let is_source = source.item_type() == rule.source.name;
-    Ok(source.get(rule.field).filter(|_| is_source).cloned())
+    Ok(is_source.then(|| copied_value(rule, &source)).flatten())
+}
+
+/// The value that copies of a source have.
+pub(crate) fn copied_value(rule: &CopyRule, source: &Body) -> Option<Value> {
+    source.get(rule.field).cloned().or_else(|| rule.absent.clone())
 }
 
 /// The partition key of a source with this id.

@@ -17,6 +17,8 @@ pub(crate) struct TargetCopy {
     pub(crate) item_type: ItemType,
     pub(crate) path: FieldPath,
     pub(crate) by: FieldPath,
+    /// Whether items may lack the foreign key.
+    pub(crate) is_optional: bool,
     /// The list by which the targets are found, for a copy in elements.
     pub(crate) through: Option<&'static str>,
     /// The name of the projection that compares the copies.
@@ -27,7 +29,7 @@ impl TargetCopy {
     /// The point read of the source of each copy in an item, in order.
     pub(crate) fn reads(&self, item: &Body) -> Result<Vec<ReadRequest>, ProjectionError> {
         let keyed = item.keyed(self.path, self.by);
-        if keyed.is_empty() && self.by.array().is_none() {
+        if keyed.is_empty() && self.by.array().is_none() && !self.is_optional {
             item.text(self.by.root())?;
         }
         Ok(keyed.into_iter().map(|(id, _)| read_source(&self.rule.source, id)).collect())

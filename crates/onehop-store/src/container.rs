@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::charges::IndexingPolicy;
 use crate::interned::{InternError, interned};
+use crate::{Fault, FaultKind};
 
 /// A container's name. It lives as long as the program: a constant, or [interned](crate::interned).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,17 +44,34 @@ impl Serialize for ContainerName {
 #[derive(Debug, Clone, Copy)]
 pub struct ContainerSpec {
     pub name: ContainerName,
-    /// The property that holds the partition key.
+    /// The property that holds the partition key. Of a hierarchical key the two or three properties, with
+    /// slashes between them; its value has [`KEY_SEPARATOR`] between the values.
     pub partition_key: &'static str,
-    /// The property by which queries order items; its values sort as text. Items without it sort first.
+    /// The property by which queries order items: texts or numbers. Items without it sort first.
     pub order_by: Option<&'static str>,
+    /// Orders of single types, in place of `order_by`. The first order of a type is its main one; each
+    /// further one costs its own index.
+    pub orders: &'static [TypeOrder],
+
     /// Properties on which a query across partitions may ask for equality.
     pub equality: &'static [&'static str],
     /// Types of which a query across partitions may ask for the newest.
     pub newest_types: &'static [&'static str],
+    /// The time to live of items without one of their own, in seconds since their last write; `None` for
+    /// ever.
+    pub ttl_s: Option<u32>,
     /// Whether items may be soft-deleted (`"deleted": true`). Where they may not, queries need no filter for
     /// them and no index, and a soft-deleted item is refused.
     pub soft_deletes: bool,
+}
+
+/// An order of the items of one type in a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TypeOrder {
+    /// The value of `type`.
+    pub item_type: &'static str,
+    /// The property by which queries order the items.
+    pub property: &'static str,
 }
 
 /// The properties of an item that a container indexes. Queries find the same either way; each indexed
@@ -66,6 +84,26 @@ pub enum Indexing {
     /// The properties that query shapes filter or sort by.
     #[default]
     Needed,
+}
+
+/// The index that serves an order of a type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderIndex {
+    /// The items themselves, which are in their main order.
+    Main,
+    /// The index of a further order, by its place among them.
+    Further(usize),
+}
+
+/// Separates the properties of a hierarchical partition key.
+const KEY_PROPERTY_SEPARATOR: char = '/';
+/// Separates the values of a hierarchical partition key. No value has control characters.
+pub const KEY_SEPARATOR: char = '\u{1f}';
+
+/// The partition key of these values: one, or up to three of a hierarchical key.
+#[must_use]
+pub fn joined_key<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
+    values.into_iter().collect::<Vec<_>>().join(&KEY_SEPARATOR.to_string())
 }
 
 /// The property by which every query filters.
@@ -87,6 +125,7 @@ impl ContainerSpec {
     pub fn is_found_by_id_alone(&self) -> bool {
         self.partition_key == "id"
             && self.order_by.is_none()
+            && self.orders.is_empty()
             && self.equality.is_empty()
             && self.newest_types.is_empty()
     }
@@ -102,10 +141,76 @@ impl ContainerSpec {
             let included: Vec<&str> = paths.iter().map(String::as_str).collect();
             IndexingPolicy::of(&included, &["/*"]).expect("a property's name is a path")
         };
-        match self.order_by {
-            Some(order_by) => policy.with_composite(&["/type", &format!("/{order_by}"), "/id"]),
-            None => policy,
+        self.order_properties()
+            .into_iter()
+            .fold(policy, |policy, order| policy.with_composite(&["/type", &format!("/{order}"), "/id"]))
+    }
+
+    /// The properties of the partition key: one, or up to three of a hierarchical key.
+    pub fn key_properties(&self) -> impl Iterator<Item = &'static str> {
+        self.partition_key.split(KEY_PROPERTY_SEPARATOR)
+    }
+
+    /// Whether a property is part of the partition key.
+    pub(crate) fn is_key(&self, property: &str) -> bool {
+        self.partition_key == property || self.place_in_key(property).is_some()
+    }
+
+    /// The place of a property in a hierarchical partition key.
+    pub(crate) fn place_in_key(&self, property: &str) -> Option<usize> {
+        if !self.is_hierarchical() {
+            return None;
         }
+        self.key_properties().position(|own| own == property)
+    }
+
+    /// Whether the partition key has several properties.
+    #[must_use]
+    pub fn is_hierarchical(&self) -> bool {
+        self.partition_key.contains(KEY_PROPERTY_SEPARATOR)
+    }
+
+    /// All properties by which queries order items, each once.
+    #[must_use]
+    pub fn order_properties(&self) -> Vec<&'static str> {
+        let mut properties: Vec<_> = self.order_by.into_iter().collect();
+        for order in self.orders {
+            if !properties.contains(&order.property) {
+                properties.push(order.property);
+            }
+        }
+        properties
+    }
+
+    /// The orders of a type that the container declares for it alone.
+    fn orders_of(&self, item_type: &str) -> impl Iterator<Item = &'static str> {
+        self.orders.iter().filter(move |order| order.item_type == item_type).map(|order| order.property)
+    }
+
+    /// The property by which queries order the items of a type, unless they name another.
+    #[must_use]
+    pub fn order_of(&self, item_type: &str) -> Option<&'static str> {
+        self.orders_of(item_type).next().or(self.order_by)
+    }
+
+    /// The further orders of a type: each has an index of its own.
+    pub fn further_orders(&self, item_type: &str) -> impl Iterator<Item = &'static str> {
+        self.orders_of(item_type).skip(1)
+    }
+
+    /// The index of an order of a type.
+    ///
+    /// # Errors
+    /// The container has no such order.
+    pub fn order_index(&self, item_type: &str, order_by: Option<&str>) -> Result<OrderIndex, Fault> {
+        let Some(property) = order_by.filter(|property| self.order_of(item_type) != Some(*property)) else {
+            return Ok(OrderIndex::Main);
+        };
+        let place = self.further_orders(item_type).position(|further| further == property);
+        place.map(OrderIndex::Further).ok_or_else(|| {
+            let message = format!("{} has no index on the order of {item_type} by {property}", self.name);
+            Fault::new(FaultKind::Internal, message)
+        })
     }
 
     /// The properties that query shapes filter or sort by, each once, as [`Indexing::Needed`] includes them.
@@ -117,9 +222,10 @@ impl ContainerSpec {
         }
         let mut properties = vec![TYPE];
         properties.extend(self.soft_deletes.then_some(DELETED));
-        let more = self.order_by.iter().chain(self.equality).chain([&self.partition_key]);
-        for property in more.filter(|property| **property != "id") {
-            if !properties.contains(property) {
+        let orders = self.order_properties();
+        let more = orders.into_iter().chain(self.equality.iter().copied()).chain(self.key_properties());
+        for property in more.filter(|property| *property != "id") {
+            if !properties.contains(&property) {
                 properties.push(property);
             }
         }

@@ -9,7 +9,11 @@ use serde::{Deserialize, Deserializer as _};
 
 use super::batch::check_operation;
 use super::charges::{TermCollector, TermSeed};
-use super::{ContainerSpec, Fault, FaultKind, Keyset, Rejection, WriteOp, json_text, limits};
+use super::order_value::order_number;
+use super::{
+    ContainerSpec, Fault, FaultKind, Keyset, OrderIndex, Rejection, TypeOrder, WriteOp, joined_key,
+    json_text, limits,
+};
 
 /// The properties of an item that its keys are made of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,6 +28,19 @@ pub struct KeyProperties {
     pub ttl: Option<u32>,
     /// Values of the container's equality paths, in their order.
     pub equality: Vec<String>,
+    /// Values of the further orders of its type, in their order.
+    pub further_orders: Vec<String>,
+}
+
+impl KeyProperties {
+    /// The value of an order.
+    #[must_use]
+    pub fn value_in(&self, order: OrderIndex) -> &str {
+        match order {
+            OrderIndex::Main => &self.order_value,
+            OrderIndex::Further(place) => self.further_orders.get(place).map_or("", String::as_str),
+        }
+    }
 }
 
 /// The facts, and the id and partition key that the body holds.
@@ -32,6 +49,25 @@ pub(super) struct ParsedBody {
     pub properties: KeyProperties,
     pub id: Option<String>,
     pub partition_key: Option<String>,
+    /// Values of the orders of single types, in the order of the container.
+    type_orders: Vec<String>,
+    /// Values of the properties of a hierarchical key.
+    key_values: [Option<String>; 3],
+}
+
+impl ParsedBody {
+    /// Keeps the order values of the item's type.
+    fn choose_orders(&mut self, spec: &ContainerSpec) {
+        let properties = &mut self.properties;
+        let of_type = |(order, _): &(&TypeOrder, String)| order.item_type == properties.item_type;
+        let values = spec.orders.iter().zip(std::mem::take(&mut self.type_orders)).filter(of_type);
+        let mut values = values.map(|(_, value)| value);
+        if let Some(main) = values.next() {
+            let further = values.collect();
+            properties.order_value = main;
+            properties.further_orders = further;
+        }
+    }
 }
 
 /// Checks a write as every adapter has to, and returns the key properties of the body; `None` for a delete.
@@ -57,11 +93,13 @@ pub(super) fn check_write(
     if !same_id || document.partition_key.as_deref() != Some(partition_key) {
         return Err(Rejection::KeyMismatch);
     }
-    let properties = document.properties;
+    let mut properties = document.properties;
+    properties.ttl = properties.ttl.or(spec.ttl_s);
     if properties.deleted && !spec.soft_deletes {
         return Err(Rejection::SoftDelete);
     }
-    for text in [&properties.item_type, &properties.order_value].into_iter().chain(&properties.equality) {
+    let orders = [&properties.order_value].into_iter().chain(&properties.further_orders);
+    for text in [&properties.item_type].into_iter().chain(orders).chain(&properties.equality) {
         check_text(text, limits::INDEXED_TEXT_BYTES_MAX)?;
     }
     Ok(Some(properties))
@@ -121,6 +159,7 @@ struct DocumentVisitor<'a, 'p> {
 #[derive(Clone, Copy)]
 enum KeyProperty {
     Text,
+    Order,
     Deleted,
     Ttl,
     None,
@@ -129,12 +168,10 @@ enum KeyProperty {
 impl DocumentVisitor<'_, '_> {
     fn kind_of(&self, key: &str) -> KeyProperty {
         let spec = self.spec;
-        let is_text = key == "id"
-            || key == "type"
-            || key == spec.partition_key
-            || Some(key) == spec.order_by
-            || spec.equality.contains(&key);
+        let is_text = key == "id" || key == "type" || spec.is_key(key) || spec.equality.contains(&key);
+        let is_order = Some(key) == spec.order_by || spec.orders.iter().any(|order| order.property == key);
         match key {
+            _ if is_order => KeyProperty::Order,
             _ if is_text => KeyProperty::Text,
             "deleted" => KeyProperty::Deleted,
             "ttl" => KeyProperty::Ttl,
@@ -142,14 +179,14 @@ impl DocumentVisitor<'_, '_> {
         }
     }
 
-    /// Reads a value of which a text is wanted.
-    fn text<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<Option<String>, A::Error> {
+    /// Reads a value of which a text or a number is wanted.
+    fn scalar<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<Scalar, A::Error> {
         match &mut self.terms {
             Some(collector) => {
                 let place = collector.property(key);
-                map.next_value_seed(TermSeed { collector, place, keeps_text: true })
+                map.next_value_seed(TermSeed { collector, place, keeps_scalar: true })
             }
-            None => Ok(map.next_value::<Scalar>()?.0),
+            None => map.next_value::<Scalar>(),
         }
     }
 
@@ -178,13 +215,25 @@ impl DocumentVisitor<'_, '_> {
         match &mut self.terms {
             Some(collector) => {
                 let place = collector.property(key);
-                map.next_value_seed(TermSeed { collector, place, keeps_text: false })?;
+                map.next_value_seed(TermSeed { collector, place, keeps_scalar: false })?;
             }
             None => {
                 map.next_value::<IgnoredAny>()?;
             }
         }
         Ok(())
+    }
+
+    fn keep_order(&self, document: &mut ParsedBody, key: &str, value: &Scalar) {
+        let Some(value) = value.order_value() else { return };
+        if Some(key) == self.spec.order_by {
+            document.properties.order_value.clone_from(&value);
+        }
+        for (order, kept) in self.spec.orders.iter().zip(&mut document.type_orders) {
+            if order.property == key {
+                kept.clone_from(&value);
+            }
+        }
     }
 
     fn keep(&self, document: &mut ParsedBody, key: &str, value: Option<String>) {
@@ -197,12 +246,11 @@ impl DocumentVisitor<'_, '_> {
             if key == "type" {
                 properties.item_type.clone_from(text);
             }
-            if Some(key) == spec.order_by {
-                properties.order_value.clone_from(text);
-            }
         }
         if key == spec.partition_key {
             document.partition_key.clone_from(&value);
+        } else if let Some(place) = spec.place_in_key(key) {
+            document.key_values[place].clone_from(&value);
         }
         if key == "id" {
             document.id = value;
@@ -220,24 +268,60 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<ParsedBody, A::Error> {
         let mut document = ParsedBody::default();
         document.properties.equality = vec![String::new(); self.spec.equality.len()];
+        document.type_orders = vec![String::new(); self.spec.orders.len()];
         while let Some(PropertyName(key)) = map.next_key()? {
             let key = key.as_ref();
             match self.kind_of(key) {
                 KeyProperty::Text => {
-                    let value = self.text(key, &mut map)?;
-                    self.keep(&mut document, key, value);
+                    let value = self.scalar(key, &mut map)?;
+                    self.keep(&mut document, key, value.into_text());
+                }
+                KeyProperty::Order => {
+                    let value = self.scalar(key, &mut map)?;
+                    self.keep_order(&mut document, key, &value);
+                    self.keep(&mut document, key, value.into_text());
                 }
                 KeyProperty::Deleted => document.properties.deleted = self.deleted(key, &mut map)?,
                 KeyProperty::Ttl => document.properties.ttl = self.ttl(key, &mut map)?,
                 KeyProperty::None => self.ignored(key, &mut map)?,
             }
         }
+        if !self.spec.orders.is_empty() {
+            document.choose_orders(self.spec);
+        }
+        if self.spec.is_hierarchical() {
+            let values = document.key_values.iter().take(self.spec.key_properties().count());
+            let values: Option<Vec<&str>> = values.map(Option::as_deref).collect();
+            document.partition_key = values.map(joined_key);
+        }
         Ok(document)
     }
 }
 
-/// A text, or nothing where the property is of another kind.
-struct Scalar(Option<String>);
+/// A text or a number, where the property is one and the caller wants it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Scalar {
+    Text(String),
+    Number(f64),
+    None,
+}
+
+impl Scalar {
+    fn into_text(self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Number(_) | Self::None => None,
+        }
+    }
+
+    fn order_value(&self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text.clone()),
+            Self::Number(number) => Some(order_number(*number)),
+            Self::None => None,
+        }
+    }
+}
 
 impl<'de> serde::Deserialize<'de> for Scalar {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -248,30 +332,30 @@ impl<'de> serde::Deserialize<'de> for Scalar {
                 formatter.write_str("a value")
             }
             fn visit_str<E>(self, value: &str) -> Result<Scalar, E> {
-                Ok(Scalar(Some(value.to_owned())))
+                Ok(Scalar::Text(value.to_owned()))
             }
             fn visit_bool<E>(self, _: bool) -> Result<Scalar, E> {
-                Ok(Scalar(None))
+                Ok(Scalar::None)
             }
-            fn visit_i64<E>(self, _: i64) -> Result<Scalar, E> {
-                Ok(Scalar(None))
+            fn visit_i64<E>(self, value: i64) -> Result<Scalar, E> {
+                Ok(Scalar::Number(value as f64))
             }
-            fn visit_u64<E>(self, _: u64) -> Result<Scalar, E> {
-                Ok(Scalar(None))
+            fn visit_u64<E>(self, value: u64) -> Result<Scalar, E> {
+                Ok(Scalar::Number(value as f64))
             }
-            fn visit_f64<E>(self, _: f64) -> Result<Scalar, E> {
-                Ok(Scalar(None))
+            fn visit_f64<E>(self, value: f64) -> Result<Scalar, E> {
+                Ok(Scalar::Number(value))
             }
             fn visit_unit<E>(self) -> Result<Scalar, E> {
-                Ok(Scalar(None))
+                Ok(Scalar::None)
             }
             fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar, A::Error> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Scalar(None))
+                Ok(Scalar::None)
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scalar, A::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Scalar(None))
+                Ok(Scalar::None)
             }
         }
         deserializer.deserialize_any(ScalarVisitor)
@@ -287,6 +371,8 @@ mod tests {
         name: ContainerName("posts"),
         partition_key: "postId",
         order_by: Some("creationDate"),
+        orders: &[],
+        ttl_s: None,
         equality: &["userId"],
         newest_types: &["post"],
         soft_deletes: true,
@@ -304,8 +390,34 @@ mod tests {
             deleted: true,
             ttl: Some(5),
             equality: vec!["u".into()],
+            further_orders: Vec::new(),
         };
         assert_eq!(document.properties, expected);
+    }
+
+    #[test]
+    fn orders_of_a_type_take_the_place_of_the_container_s() {
+        let order = |item_type, property| TypeOrder { item_type, property };
+        let orders: [TypeOrder; 3] = [order("post", "rank"), order("like", "by"), order("post", "title")];
+        let spec = ContainerSpec { orders: Box::leak(Box::new(orders)), ..SPEC };
+        let body = br#"{"title":"A","rank":2,"type":"post","creationDate":"2026"}"#;
+        let properties = read_document(&spec, body).expect("an object").properties;
+        let further = spec.order_index("post", Some("title")).unwrap();
+        assert_eq!(properties.value_in(OrderIndex::Main), order_number(2.0));
+        assert_eq!(properties.value_in(further), "A");
+        let body = br#"{"title":"A","type":"tag","creationDate":"2026"}"#;
+        assert_eq!(read_document(&spec, body).expect("an object").properties.order_value, "2026");
+        assert!(spec.order_index("tag", Some("title")).is_err());
+    }
+
+    #[test]
+    fn a_hierarchical_key_has_the_values_of_its_properties() {
+        let spec = ContainerSpec { partition_key: "tenant/userId", ..SPEC };
+        let document = read_document(&spec, br#"{"userId":"u","id":"1","tenant":"t"}"#).expect("an object");
+        assert_eq!(document.partition_key.as_deref(), Some("t\u{1f}u"));
+        let document = read_document(&spec, br#"{"userId":"u","id":"1"}"#).expect("an object");
+        assert_eq!(document.partition_key, None);
+        assert_eq!(spec.needed_properties(), ["type", "deleted", "creationDate", "userId", "tenant"]);
     }
 
     #[test]

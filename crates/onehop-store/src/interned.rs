@@ -11,6 +11,8 @@ use std::sync::LazyLock;
 use parking_lot::Mutex;
 use thiserror::Error;
 
+use crate::TypeOrder;
+
 /// The length of an interned name, in bytes.
 pub const NAME_BYTES_MAX: usize = 1024;
 /// The sum of all interned names and lists of names of a process, in bytes.
@@ -52,11 +54,20 @@ pub fn interned_list(names: &[&str]) -> Result<&'static [&'static str], InternEr
     NAMES.lock().list(names)
 }
 
+/// The program's copy of a list of orders.
+///
+/// # Errors
+/// As [`interned`].
+pub fn interned_orders(orders: &[TypeOrder]) -> Result<&'static [TypeOrder], InternError> {
+    NAMES.lock().orders(orders)
+}
+
 /// All interned names.
 #[derive(Default)]
 struct Names {
     names: HashSet<&'static str>,
     lists: HashSet<&'static [&'static str]>,
+    orders: HashSet<&'static [TypeOrder]>,
     bytes: usize,
 }
 
@@ -83,6 +94,16 @@ impl Names {
         self.reserve(mem::size_of_val(names.as_slice()), names.first().copied().unwrap_or_default())?;
         let stored: &'static [&'static str] = Box::leak(names.into_boxed_slice());
         self.lists.insert(stored);
+        Ok(stored)
+    }
+
+    fn orders(&mut self, orders: &[TypeOrder]) -> Result<&'static [TypeOrder], InternError> {
+        if let Some(known) = self.orders.get(orders) {
+            return Ok(known);
+        }
+        self.reserve(mem::size_of_val(orders), orders.first().map_or("", |order| order.property))?;
+        let stored: &'static [TypeOrder] = Box::leak(orders.into());
+        self.orders.insert(stored);
         Ok(stored)
     }
 

@@ -18,6 +18,7 @@ mod interned;
 mod item;
 mod json_text;
 mod observed_store;
+mod order_value;
 mod query;
 mod quorum_reads;
 mod shape_error;
@@ -31,14 +32,17 @@ pub use charge::{
     ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, PartitionHash, RequestCharge,
 };
 pub use charge_basis::ChargeBasis;
-pub use container::{ContainerName, ContainerSpec, Indexing};
+pub use container::{
+    ContainerName, ContainerSpec, Indexing, KEY_SEPARATOR, OrderIndex, TypeOrder, joined_key,
+};
 pub use decorator::StoreDecorator;
 pub use error::{Damage, Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest, SignalScope};
-pub use interned::{InternError, NAME_BYTES_MAX, NAMES_BYTES_MAX, interned, interned_list};
+pub use interned::{InternError, NAME_BYTES_MAX, NAMES_BYTES_MAX, interned, interned_list, interned_orders};
 pub use item::{ETag, EncodeError, Item, NewItem, PartitionKey};
 pub use json_text::json_text;
 pub use observed_store::{ObservedOperation, ObservedStore, OperationScope, StoreObserver};
+pub use order_value::{order_value, value_in_order};
 pub use query::{Direction, Keyset, Query, QueryPage};
 pub use quorum_reads::QuorumReads;
 pub use shape_error::ShapeError;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContainerName, Item, PartitionKey};
 
-/// The order of a query's answer, by the container's `order_by` property and then by id. Items of several
+/// The direction of a query's answer in its order, and then by id. Items of several
 /// logical partitions that agree in both come in any order, and a page may end between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -18,12 +18,14 @@ pub enum Direction {
 /// Where a page ended: the value of the order property and the id of its last item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keyset {
+    /// As [`order_value`](crate::order_value) writes it.
     pub order_value: String,
     pub id: String,
 }
 
 /// A question to one container. `limit` is the number of items wanted, at most
-/// [`super::limits::PAGE_ITEMS_MAX`].
+/// [`super::limits::PAGE_ITEMS_MAX`]. `order_by` is an order that the container declares for the type; `None`
+/// for its main order.
 #[derive(Debug, Clone)]
 pub enum Query<'a> {
     /// Items of a type in one logical partition.
@@ -31,6 +33,7 @@ pub enum Query<'a> {
         container: ContainerName,
         partition_key: &'a PartitionKey,
         item_type: &'a str,
+        order_by: Option<&'static str>,
         direction: Direction,
         after: Option<&'a Keyset>,
         limit: usize,
@@ -41,12 +44,20 @@ pub enum Query<'a> {
         path: &'static str,
         value: &'a str,
         item_type: &'a str,
+        order_by: Option<&'static str>,
         direction: Direction,
         after: Option<&'a Keyset>,
         limit: usize,
     },
-    /// The newest items of a type in all logical partitions.
-    Newest { container: ContainerName, item_type: &'a str, after: Option<&'a Keyset>, limit: usize },
+    /// The first items of a type in all logical partitions, such as the newest.
+    Newest {
+        container: ContainerName,
+        item_type: &'a str,
+        order_by: Option<&'static str>,
+        direction: Direction,
+        after: Option<&'a Keyset>,
+        limit: usize,
+    },
 }
 
 /// A page of an answer.

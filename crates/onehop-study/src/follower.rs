@@ -127,6 +127,8 @@ mod tests {
             name,
             partition_key: "shopId",
             order_by: None,
+            orders: &[],
+            ttl_s: None,
             equality: &[],
             newest_types: &[],
             soft_deletes: true,

@@ -221,6 +221,8 @@ mod tests {
             name,
             partition_key: "home",
             order_by: None,
+            orders: &[],
+            ttl_s: None,
             equality: &[],
             newest_types: &[],
             soft_deletes: true,
@@ -251,6 +253,7 @@ mod tests {
             direction: Direction::NewestFirst,
             after: None,
             limit: 10,
+            order_by: None,
         };
         assert_eq!(store.query(&query, ledger).await.unwrap().items.len(), 3);
         assert_eq!(store.count(container, &home(), "thing", ledger).await.unwrap(), 3);
@@ -306,6 +309,8 @@ mod tests {
             name: THINGS,
             partition_key: "home",
             order_by: Some("at"),
+            orders: &[],
+            ttl_s: None,
             equality: &[],
             newest_types: &["thing"],
             soft_deletes: true,
@@ -325,7 +330,14 @@ mod tests {
             metered.write(THINGS, &home, create, &ledger).await.unwrap();
         }
         drop(metered.take_touches());
-        let query = Query::Newest { container: THINGS, item_type: "thing", after: None, limit: 5 };
+        let query = Query::Newest {
+            container: THINGS,
+            item_type: "thing",
+            after: None,
+            limit: 5,
+            order_by: None,
+            direction: Direction::NewestFirst,
+        };
         assert_eq!(metered.query(&query, &ledger).await.unwrap().items.len(), 5);
         metered.take_touches()[0].across.unwrap()
     }

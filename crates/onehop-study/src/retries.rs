@@ -81,6 +81,8 @@ mod tests {
             name: THINGS,
             partition_key: "home",
             order_by: None,
+            orders: &[],
+            ttl_s: None,
             equality: &[],
             newest_types: &[],
             soft_deletes: true,

@@ -111,7 +111,11 @@ impl Emulator {
         store.create_database(DATABASE);
         let config = ContainerConfig::new().with_partition_count(physical_partitions);
         for spec in specs {
-            let key = PartitionKeyDefinition::from(format!("/{}", spec.partition_key));
+            let paths: Vec<String> = spec.key_properties().map(|property| format!("/{property}")).collect();
+            let key = match paths.as_slice() {
+                [first, second] => PartitionKeyDefinition::from((first.clone(), second.clone())),
+                _ => PartitionKeyDefinition::from(format!("/{}", spec.partition_key)),
+            };
             store.create_container_with_config(DATABASE, spec.name.as_str(), key, config.clone());
         }
         Self { http, specs: specs.to_vec() }

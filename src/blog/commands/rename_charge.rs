@@ -37,6 +37,7 @@ impl Commands {
             direction: Direction::NewestFirst,
             after: None,
             limit: COUNTED_MAX,
+            order_by: None,
         };
         Ok(self.store.query(&query, ledger).await?.items.len())
     }

@@ -211,6 +211,7 @@ impl ContainerTail {
                     direction: Direction::NewestFirst,
                     after: None,
                     limit: FEED_POSTS_MAX,
+                    order_by: None,
                 };
                 let listed = self.parts.store.query(&query, ledger).await?;
                 Deduplication::Feed(FeedDeduplication::of(&listed.items)?)

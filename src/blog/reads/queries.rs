@@ -72,7 +72,8 @@ pub(super) async fn partition_page(
 ) -> Result<QueryPage, Fault> {
     let PartitionList { container, item_type, direction } = list;
     let (after, limit) = (page.after(), page.first());
-    let query = Query::Partition { container, partition_key, item_type, direction, after, limit };
+    let query =
+        Query::Partition { container, partition_key, item_type, direction, after, limit, order_by: None };
     store.query(&query, session.ledger()).await
 }
 
@@ -91,6 +92,7 @@ pub(super) async fn posts_by_fan_out(
         direction: Direction::NewestFirst,
         after: page.after(),
         limit: page.first(),
+        order_by: None,
     };
     Page::decode(&store.query(&query, session.ledger()).await?, live(PostView::decode))
 }
@@ -101,7 +103,13 @@ pub(super) async fn newest_by_fan_out(
     page: &PageRequest,
     session: &Session,
 ) -> Result<Page<PostView>, Fault> {
-    let query =
-        Query::Newest { container: POSTS, item_type: types::POST, after: page.after(), limit: page.first() };
+    let query = Query::Newest {
+        container: POSTS,
+        item_type: types::POST,
+        after: page.after(),
+        limit: page.first(),
+        order_by: None,
+        direction: Direction::NewestFirst,
+    };
     Page::decode(&store.query(&query, session.ledger()).await?, live(PostView::decode))
 }

@@ -94,6 +94,7 @@ async fn listing_of_feed(app: &App) -> Result<PageListing, Fault> {
         direction: Direction::NewestFirst,
         after: None,
         limit: LISTED_POSTS_MAX,
+        order_by: None,
     };
     app.recent.query(&query, &ledger).await?;
     Ok(PageListing { source: POSTS, container: FEED, request_charge: ledger.total().0 })

@@ -9,7 +9,7 @@ use onehop_model::{Grants, RelatedField};
 use super::objects::{ItemField, described, readable_by};
 use super::scope::{self, ServedScope};
 use crate::graphql::errors;
-use crate::served::{ItemPage, ListPlace, ServedItem, ServedModel, TypeIndex, cursor};
+use crate::served::{ItemPage, ListPlace, ListPosition, ServedItem, ServedModel, TypeIndex, cursor};
 
 /// The type of the positions of a page.
 const PAGE_INFO: &str = "PageInfo";
@@ -174,8 +174,8 @@ pub(super) fn connection_types(type_name: &str) -> [Object; 2] {
     let (connection, edge) = (format!("{type_name}Connection"), format!("{type_name}Edge"));
     let edges = Field::new("edges", TypeRef::named_nn_list_nn(&edge), |ctx| {
         now(ctx.parent_value.try_downcast_ref::<ConnectionValue>().map(|value| {
-            let edges = value.page.items.iter().zip(&value.page.keysets).map(|(item, keyset)| {
-                let cursor = cursor::encode(&value.label, keyset);
+            let edges = value.page.items.iter().zip(&value.page.positions).map(|(item, position)| {
+                let cursor = cursor::encode(&value.label, position);
                 FieldValue::owned_any(EdgeValue { item: item.clone(), cursor })
             });
             FieldValue::list(edges)
@@ -227,18 +227,18 @@ pub(super) fn page_info() -> Object {
                 .map(|value| FieldValue::value(read(value))))
         })
     };
-    let cursor = |name: &str, read: fn(&ItemPage) -> Option<&onehop_store::Keyset>| {
+    let cursor = |name: &str, read: fn(&ItemPage) -> Option<&ListPosition>| {
         Field::new(name, TypeRef::named(TypeRef::STRING), move |ctx| {
             now(ctx.parent_value.try_downcast_ref::<ConnectionValue>().map(|value| {
-                let cursor = read(&value.page).map(|keyset| cursor::encode(&value.label, keyset));
+                let cursor = read(&value.page).map(|position| cursor::encode(&value.label, position));
                 FieldValue::value(cursor.map_or(Value::Null, Value::from))
             }))
         })
     };
     let next = flag("hasNextPage", |value| value.page.has_next);
     let previous = flag("hasPreviousPage", |value| value.has_previous);
-    let start = cursor("startCursor", |page| page.keysets.first());
-    let end = cursor("endCursor", |page| page.keysets.last());
+    let start = cursor("startCursor", |page| page.positions.first());
+    let end = cursor("endCursor", |page| page.end.as_ref().or(page.positions.last()));
     Object::new(PAGE_INFO)
         .description("Where a page stands in its list.")
         .field(described(next, Some("Whether more items follow this page.")))

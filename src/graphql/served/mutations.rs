@@ -160,10 +160,9 @@ pub(super) fn input_value(field: &InputField<'_>) -> InputValue {
     let mut ty = declared.clone();
     ty.non_null = field.is_required;
     let value = InputValue::new(field.name, wrapped(&name, &ty));
-    match rule_of(field.field) {
-        Some(rule) => value.description(rule),
-        None => value,
-    }
+    let description = field.field.description.as_deref().map(escaped);
+    let texts: Vec<String> = description.into_iter().chain(rule_of(field.field)).collect();
+    if texts.is_empty() { value } else { value.description(texts.join(" ")) }
 }
 
 /// The input type of an embedded type.
@@ -174,7 +173,7 @@ pub(super) fn embedded_input(embedded: &onehop_model::EmbeddedType) -> InputObje
     }
     for field in embedded.fields.iter().filter(|field| !field.hidden) {
         let has_default = matches!(&field.kind, FieldKind::Stored(stored) if stored.default.is_some());
-        let name = crate::served::interned(&field.name);
+        let name = crate::served::input::input_name(field);
         let is_required = field.ty.non_null && !has_default;
         input = input.field(input_value(&InputField { name, field, is_required }));
     }

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use async_graphql::dynamic::{Field, FieldFuture, FieldValue, Object, ResolverContext, TypeRef};
 use async_graphql::{Error, Name, Result, Value};
-use onehop_model::{FieldKind, FieldType, Function, Grants, ListElements, TypeOf, ValueSource};
+use onehop_model::{
+    FieldKind, FieldType, Function, Grants, ListElements, ReferenceField, TypeOf, ValueSource,
+};
 use serde_json::Value as Json;
 
 use super::lists::{ListField, list_field};
 use super::scope::{self, ServedScope};
 use crate::graphql::errors::{self, Code};
 use crate::served::{
-    Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, copied_part, elements, interned,
-    place_of_id, related, stored, target_place,
+    Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, copied_part, elements, embedded_place,
+    interned, place_of_id, related, stored, target_place,
 };
 
 /// The interface of all items.
@@ -78,6 +80,11 @@ pub(super) fn embedded_object(model: &Arc<ServedModel>, embedded: &onehop_model:
     }
     for field in embedded.fields.iter().filter(|field| !field.hidden) {
         let (model, declaration) = (Arc::clone(model), field.clone());
+        if let FieldKind::Reference(reference) = &field.kind {
+            let resolved = embedded_reference(&model, field, reference);
+            object = object.field(described(resolved, field.description.as_deref()));
+            continue;
+        }
         let resolved = Field::new(&*field.name, type_ref(&field.ty), move |ctx| {
             let value = ctx.parent_value.try_downcast_ref::<EmbeddedValue>().map(|EmbeddedValue(body)| {
                 stored::value_of(model.model(), std::slice::from_ref(&declaration), &declaration, body)
@@ -88,6 +95,41 @@ pub(super) fn embedded_object(model: &Arc<ServedModel>, embedded: &onehop_model:
         object = object.field(described(resolved, field.description.as_deref()));
     }
     object
+}
+
+/// A reference in an embedded object: the target, with the part that the copies beside it tell.
+fn embedded_reference(
+    model: &Arc<ServedModel>,
+    field: &onehop_model::Field,
+    reference: &ReferenceField,
+) -> Field {
+    let (model, declaration, reference) =
+        (Arc::clone(model), Arc::new(field.clone()), Arc::new(reference.clone()));
+    Field::new(&*field.name, type_ref(&field.ty), move |ctx| {
+        let (model, declaration, reference) =
+            (Arc::clone(&model), Arc::clone(&declaration), Arc::clone(&reference));
+        FieldFuture::new(async move {
+            let EmbeddedValue(object) = ctx.parent_value.try_downcast_ref::<EmbeddedValue>()?;
+            let Some(place) = embedded_place(&model, &reference, object) else { return absent(&declaration) };
+            let target =
+                readable(scope::of(ctx.ctx), known_target(&model, &reference, place, object, |_| true))
+                    .await?;
+            Ok(Some(FieldValue::owned_any(target)))
+        })
+    })
+}
+
+/// The part of a reference's target that its copies tell.
+fn known_target(
+    model: &ServedModel,
+    reference: &ReferenceField,
+    place: ItemPlace,
+    copies: &Body,
+    has: impl Fn(&str) -> bool,
+) -> ServedItem {
+    let (mut part, known) = copied_part(model, reference, place.ty, copies, has);
+    part.insert("id".to_owned(), Json::from(place.id.as_str()));
+    ServedItem { place, body: Arc::new(part), entry_fields: Some(known.into()), is_own: false }
 }
 
 /// The result of a resolver.
@@ -216,25 +258,23 @@ async fn reference<'a>(
 ) -> Result<Option<FieldValue<'a>>> {
     let declaration = field.declaration();
     let FieldKind::Reference(reference) = &declaration.kind else { return Ok(None) };
-    let Some(target) = field.model.index_of(&reference.target) else { return Ok(None) };
-    let partial = |place: ItemPlace, copies: &Body| {
-        let (mut part, known) = copied_part(&field.model, reference, target, copies);
-        part.insert("id".to_owned(), Json::from(place.id.as_str()));
-        ServedItem { place, body: Arc::new(part), entry_fields: Some(known.into()), is_own: false }
-    };
     if declaration.ty.list.is_some() {
         let mut values = Vec::new();
         for (id, copies) in elements(reference, &item.body) {
             let Some(place) = place_of_id(&field.model, field.ty, reference, &id, &item.body) else {
                 continue;
             };
-            values.push(FieldValue::owned_any(readable(scope, partial(place, &copies)).await?));
+            values.push(FieldValue::owned_any(
+                readable(scope, known_target(&field.model, reference, place, &copies, |_| true)).await?,
+            ));
         }
         return Ok(Some(FieldValue::list(values)));
     }
     match target_place(&field.model, field.ty, declaration, &item.body) {
         Some(place) => {
-            let target = readable(scope, partial(place, &item.body)).await?;
+            let has = |property: &str| item.knows(property);
+            let target = known_target(&field.model, reference, place, &item.body, has);
+            let target = readable(scope, target).await?;
             Ok(Some(FieldValue::owned_any(target)))
         }
         None => absent(declaration),

@@ -8,13 +8,21 @@ use onehop_model::{Grants, Query, QueryKind};
 
 use super::lists::{ListField, list_field};
 use super::objects::{NODE, described, readable, readable_by, type_ref};
-use super::scope;
+use super::scope::{self, ServedScope};
 use crate::graphql::errors;
 use crate::served::{ItemPlace, ServedItem, ServedModel, TypeIndex, WrittenItem, interned};
+
+/// The name of the field of many objects.
+pub(super) const NODES: &str = "nodes";
+/// The most objects of one field.
+pub(super) const NODES_MAX: usize = 50;
 
 /// The root of all reads.
 pub(super) fn query_root(model: &Arc<ServedModel>) -> Object {
     let mut root = Object::new("Query").description("The root of all reads.").field(node_field(model));
+    if has_nodes(model) {
+        root = root.field(nodes_field(model));
+    }
     for query in model.model().queries() {
         let field = match &query.kind {
             QueryKind::Related(related) => list_field(ListField::of_query(model, query, related)),
@@ -45,6 +53,47 @@ fn node_field(model: &Arc<ServedModel>) -> Field {
         })
     });
     field.argument(id).description("Any object by its id; null where there is none.")
+}
+
+/// Whether the root has `nodes`, whose name a model may use itself.
+pub(super) fn has_nodes(model: &ServedModel) -> bool {
+    model.model().queries().iter().all(|query| &*query.name != NODES)
+}
+
+/// Many items by their ids, read in one batch.
+fn nodes_field(model: &Arc<ServedModel>) -> Field {
+    let model = Arc::clone(model);
+    let ids = InputValue::new("ids", TypeRef::named_nn_list_nn(TypeRef::ID));
+    let ids = ids.description(format!("The ids of the objects, at most {NODES_MAX}."));
+    let field = Field::new(NODES, TypeRef::named_list_nn(NODE), move |ctx| {
+        let model = Arc::clone(&model);
+        FieldFuture::new(async move {
+            let scope = scope::of(ctx.ctx);
+            let ids = ctx.args.try_get("ids")?.list()?;
+            if ids.len() > NODES_MAX {
+                let rule = format_args!("must have at most {NODES_MAX} elements, has {}", ids.len());
+                return Err(errors::bad_input("ids", rule));
+            }
+            let mut places = Vec::with_capacity(ids.len());
+            for id in ids.iter() {
+                let place = ItemPlace::decode(&model, id.string()?).ok();
+                let place = place.filter(|place| model.ty(place.ty).item.is_node());
+                places.push(place.ok_or_else(|| errors::bad_input("ids", "has no id of this API"))?);
+            }
+            let found = places.into_iter().map(|place| node_of(&model, scope, place));
+            Ok(Some(FieldValue::list(futures::future::try_join_all(found).await?)))
+        })
+    });
+    field.argument(ids).description("Objects by their ids, in the order of these; null where there is none.")
+}
+
+/// An item as an element of `nodes`.
+async fn node_of<'a>(model: &ServedModel, scope: &ServedScope, place: ItemPlace) -> Result<FieldValue<'a>> {
+    let body = scope.loader().load(&place).await.map_err(|fault| scope.fault(&fault))?;
+    let Some(body) = body else { return Ok(FieldValue::NULL) };
+    let name = model.ty(place.ty).name;
+    let item = readable(scope, ServedItem::whole(place, body)).await?;
+    Ok(FieldValue::owned_any(item).with_type(name))
 }
 
 fn by_id(model: &Arc<ServedModel>, query: &Query) -> Field {

@@ -6,14 +6,14 @@ use async_graphql::dynamic::{
     Enum, EnumItem, Interface, InterfaceField, Object, Scalar, Schema, SchemaBuilder, SchemaError, TypeRef,
 };
 use async_graphql::{SDLExportOptions, ValidationMode};
-use onehop_model::TypeOf;
+use onehop_model::{RelatedField, RelatedSource, TypeOf};
 
 use super::accounts::{account_mutations, sign_out};
 use super::field_scope::FieldScopes;
 use super::lists::{connection_types, page_info};
 use super::mutations::{embedded_input, mutation_types, mutations};
 use super::objects::{NODE, embedded_object, escaped, item_object};
-use super::queries::query_root;
+use super::queries::{NODES, NODES_MAX, has_nodes, query_root};
 use crate::graphql::schema::SchemaOptions;
 use crate::graphql::validation::{SkipsValidation, ValidatesOnly};
 use crate::served::ServedModel;
@@ -73,6 +73,10 @@ fn builder(model: &Arc<ServedModel>, options: SchemaOptions) -> SchemaBuilder {
     builder = builder.register(query_root(model)).register(node_interface());
     builder = builder
         .register(Scalar::new("DateTime").description("An instant in UTC, RFC 3339 with milliseconds."));
+    if has_decimals(model) {
+        let decimal = "An exact decimal number as a string, such as \"12.50\".";
+        builder = builder.register(Scalar::new("Decimal").description(decimal));
+    }
     let listed = listed_types(model);
     if !listed.is_empty() {
         builder = builder.register(page_info());
@@ -118,6 +122,15 @@ fn node_interface() -> Interface {
         .field(id.description("Identifies the object among all nodes."))
 }
 
+/// Whether a field of the model is a `Decimal`.
+fn has_decimals(model: &ServedModel) -> bool {
+    let items = model.model().items().iter().map(|item| item.fields.as_slice());
+    let embedded = model.model().embedded().iter().map(|embedded| embedded.fields.as_slice());
+    let is_decimal =
+        |field: &onehop_model::Field| field.ty.of == TypeOf::Scalar(onehop_model::Scalar::Decimal);
+    items.chain(embedded).flatten().any(is_decimal)
+}
+
 /// The item types of connections.
 fn listed_types(model: &ServedModel) -> Vec<String> {
     let mut names: Vec<String> = crate::served::lists(model.model())
@@ -157,7 +170,7 @@ pub(super) fn weights(model: &ServedModel) -> crate::graphql::complexity::FieldW
         let max = field.checks.length_max;
         if let Some(related) = crate::served::related(field) {
             if !related.page.connection {
-                weights.lists.push((names, related.page.max as usize));
+                weights.lists.push((names, shown_max(related)));
             }
         } else if field.ty.list.is_some() {
             let elements = max.unwrap_or(LIST_ITEMS).min(LIST_ITEMS_COUNTED);
@@ -169,14 +182,26 @@ pub(super) fn weights(model: &ServedModel) -> crate::graphql::complexity::FieldW
             }
         }
     }
+    if has_nodes(model) {
+        weights.lists.push((("Query".to_owned(), NODES.to_owned()), NODES_MAX));
+    }
     for query in model.model().queries() {
         if let onehop_model::QueryKind::Related(related) = &query.kind
             && !related.page.connection
         {
-            weights.lists.push((("Query".to_owned(), query.name.to_string()), related.page.max as usize));
+            weights.lists.push((("Query".to_owned(), query.name.to_string()), shown_max(related)));
         }
     }
     weights
+}
+
+/// The most items that a plain list shows.
+fn shown_max(related: &RelatedField) -> usize {
+    let kept = match &related.source {
+        RelatedSource::List(list) => list.keep,
+        _ => None,
+    };
+    kept.unwrap_or(u32::MAX).min(related.page.max) as usize
 }
 
 /// The elements for which an embedded list counts where the model states no limit.

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use onehop_model::{Action, Field, FieldKind, ItemType, Kept, ValueSource};
-use onehop_store::{Ledger, PartitionKey, WriteOp};
+use onehop_model::{Action, Field, FieldKind, ItemType, Kept, ReferenceField, Scalar, TypeOf, ValueSource};
+use onehop_store::{KEY_SEPARATOR, Ledger, PartitionKey, WriteOp, joined_key};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -19,7 +19,7 @@ use crate::served::ids::{ItemPlace, derived_id};
 use crate::served::input::{InputCheck, InputField, input_fields, input_name};
 use crate::served::model::{Body, PartitionSource, ServedType, TypeIndex};
 use crate::served::names::interned;
-use crate::served::references::{write_copied_scalars, write_reference};
+use crate::served::references::{partition_beside, write_copied_scalars, write_reference};
 use crate::served::stored;
 use crate::served::unique::{check_chosen, reservation_keys};
 
@@ -81,7 +81,8 @@ impl ServedCommands {
         for field in &ty.item.fields {
             self.set_initial(field, &mut body);
         }
-        self.set_values(ty, checked.values, &mut body);
+        let values = self.filled(ty, checked.values, ledger).await?;
+        self.set_values(ty, values, &mut body);
         let mut references = checked.references;
         for field in &ty.item.fields {
             if let FieldKind::Reference(reference) = &field.kind
@@ -95,7 +96,7 @@ impl ServedCommands {
                 references.extend(place.map(|place| (field.name.to_string(), vec![place])));
             }
         }
-        self.set_references(ty, references, &mut body, ledger).await?;
+        self.set_references(command.mutation.ty, references, &mut body, ledger).await?;
         self.compute(command.mutation.ty, &mut body);
         Ok(body)
     }
@@ -217,11 +218,12 @@ impl ServedCommands {
     /// `NOT_FOUND` on the input of a reference without its target.
     pub(super) async fn set_references(
         &self,
-        ty: &ServedType,
+        ty_index: TypeIndex,
         references: Vec<(String, Vec<ItemPlace>)>,
         body: &mut Body,
         ledger: &Ledger,
     ) -> Result<(), CommandError> {
+        let ty = self.ty(ty_index);
         for (name, places) in references {
             let Some(field) = ty.item.field(&name) else { continue };
             let mut targets = Vec::new();
@@ -238,30 +240,38 @@ impl ServedCommands {
             write_reference(&self.model, field, &targets, body);
             write_copied_scalars(&self.model, &ty.item.fields, &name, targets.first(), body);
             if let FieldKind::Reference(reference) = &field.kind
-                && let (Some(by), Some((place, _))) = (reference.partition.first(), targets.first())
+                && let Some((place, _)) = targets.first()
             {
-                self.check_partition(ty, &name, by, place, body)?;
+                self.fill_partition(ty, reference, place, body);
+            }
+            if let FieldKind::Reference(reference) = &field.kind
+                && let Some((place, _)) = targets.first()
+                && let Some(by) = reference.partition.first()
+                && partition_beside(&self.model, ty_index, reference, body).as_ref() != Some(&place.partition)
+            {
+                let input = interned(&format!("{name}Id"));
+                return Err(Refusal::bad_input(input, format_args!("must be of the same {by}")).into());
             }
         }
         Ok(())
     }
 
-    /// A target lies in the logical partition that other fields of the item name.
-    fn check_partition(
+    /// Writes the partition key of a reference's target into the plain fields that hold it, where these have
+    /// no value or are no part of the item's own key.
+    fn fill_partition(
         &self,
         ty: &ServedType,
-        name: &str,
-        by: &str,
+        reference: &ReferenceField,
         place: &ItemPlace,
-        body: &Body,
-    ) -> Result<(), Refusal> {
-        let property = ty.item.field(by).and_then(Field::property);
-        let value = property.and_then(|property| stored::get(body, property)).and_then(Value::as_str);
-        match value == Some(place.partition.as_str()) {
-            true => Ok(()),
-            false => {
-                let field = interned(&format!("{name}Id"));
-                Err(Refusal::bad_input(field, format_args!("must be of the same {by}")))
+        body: &mut Body,
+    ) {
+        let values = place.partition.as_str().split(KEY_SEPARATOR);
+        for (by, value) in reference.partition.iter().zip(values) {
+            let Some(field) = ty.item.field(by) else { continue };
+            let (FieldKind::Stored(_), Some(property)) = (&field.kind, field.property()) else { continue };
+            let is_id = field.ty.of == TypeOf::Scalar(Scalar::Id) && !ty.is_fixed(by);
+            if is_id || stored::get(body, property).is_none() {
+                stored::set(body, property, json!(value));
             }
         }
     }
@@ -341,16 +351,22 @@ impl ServedCommands {
         let partition = match served.key {
             PartitionSource::Id => PartitionKey::from(id.as_str()),
             PartitionSource::Constant => PartitionKey::from(served.type_value),
-            PartitionSource::Property(property) => {
-                let value = body.get(property).and_then(Value::as_str).unwrap_or_default();
-                let max = onehop_store::limits::PARTITION_KEY_BYTES_MAX;
-                if value.is_empty() || value.len() > max {
-                    return Err(Refusal::bad_input(property, format_args!("must have 1 to {max} bytes")));
+            PartitionSource::Properties(properties) => {
+                let mut values = Vec::with_capacity(properties.len());
+                let max = onehop_store::limits::PARTITION_KEY_BYTES_MAX / properties.len().max(1);
+                for property in properties {
+                    let value = body.get(*property).and_then(Value::as_str).unwrap_or_default();
+                    if value.is_empty() || value.len() > max {
+                        return Err(Refusal::bad_input(property, format_args!("must have 1 to {max} bytes")));
+                    }
+                    values.push(value);
                 }
-                PartitionKey::from(value)
+                PartitionKey::new(joined_key(values))
             }
         };
-        body.insert(served.key_property.to_owned(), json!(partition.as_str()));
+        if let [property] = served.key_properties {
+            body.insert((*property).to_owned(), json!(partition.as_str()));
+        }
         Ok(ItemPlace { ty, partition, id })
     }
 

@@ -5,6 +5,7 @@ pub mod account;
 mod counts;
 pub mod create;
 mod delete;
+mod embedded;
 pub mod update;
 
 use std::sync::Arc;

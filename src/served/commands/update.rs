@@ -75,8 +75,9 @@ impl ServedCommands {
         let ty = self.ty(command.mutation.ty);
         let checked = self.check(command, fields)?;
         let mut body = before.clone();
-        self.set_values(ty, checked.values, &mut body);
-        self.set_references(ty, checked.references, &mut body, ledger).await?;
+        let values = self.filled(ty, checked.values, ledger).await?;
+        self.set_values(ty, values, &mut body);
+        self.set_references(command.mutation.ty, checked.references, &mut body, ledger).await?;
         self.compute(command.mutation.ty, &mut body);
         let value =
             |field: &Field, body: &Body| stored::value_of(self.model.model(), &ty.item.fields, field, body);

@@ -14,7 +14,7 @@ use super::containers::CUSTOMER;
 use super::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 use super::items::types;
 use crate::domain::page::{Page, PageRequest};
-use onehop_store::{Fault, Item, Ledger, Query, QueryPage, Store};
+use onehop_store::{Direction, Fault, Item, Ledger, Query, QueryPage, Store};
 
 pub use stored::StoredWebstoreReads;
 pub use views::{
@@ -137,6 +137,8 @@ impl WebstoreReads {
             item_type: types::CUSTOMER,
             after: None,
             limit: page.first(),
+            order_by: None,
+            direction: Direction::NewestFirst,
         };
         decode_all(&self.stored.store.query(&query, ledger).await?)
     }

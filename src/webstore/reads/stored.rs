@@ -124,7 +124,8 @@ impl StoredWebstoreReads {
         ledger: &Ledger,
     ) -> Result<QueryPage, Fault> {
         let (after, limit) = (page.after(), page.first());
-        let query = Query::Partition { container, partition_key, item_type, direction, after, limit };
+        let query =
+            Query::Partition { container, partition_key, item_type, direction, after, limit, order_by: None };
         self.store.query(&query, ledger).await
     }
 
@@ -136,6 +137,7 @@ impl StoredWebstoreReads {
             direction: Direction::OldestFirst,
             after: None,
             limit: limits::PAGE_ITEMS_MAX,
+            order_by: None,
         };
         self.store.query(&query, ledger).await
     }

@@ -137,6 +137,7 @@ impl Scene {
             direction: onehop_store::Direction::NewestFirst,
             after: None,
             limit: 10,
+            order_by: None,
         };
         process.store.query(&query, &Ledger::new()).await.expect("a query").items.len()
     }

@@ -158,6 +158,7 @@ impl World {
             direction: Direction::NewestFirst,
             after: None,
             limit: 1000,
+            order_by: None,
         };
         let page = self.store.query(&query, &Ledger::new()).await.expect("a query");
         page.items.iter().map(|item| item.decode::<PostCopyItem>().expect("a copy").id).collect()

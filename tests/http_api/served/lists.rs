@@ -130,6 +130,7 @@ async fn a_lost_entry_is_found_and_repaired() {
         direction: onehop_store::Direction::NewestFirst,
         after: None,
         limit: 10,
+        order_by: None,
     };
     let entries = store.query(&query, &ledger).await.unwrap();
     let entry: Value = entries.items[0].decode().unwrap();

@@ -1,8 +1,10 @@
 //! A served model over HTTP: its schema, its generated mutations, its accounts and its read models.
 
 mod accounts;
+mod driver;
 mod lists;
 mod refusals;
 mod schema;
 mod server;
+mod strangers;
 mod writes;

@@ -235,6 +235,7 @@ async fn a_rebuild_of_lost_lists_gives_the_same() {
         direction: onehop_store::Direction::OldestFirst,
         after: None,
         limit: 10,
+        order_by: None,
     };
     let entries = shop.app.store.query(&query, &Ledger::new()).await.unwrap().items;
     for entry in entries.iter() {

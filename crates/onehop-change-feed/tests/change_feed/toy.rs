@@ -32,6 +32,8 @@ const fn spec(name: ContainerName) -> ContainerSpec {
         name,
         partition_key: "home",
         order_by: None,
+        orders: &[],
+        ttl_s: None,
         equality: &[],
         newest_types: &[],
         soft_deletes: true,

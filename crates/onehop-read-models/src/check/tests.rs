@@ -16,7 +16,16 @@ const fn container(
     order_by: Option<&'static str>,
     newest_types: &'static [&'static str],
 ) -> ContainerSpec {
-    ContainerSpec { name, partition_key, order_by, equality: &["authorId"], newest_types, soft_deletes: true }
+    ContainerSpec {
+        name,
+        partition_key,
+        order_by,
+        orders: &[],
+        ttl_s: None,
+        equality: &["authorId"],
+        newest_types,
+        soft_deletes: true,
+    }
 }
 
 const SPECS: &[ContainerSpec] = &[

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onehop_change_feed::ProjectionError;
 use onehop_store::charges::{Calibration, IndexTerms, IndexingPolicy, TermCount};
-use onehop_store::{ContainerName, Fault, FaultKind, RequestCharge, Store, json_text};
+use onehop_store::{ContainerName, Fault, FaultKind, RequestCharge, Store, json_text, order_value};
 use serde_json::Value;
 
 use super::cost_charges::CostCharges;
@@ -14,7 +14,7 @@ use crate::body::Body;
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
 use crate::item_type::ItemType;
-use crate::rule::ListRule;
+use crate::rule::{ListRule, OwnedType};
 use crate::source_value::source_key;
 use crate::verify::for_each_change;
 
@@ -65,7 +65,7 @@ impl From<&ItemType> for StoredType {
 impl StoredType {
     /// The entries of a list.
     pub(crate) fn entry_of(rule: &ListRule) -> Self {
-        Self { container: rule.container, name: rule.source.name.to_owned() }
+        Self { container: rule.container, name: rule.entry_type.to_owned() }
     }
 }
 
@@ -117,11 +117,11 @@ impl DataProfile {
         }
         let name = body.item_type().to_owned();
         self.add_targets(container, &name, body);
-        self.add_owned(container, &name, &key)?;
+        self.add_owned(container, &name, &key, body)?;
         self.add_elements(container, &name, &key, body);
-        let order_by = self.declared.order_by(container);
-        let order_value = order_by.and_then(|field| body.get(field)).and_then(Value::as_str);
-        let order_value = order_value.unwrap_or_default().to_owned();
+        let order_by = self.declared.order_by(container, &name);
+        let order_value = order_by.and_then(|field| body.get(field)).and_then(order_value);
+        let order_value = order_value.unwrap_or_default();
         let bytes = text.len();
         let terms = self.terms(container, text);
         let creation = self.calibration.create(bytes, terms).total().0;
@@ -160,13 +160,16 @@ impl DataProfile {
         container: ContainerName,
         name: &str,
         key: &ItemKey,
+        body: &Body,
     ) -> Result<(), ProjectionError> {
         let declared = self.declared.clone();
         for rule in declared.owners() {
-            let is_owned = |owned: &ItemType| owned.container == container && owned.name == name;
+            let is_owned =
+                |owned: &OwnedType| owned.item_type.container == container && owned.item_type.name == name;
             if let Some(place) = rule.owned.iter().position(is_owned) {
                 let partition_key = key.partition_key.clone();
-                let owner = ItemKey { id: partition_key.as_str().to_owned(), partition_key };
+                let id = body.text(rule.owned[place].by)?.to_owned();
+                let owner = ItemKey { id, partition_key };
                 self.count(rule.name, owner, place, rule.owned.len());
             }
         }
@@ -217,7 +220,8 @@ impl DataProfile {
 
     /// The first field of a list's entries that is neither a key, nor orders anything, nor is a copy.
     pub(crate) fn plain_field(&self, rule: &ListRule) -> Option<&'static str> {
-        let order = [rule.source.container, rule.container].map(|name| self.declared.order_by(name));
+        let of_source = self.declared.order_by(rule.source.container, rule.source.name);
+        let order = [of_source, self.declared.order_of(rule)];
         let key = self.declared.container(rule.source.container).map(|spec| spec.partition_key);
         let copies = self.declared.target_copies().flat_map(|copy| [copy.path.root(), copy.by.root()]);
         let taken: BTreeSet<_> = order.into_iter().flatten().chain(key).chain(copies).collect();

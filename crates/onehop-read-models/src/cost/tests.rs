@@ -21,6 +21,8 @@ const fn spec(name: ContainerName, partition_key: &'static str) -> ContainerSpec
         name,
         partition_key,
         order_by: Some("date"),
+        orders: &[],
+        ttl_s: None,
         equality: &[],
         newest_types: &[],
         soft_deletes: true,

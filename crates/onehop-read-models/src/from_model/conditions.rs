@@ -1,7 +1,7 @@
 //! Conditions of a list: `@where` as tests of stored values.
 
 use onehop_model::{
-    Condition as DeclaredCondition, Field, FieldKind, FieldTest, Format, Literal, Model, TypeOf,
+    Condition as DeclaredCondition, Field, FieldKind, FieldTest, Format, Literal, Model, RelatedField, TypeOf,
 };
 use serde_json::Value;
 
@@ -13,6 +13,21 @@ use crate::condition::{Condition, ConditionTest};
 /// The conditions of a field with related items.
 pub(super) fn conditions(model: &Model, place: &RelatedPlace<'_>) -> Result<Vec<Condition>, ModelError> {
     place.related.conditions.iter().map(|declared| condition(model, place, declared)).collect()
+}
+
+/// The conditions of a field with related items, with its place (`Type.field`).
+///
+/// # Errors
+/// A condition on another field than a stored one of the items themselves.
+pub fn list_conditions(
+    model: &Model,
+    place: &str,
+    related: &RelatedField,
+) -> Result<Vec<Condition>, ModelError> {
+    let target = model.item(&related.item_type).ok_or_else(|| {
+        ModelError::unsupported(place, "@where", format!("there is no type `{}`", related.item_type))
+    })?;
+    conditions(model, &RelatedPlace { place: place.to_owned(), related, target })
 }
 
 fn condition(
@@ -54,7 +69,7 @@ fn condition(
 }
 
 /// The stored forms of a literal: a value of an enum has its present text first, then older ones.
-fn stored_values(model: &Model, field: &Field, literal: &Literal) -> Vec<Value> {
+pub(super) fn stored_values(model: &Model, field: &Field, literal: &Literal) -> Vec<Value> {
     if let (Literal::Enum(name), TypeOf::Enum(of)) = (literal, &field.ty.of) {
         let values = model.enums().iter().filter(|one| one.name == *of).flat_map(|one| &one.values);
         let stored = values.filter(|value| *value.name == **name).flat_map(|value| {

@@ -1,15 +1,18 @@
 //! Containers of a model: partition keys, and the indexes that its queries and projections need.
 
 use onehop_model::{
-    Action, Container, Deletion, FieldKind, ItemType, ListSource, Model, Name, Place, ReferenceField,
-    RelatedSource,
+    Action, Container, Deletion, FieldKind, ItemType, Kept, ListSource, Model, Name, Place, RelatedSource,
 };
-use onehop_store::{ContainerName, ContainerSpec, interned, interned_list};
+use onehop_store::{ContainerName, ContainerSpec, TypeOrder, interned, interned_list, interned_orders};
 
+use super::back_references::back_references;
+use super::counts::tombstone_of_owned;
 use super::item_types::property;
+use super::lists::{is_bounded, never_moves};
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
-use crate::item_type::{ID, TYPE};
+use super::relations::{element_id, is_followed};
+use crate::item_type::ID;
 
 /// The containers of a model, as a store has to provide them.
 ///
@@ -27,13 +30,18 @@ pub fn container_specs(model: &Model) -> Result<Vec<ContainerSpec>, Vec<ModelErr
         return Err(errors);
     }
     let mut indexes = Indexes { model, drafts };
+    errors.extend(expiring(model));
     for place in related_places(model) {
         errors.extend(indexes.add_related(&place).err());
     }
     for item in model.items() {
         errors.extend(indexes.add_item(item).err());
     }
-    let specs = indexes.drafts.into_iter().map(SpecDraft::into_spec).collect::<Result<Vec<_>, _>>();
+    let specs = indexes.drafts.into_iter().map(SpecDraft::into_spec);
+    let found_by =
+        back_references(model).map(|copies| copies.iter().map(|copy| copy.container_spec()).collect());
+    let found_by: Vec<Result<ContainerSpec, ModelError>> = found_by.unwrap_or_else(|error| vec![Err(error)]);
+    let specs = specs.chain(found_by).collect::<Result<Vec<_>, _>>();
     match (specs, errors.is_empty()) {
         (Ok(specs), true) => Ok(specs),
         (Ok(_), false) => Err(errors),
@@ -41,11 +49,47 @@ pub fn container_specs(model: &Model) -> Result<Vec<ContainerSpec>, Vec<ModelErr
     }
 }
 
+/// Rules over items that expire unseen: nothing would follow their end.
+fn expiring(model: &Model) -> Vec<ModelError> {
+    let expires = |name: &str| model.container(name).is_some_and(|container| container.ttl_seconds.is_some());
+    let mut errors = Vec::new();
+    for place in related_places(model) {
+        if let RelatedSource::List(list) = &place.related.source
+            && (expires(&place.target.container) || expires(&list.container))
+        {
+            let reason = "neither its items nor its entries may be in a container with `ttl`, whose items expire \
+                          unseen: use `@partition` or `@find`";
+            errors.push(ModelError::unsupported(&place.place, "@list", reason));
+        }
+    }
+    for item in model.items() {
+        for field in &item.fields {
+            let place = format!("{}.{}", item.name, field.name);
+            let counted = match &field.kind {
+                FieldKind::Count(count) if count.kept != Kept::Query => item.field(&count.of),
+                _ => None,
+            };
+            if let Some(FieldKind::Related(related)) = counted.map(|counted| &counted.kind)
+                && model.item(&related.item_type).is_some_and(|counted| expires(&counted.container))
+            {
+                let reason = "the counted items expire unseen: use `kept: QUERY`";
+                errors.push(ModelError::unsupported(&place, "@count", reason));
+            }
+            let is_unique = matches!(&field.kind, FieldKind::Stored(stored) if stored.unique.is_some());
+            if is_unique && expires(&item.container) {
+                let reason = "the reservation of a value would stay after its item has expired";
+                errors.push(ModelError::unsupported(&place, "@unique", reason));
+            }
+        }
+    }
+    errors
+}
+
 /// A container whose indexes are being collected.
 struct SpecDraft<'a> {
     container: &'a Container,
     partition_key: &'static str,
-    order_by: Option<&'static str>,
+    orders: Vec<TypeOrder>,
     equality: Vec<&'static str>,
     newest_types: Vec<&'static str>,
     soft_deletes: bool,
@@ -55,27 +99,26 @@ impl<'a> SpecDraft<'a> {
     fn of(container: &'a Container) -> Result<Self, ModelError> {
         let place = format!("container `{}`", container.name);
         let unsupported = |reason: &str| Err(ModelError::unsupported(&place, "@container", reason));
-        let [key] = container.key.as_slice() else {
-            return unsupported("`key` has several paths; one path is supported");
-        };
         if container.place != Place::Account {
             return unsupported("`place` is ACCOUNT, the only supported one");
         }
         if container.followed {
             return unsupported("`followed` containers are not supported");
         }
-        if container.ttl_seconds.is_some() {
-            return unsupported(
-                "`ttl` of a container is not supported; items that are deleted have their own",
-            );
-        }
         if container.composite.is_some() {
             return unsupported("`composite` is derived from orders: (type, order, id)");
         }
         Ok(Self {
-            partition_key: property(&place, key)?,
+            partition_key: interned(
+                &container
+                    .key
+                    .iter()
+                    .map(|key| property(&place, key))
+                    .collect::<Result<Vec<_>, _>>()?
+                    .join("/"),
+            )?,
             container,
-            order_by: None,
+            orders: Vec::new(),
             equality: Vec::new(),
             newest_types: Vec::new(),
             soft_deletes: false,
@@ -84,12 +127,18 @@ impl<'a> SpecDraft<'a> {
 
     /// The specification. A path without an index is none that a query needs.
     fn into_spec(self) -> Result<ContainerSpec, ModelError> {
+        // One order of all types needs no distinction of them.
+        let property = self.orders.first().map(|order| order.property);
+        let is_one = self.orders.iter().all(|order| Some(order.property) == property);
+        let (order_by, orders) = if is_one { (property, &[][..]) } else { (None, self.orders.as_slice()) };
         let spec = ContainerSpec {
             name: ContainerName::named(&self.container.name)?,
             partition_key: self.partition_key,
-            order_by: self.order_by,
+            order_by,
+            orders: interned_orders(orders)?,
             equality: interned_list(&self.equality)?,
             newest_types: interned_list(&self.newest_types)?,
+            ttl_s: self.container.ttl_seconds,
             soft_deletes: self.soft_deletes,
         };
         let needed = spec.needed_properties();
@@ -120,7 +169,7 @@ impl<'a> Indexes<'a> {
         let target = place.target;
         let order = place.order_property()?;
         match &place.related.source {
-            RelatedSource::Partition { .. } => self.add_order(place, &target.container, order),
+            RelatedSource::Partition { .. } => self.add_order(&target.container, &target.type_value, order),
             RelatedSource::Find { by, through } => {
                 let found = match through {
                     Some(link) => self.model.item(&link.item_type).unwrap_or(target),
@@ -130,15 +179,15 @@ impl<'a> Indexes<'a> {
                     Some(by) => self.add_equality(&place.place, found, by)?,
                     None => self.add_newest(found)?,
                 }
-                self.add_order(place, &target.container, order)
+                self.add_order(&target.container, &target.type_value, order)
             }
             RelatedSource::List(list) => {
-                if list.keep.is_some() {
+                if is_bounded(target, place.related, list) {
                     self.add_newest(target)?;
-                    self.add_order(place, &target.container, order)?;
+                    self.add_order(&target.container, &target.type_value, order)?;
                 }
                 self.add_list_keys(place, list)?;
-                self.add_order(place, &list.container, order)
+                self.add_order(&list.container, &list.entry_type, order)
             }
         }
     }
@@ -146,14 +195,15 @@ impl<'a> Indexes<'a> {
     /// The entries of an item are found by its id, where they can be in several logical partitions.
     fn add_list_keys(&mut self, place: &RelatedPlace<'_>, list: &ListSource) -> Result<(), ModelError> {
         let target = place.target;
-        let has_conditions = list.keep.is_none() && !place.related.conditions.is_empty();
+        let has_conditions = !place.related.conditions.is_empty();
         let field = list.by.first().and_then(|by| target.field(by));
-        let found_by = match field.map(|field| (&field.kind, field.ty.list.is_some())) {
-            Some((FieldKind::Reference(_), true)) => Some(element_id(target)?),
-            Some((FieldKind::Reference(reference), false)) => {
-                (!is_constant(reference) || has_conditions).then_some(ID)
+        let found_by = match field {
+            Some(field) if field.ty.list.is_some() => Some(element_id(target)?),
+            Some(_) => {
+                let moves = !list.by.first().is_some_and(|by| never_moves(target, by));
+                (moves || has_conditions).then_some(ID)
             }
-            _ => has_conditions.then_some(ID),
+            None => has_conditions.then_some(ID),
         };
         let is_by_element = field.is_some_and(|field| field.ty.list.is_some());
         let Some(draft) = self.draft(&list.container) else { return Ok(()) };
@@ -167,24 +217,16 @@ impl<'a> Indexes<'a> {
 
     fn add_order(
         &mut self,
-        place: &RelatedPlace<'_>,
         container: &str,
+        item_type: &str,
         order: Option<&'static str>,
     ) -> Result<(), ModelError> {
-        let (Some(order), Some(draft)) = (order, self.draft(container)) else { return Ok(()) };
-        match draft.order_by {
-            Some(other) if other != order => Err(ModelError::unsupported(
-                &place.place,
-                "@order",
-                format!(
-                    "queries of container `{container}` are ordered by `{other}`, and a container has one order"
-                ),
-            )),
-            _ => {
-                draft.order_by = Some(order);
-                Ok(())
-            }
+        let (Some(property), Some(draft)) = (order, self.draft(container)) else { return Ok(()) };
+        let order = TypeOrder { item_type: interned(item_type)?, property };
+        if !draft.orders.contains(&order) {
+            draft.orders.push(order);
         }
+        Ok(())
     }
 
     fn add_newest(&mut self, item: &ItemType) -> Result<(), ModelError> {
@@ -211,7 +253,7 @@ impl<'a> Indexes<'a> {
     fn add_item(&mut self, item: &ItemType) -> Result<(), ModelError> {
         for field in &item.fields {
             let FieldKind::Reference(reference) = &field.kind else { continue };
-            let follows = super::copies::is_followed(item, &field.name, reference);
+            let follows = is_followed(&item.fields, &field.name, reference);
             if follows && field.ty.list.is_none() {
                 self.add_equality(&format!("{}.{}", item.name, field.name), item, &field.name)?;
             }
@@ -222,25 +264,11 @@ impl<'a> Indexes<'a> {
                 .mutations()
                 .iter()
                 .any(|mutation| mutation.action == Action::Delete && mutation.item_type == item.name);
-        let is_soft = deletes && matches!(item.deletion, Deletion::Soft { .. });
+        let is_soft = deletes && matches!(item.deletion, Deletion::Soft { .. })
+            || tombstone_of_owned(self.model, item).is_some();
         if let Some(draft) = self.draft(&item.container) {
             draft.soft_deletes |= is_soft;
         }
         Ok(())
     }
-}
-
-/// Whether a reference never changes, so that an entry never moves.
-pub(super) fn is_constant(reference: &ReferenceField) -> bool {
-    reference.immutable || reference.caller
-}
-
-/// The property of an entry by an element that holds the id of its item.
-pub(super) fn element_id(item: &ItemType) -> Result<&'static str, ModelError> {
-    Ok(interned(&format!("{}Id", item.type_value))?)
-}
-
-/// Whether a path is the property `type`.
-pub(super) fn is_type(container: &Container) -> bool {
-    matches!(container.key.as_slice(), [path] if path.properties() == [TYPE])
 }

@@ -1,15 +1,15 @@
 //! Copy rules of a model: `@copy` on references and on scalars, grouped by the copied field.
 
-use onehop_model::{
-    CopyOrigin, CopySource, Field, FieldKind, ItemType, Model, Name, ReferenceField, RelatedSource, TypeOf,
-    ValueSource,
-};
+use onehop_model::{CopyOrigin, Field, FieldKind, ItemType, Model, Name, TypeOf};
 use onehop_store::interned;
+use serde_json::Value;
 
+use super::back_references::list_of;
+use super::conditions::stored_values;
 use super::item_types::{ItemTypes, property};
 use super::model_error::ModelError;
 use super::projection_names::ProjectionNames;
-use super::related::related_places;
+use super::relations::{copied, list_by};
 use crate::item_type::{ID, ItemPartition};
 use crate::rule::{CopyMode, CopyRule, CopyTarget, Rule};
 
@@ -89,35 +89,29 @@ impl CopyGroup<'_> {
             field: property(place, path)?,
             targets: copies.iter().map(|copy| target(model, types, names, copy)).collect::<Result<_, _>>()?,
             mode: if *frozen { CopyMode::Frozen } else { CopyMode::Follows },
+            absent: absent(model, source, field),
         };
         Ok(Rule::Copy(rule.into()))
+    }
+}
+
+/// The value of copies where a source has no such field: null, or a default that items do not store.
+fn absent(model: &Model, source: &Name, field: &Name) -> Option<Value> {
+    let field = model.item(source)?.field(field)?;
+    let default = match &field.kind {
+        FieldKind::Stored(stored) => stored.default.as_ref(),
+        _ => None,
+    };
+    match default {
+        Some(default) if default.sparse => stored_values(model, field, &default.value).into_iter().next(),
+        Some(_) => None,
+        None => (!field.ty.non_null).then_some(Value::Null),
     }
 }
 
 /// Whether the copies of a rule follow their source.
 pub(super) fn follows(rule: &Rule) -> bool {
     matches!(rule, Rule::Copy(copy) if copy.mode == CopyMode::Follows)
-}
-
-/// Whether copies along a reference follow their source.
-pub(super) fn is_followed(item: &ItemType, name: &Name, reference: &ReferenceField) -> bool {
-    let along_it = |field: &Field| match copied(field) {
-        Some(CopySource { from: CopyOrigin::Reference { reference, .. }, frozen: false }) => {
-            reference == name
-        }
-        _ => false,
-    };
-    (!reference.copies.is_empty() && !reference.frozen) || item.fields.iter().any(along_it)
-}
-
-fn copied(field: &Field) -> Option<&CopySource> {
-    match &field.kind {
-        FieldKind::Stored(stored) => match &stored.source {
-            ValueSource::Copied(copied) => Some(copied),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// The copies that the items of a type carry, in the order of its fields.
@@ -189,12 +183,12 @@ fn target(
     let reference_list = copy.reference.filter(|reference| reference.ty.list.is_some());
     let key = copy.reference.and_then(Field::property);
     let (field, by) = match (copy.array, reference_list) {
-        (Some(array), None) if array.ty.list.is_some() => {
+        (Some(array), None) => {
             let by = key.map(|key| in_elements(key.last(), array)).transpose()?;
             (in_elements(copy.property.last(), array)?, by.unwrap_or_default())
         }
         (Some(_), _) => {
-            let reason = "a copy in an object of the item, or in an array within elements, is not supported";
+            let reason = "a list of references in an embedded type has no copies";
             return Err(ModelError::unsupported(&copy.place, COPY, reason));
         }
         (None, Some(list)) => (in_elements(copy.property.last(), list)?, in_elements(ID, list)?),
@@ -203,36 +197,23 @@ fn target(
             (property(&copy.place, copy.property)?, by.unwrap_or_default())
         }
     };
-    let target = CopyTarget::new(item_type, field, by);
+    let is_optional = copy.reference.is_some_and(|reference| !reference.ty.non_null);
+    let target = CopyTarget { is_optional, ..CopyTarget::new(item_type, field, by) };
     if copy.frozen {
         return Ok(target);
     }
     let target = CopyTarget { catch_up: interned(&names.of_catch_up(&copy.item.container))?, ..target };
-    match (copy.array, reference_list) {
-        (None, None) => Ok(target),
-        (None, Some(references)) => match list_by(model, copy.item, &references.name) {
-            Some(list) => Ok(target.through(interned(list)?)),
-            None => {
-                let reason = format!(
-                    "copies in an array follow through a list with `by: \"{}\"`, and there is none",
-                    references.name
-                );
-                Err(ModelError::unsupported(&copy.place, COPY, reason))
-            }
-        },
-        (Some(_), _) => {
-            let reason = "copies in embedded types are `frozen`: nothing finds them by their source";
-            Err(ModelError::unsupported(&copy.place, COPY, reason))
-        }
+    let list = match (copy.array, reference_list) {
+        (None, None) => return Ok(target),
+        (None, Some(references)) => list_by(model, copy.item, &references.name).map(interned).transpose()?,
+        (Some(_), _) => None,
+    };
+    let list = match list {
+        Some(list) => Some(list),
+        None => list_of(model, copy.item, by)?,
+    };
+    match list {
+        Some(list) => Ok(target.through(list)),
+        None => Err(ModelError::unsupported(&copy.place, COPY, "nothing finds the copies by their source")),
     }
-}
-
-/// The list with an entry of each item for each element of an array of references.
-fn list_by<'a>(model: &'a Model, item: &ItemType, reference: &Name) -> Option<&'a str> {
-    related_places(model).into_iter().find_map(|place| match &place.related.source {
-        RelatedSource::List(list) if place.target.name == item.name && list.by == [reference.clone()] => {
-            Some(list.projection.as_str())
-        }
-        _ => None,
-    })
 }

@@ -9,8 +9,9 @@ use onehop_store::interned;
 use super::item_types::{ItemTypes, property};
 use super::model_error::ModelError;
 use super::projection_names::ProjectionNames;
+use super::related::related_places;
 use crate::computation::Padding;
-use crate::rule::{CountRule, CountText, OwnsRule, Rule};
+use crate::rule::{CountRule, CountText, OwnedType, OwnsRule, Rule};
 
 const COUNT: &str = "@count";
 
@@ -27,10 +28,7 @@ pub(super) fn rules(model: &Model, types: &ItemTypes) -> Vec<Result<Rule, ModelE
         let kept = match &count.kept {
             Kept::Query => return None,
             Kept::Batch { property, .. } => KeptCount { property, projection: None },
-            Kept::Behind { within_seconds: Some(_), .. } => {
-                let reason = "`within` is not supported: a count follows each change of its items";
-                return Some(Err(ModelError::unsupported(&place, COUNT, reason)));
-            }
+            // A count follows each change of its items, so any bound of its lag holds.
             Kept::Behind { property, .. } => KeptCount { property, projection: Some(place.as_str()) },
         };
         Some(count_rule(model, types, item, field, &count.of, &kept))
@@ -124,12 +122,13 @@ pub(super) fn owners(
             let reason = format!("no change feed shows the deletion of `{}`, which is HARD", owner.name);
             return Some(Err(ModelError::unsupported(&owned[0].name, "@owned", reason)));
         }
-        Some(owns(types, names, owner, &owned))
+        Some(owns(model, types, names, owner, &owned))
     };
     model.items().iter().filter_map(rule).collect()
 }
 
 fn owns(
+    model: &Model,
     types: &ItemTypes,
     names: &ProjectionNames,
     owner: &ItemType,
@@ -138,7 +137,38 @@ fn owns(
     let rule = OwnsRule {
         name: interned(&names.of_owner(&owner.name))?,
         owner: types.get(&owner.name)?.clone(),
-        owned: owned.iter().map(|item| types.get(&item.name).cloned()).collect::<Result<_, _>>()?,
+        owned: owned.iter().map(|item| owned_type(model, types, item)).collect::<Result<_, _>>()?,
     };
     Ok(Rule::Owns(rule.into()))
+}
+
+fn owned_type(model: &Model, types: &ItemTypes, item: &ItemType) -> Result<OwnedType, ModelError> {
+    let by = item.owned_by.as_ref().and_then(|by| item.field(by)).and_then(Field::property);
+    let by = by.ok_or_else(|| {
+        ModelError::unsupported(&item.name, "@owned", "the reference to the owner is not stored")
+    })?;
+    Ok(OwnedType {
+        item_type: types.get(&item.name)?.clone(),
+        by: property(&item.name, by)?,
+        tombstone_ttl_s: tombstone_of_owned(model, item),
+    })
+}
+
+/// The time to live of an owned item after its deletion, in seconds, where others have to see the deletion:
+/// lists of the items, the items that it owns, and the reservations of its unique values. `None` where it can
+/// be removed at once.
+#[must_use]
+pub fn tombstone_of_owned(model: &Model, item: &ItemType) -> Option<u32> {
+    let Deletion::Soft { ttl_seconds, .. } = item.deletion else { return None };
+    item.owned_by.as_ref()?;
+    let is_listed = related_places(model).iter().any(|place| {
+        matches!(place.related.source, RelatedSource::List(_)) && place.target.name == item.name
+    });
+    let owns = model.items().iter().any(|owned| {
+        let by = owned.owned_by.as_ref().and_then(|by| owned.field(by));
+        matches!(by.map(|by| &by.kind), Some(FieldKind::Reference(to)) if to.target == item.name)
+    });
+    let is_unique =
+        |field: &Field| matches!(&field.kind, FieldKind::Stored(stored) if stored.unique.is_some());
+    (is_listed || owns || item.fields.iter().any(is_unique)).then_some(ttl_seconds)
 }

@@ -1,8 +1,8 @@
 //! Fields of a list's entries: always stored, stored unless 0, stored where the item has them, computed.
 
 use onehop_model::{
-    Computed, CurrencyProperty, Field, FieldKind, FieldPath, Function, Kept, ListSource, Literal, Name,
-    ReferenceField, StoredField, ValueSource,
+    Computed, CurrencyProperty, Field, FieldKind, FieldPath, Function, Kept, ListSource, Literal, Model,
+    Name, ReferenceField, StoredField, ValueSource,
 };
 
 use super::item_types::property;
@@ -21,10 +21,10 @@ pub(super) struct EntryFields {
 }
 
 impl EntryFields {
-    pub(super) fn of(place: &RelatedPlace<'_>, list: &ListSource) -> Result<Self, ModelError> {
+    pub(super) fn of(model: &Model, place: &RelatedPlace<'_>, list: &ListSource) -> Result<Self, ModelError> {
         let mut fields = Self::default();
         for path in &list.fields {
-            fields.add(place, path)?;
+            fields.add(model, place, path)?;
         }
         Ok(fields)
     }
@@ -36,7 +36,7 @@ impl EntryFields {
         }
     }
 
-    fn add(&mut self, place: &RelatedPlace<'_>, path: &FieldPath) -> Result<(), ModelError> {
+    fn add(&mut self, model: &Model, place: &RelatedPlace<'_>, path: &FieldPath) -> Result<(), ModelError> {
         let unsupported = || {
             let reason = format!(
                 "an entry cannot have `{path}`: it has stored fields of the item, and copies along references"
@@ -51,13 +51,14 @@ impl EntryFields {
                 // The copies of an array are in its elements.
                 let copies = reference.copies.iter().filter(|_| field.ty.list.is_none());
                 for copy in copies {
-                    self.add_property(place, field.ty.non_null, &copy.property)?;
+                    let is_always = field.ty.non_null && has_value(model, reference, &copy.field);
+                    self.add_property(place, is_always, &copy.property)?;
                 }
                 Ok(())
             }
             ([_, copied], FieldKind::Reference(reference)) if field.ty.list.is_none() => {
                 let copy = copy_of(reference, copied).ok_or_else(unsupported)?;
-                self.add_property(place, field.ty.non_null, copy)
+                self.add_property(place, field.ty.non_null && has_value(model, reference, copied), copy)
             }
             ([_], FieldKind::Count(count)) => {
                 // Nobody has written the count of a parent whose items a projection did not count yet.
@@ -120,6 +121,12 @@ impl EntryFields {
         }
         Ok(())
     }
+}
+
+/// Whether each target of a reference has a value of a field, which its copies then have.
+fn has_value(model: &Model, reference: &ReferenceField, field: &Name) -> bool {
+    let field = model.item(&reference.target).and_then(|target| target.field(field));
+    field.is_some_and(|field| field.ty.non_null)
 }
 
 fn copy_of<'a>(reference: &'a ReferenceField, field: &Name) -> Option<&'a onehop_model::PropertyPath> {

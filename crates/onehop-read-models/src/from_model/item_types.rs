@@ -45,18 +45,18 @@ fn item_type(model: &Model, item: &onehop_model::ItemType) -> Result<ItemType, M
             ItemPartition::Id
         }
         [KeySource::Type] => ItemPartition::Constant(name),
-        [KeySource::Field(field)] => {
-            let path = item.field(field).and_then(Field::property);
-            let path =
-                path.ok_or_else(|| ModelError::unsupported(&item.name, "@item", "its key is not stored"))?;
-            ItemPartition::Field(property(&item.name, path)?)
-        }
-        _ => {
-            return Err(ModelError::unsupported(
-                &item.name,
-                "@item",
-                "a partition key of several paths; one path is supported",
-            ));
+        sources => {
+            let mut names = Vec::new();
+            for source in sources {
+                let path = match source {
+                    KeySource::Field(field) => item.field(field).and_then(Field::property),
+                    KeySource::Id | KeySource::Type => None,
+                };
+                let reason = "a key is `id`, `type`, or stored fields";
+                let path = path.ok_or_else(|| ModelError::unsupported(&item.name, "@item", reason))?;
+                names.push(property(&item.name, path)?);
+            }
+            ItemPartition::Field(interned(&names.join("/"))?)
         }
     };
     for field in &item.fields {
@@ -132,9 +132,7 @@ fn add_properties(
             if let Some(CurrencyProperty::Beside(path)) = &stored.currency {
                 add(path)?;
             }
-            let (TypeOf::Embedded(name), Some(_), "") = (&field.ty.of, field.ty.list, prefix) else {
-                return Ok(());
-            };
+            let (TypeOf::Embedded(name), "") = (&field.ty.of, prefix) else { return Ok(()) };
             let embedded = model.embedded_type(name).into_iter().flat_map(|embedded| &embedded.fields);
             let prefix = format!("{}[].", path.last());
             for inner in embedded {

@@ -1,15 +1,18 @@
 //! List rules of a model: `@list` by a reference, by the elements of an array, or under `Query`.
 
-use onehop_model::{Field, FieldKind, ItemType, ListSource, Model, RelatedSource, ValueSource};
+use onehop_model::{
+    Field, FieldKind, ItemType, Kept, KeySource, ListSource, Model, RelatedField, RelatedSource, ValueSource,
+};
 use onehop_store::{ContainerName, interned};
 
 use super::conditions::conditions;
-use super::containers::{element_id, is_constant, is_type};
 use super::entry_fields::EntryFields;
 use super::item_types::{ItemTypes, property};
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
-use crate::item_type::{ID, ItemPartition};
+use super::relations::{element_id, is_constant, is_type};
+use crate::condition::{Condition, ConditionTest};
+use crate::item_type::{ID, TYPE};
 use crate::rule::{ElementFields, Keep, ListPartition, ListRule, Rule};
 
 const LIST: &str = "@list";
@@ -31,14 +34,6 @@ fn rule(
 ) -> Result<Rule, ModelError> {
     let source = types.get(&place.target.name)?;
     let conditions = conditions(model, place)?;
-    if list.keep.is_some() && !conditions.is_empty() {
-        let reason = "a list with `keep` has no conditions: the next items are looked for among all items";
-        return Err(ModelError::unsupported(&place.place, "@where", reason));
-    }
-    if list.entry_type != source.name {
-        let reason = format!("`type` of entries is `{}`, that of their items", source.name);
-        return Err(ModelError::unsupported(&place.place, LIST, reason));
-    }
     let container = model.container(&list.container);
     let key = match container.map(|container| container.key.as_slice()) {
         Some([key]) => property(&place.place, key)?,
@@ -51,25 +46,22 @@ fn rule(
         }
     };
     let partition = match list.by.as_slice() {
-        [] if container.is_some_and(is_type) => ListPartition::Constant(source.name),
-        [] => {
-            let reason = "the key of a list under `Query` is `/type`";
-            return Err(ModelError::unsupported(&place.place, LIST, reason));
-        }
+        [] if container.is_some_and(is_type) => ListPartition::Constant(interned(&list.entry_type)?),
+        [] => ListPartition::Constant(fixed_key(model, place, key)?),
         [by] => partition_by(place, by)?,
         _ => return Err(ModelError::unsupported(&place.place, LIST, "`by` is one field")),
     };
-    let mut fields = EntryFields::of(place, list)?;
+    let mut fields = EntryFields::of(model, place, list)?;
     // An entry leads to its item.
-    if let ItemPartition::Field(field) = source.partition {
-        fields.require(field);
-    }
+    source.partition.fields().for_each(|field| fields.require(field));
     let is_named = fields.always.contains(&key);
     Ok(Rule::List(
         ListRule {
             name: interned(&list.projection)?,
             source: source.clone(),
             container: ContainerName::named(&list.container)?,
+            entry_type: interned(&list.entry_type)?,
+            order_by: place.order_property()?,
             partition,
             element: match partition {
                 ListPartition::Element(_) => {
@@ -77,9 +69,9 @@ fn rule(
                 }
                 _ => None,
             },
-            key_field: (matches!(partition, ListPartition::Field(_)) && !is_named).then_some(key),
+            key_field: (!is_named && has_key_field(partition, key)).then_some(key),
             immutable_partition: list.by.first().is_some_and(|by| never_moves(place.target, by)),
-            keep: keep(place, list)?,
+            keep: keep(place, list),
             conditions,
             fields: fields.always,
             unless_zero: fields.unless_zero,
@@ -99,32 +91,85 @@ fn partition_by(place: &RelatedPlace<'_>, by: &str) -> Result<ListPartition, Mod
     })
 }
 
-fn never_moves(target: &ItemType, by: &str) -> bool {
-    match target.field(by).map(|field| (&field.kind, field.ty.list)) {
+pub(super) fn never_moves(target: &ItemType, by: &str) -> bool {
+    // An item without a value has no entry, until it has one.
+    let field = target.field(by).filter(|field| field.ty.non_null);
+    match field.map(|field| (&field.kind, field.ty.list)) {
         Some((FieldKind::Reference(reference), None)) => is_constant(reference),
         Some((FieldKind::Stored(stored), None)) => stored.immutable,
         _ => false,
     }
 }
 
-/// The first items of a descending order: the newest where its value never changes, the highest otherwise.
-fn keep(place: &RelatedPlace<'_>, list: &ListSource) -> Result<Keep, ModelError> {
-    let unsupported = |reason: &str| Err(ModelError::unsupported(&place.place, LIST, reason));
-    let Some(items_max) = list.keep else {
-        return Ok(Keep::All);
+/// Whether the key of an entry is a field that its item may lack.
+fn has_key_field(partition: ListPartition, key: &str) -> bool {
+    match partition {
+        ListPartition::Field(_) => true,
+        ListPartition::Constant(_) => key != TYPE,
+        ListPartition::Element(_) => false,
+    }
+}
+
+/// The partition key of a list under `Query` in a container whose key is another field: the value to which
+/// `@where` fixes that field.
+fn fixed_key(model: &Model, place: &RelatedPlace<'_>, key: &str) -> Result<&'static str, ModelError> {
+    let is_key = |condition: &&Condition| condition.field == key;
+    let fixed = conditions(model, place)?;
+    let value = fixed.iter().find(is_key).and_then(|condition| match &condition.test {
+        ConditionTest::In(values) => values.first().and_then(serde_json::Value::as_str),
+        _ => None,
+    });
+    match value {
+        Some(value) => Ok(interned(value)?),
+        None => {
+            let reason = format!(
+                "the key of a list under `Query` is `/type`, or a text that `@where` fixes; it is `/{key}`"
+            );
+            Err(ModelError::unsupported(&place.place, LIST, reason))
+        }
+    }
+}
+
+/// The items that a list keeps: the last items of a fixed order, or of one whose values change. A list with
+/// `keep` in another form has an entry of every item, and its readers stop after the first ones.
+fn keep(place: &RelatedPlace<'_>, list: &ListSource) -> Keep {
+    match (list.keep, place.related.order.first()) {
+        (Some(items_max), Some(order)) if is_bounded(place.target, place.related, list) => {
+            let is_fixed = place.target.field(&order.field).is_some_and(is_fixed);
+            let items_max = items_max as usize;
+            if is_fixed { Keep::Newest(items_max) } else { Keep::Highest(items_max) }
+        }
+        _ => Keep::All,
+    }
+}
+
+/// Whether a list with `keep` has no more entries than it shows: the next items are found by one query of
+/// all items in a descending order that each of them has.
+pub(super) fn is_bounded(target: &ItemType, related: &RelatedField, list: &ListSource) -> bool {
+    let order = related.order.first().filter(|order| order.descending);
+    let has_value = |field: &Field| {
+        let is_written = match &field.kind {
+            FieldKind::Stored(stored) => stored.default.as_ref().is_none_or(|default| !default.sparse),
+            FieldKind::Count(count) => matches!(count.kept, Kept::Batch { .. }),
+            FieldKind::Reference(_) => true,
+            FieldKind::Related(_) | FieldKind::HasCaller(_) => false,
+        };
+        field.ty.non_null && is_written && field.property().is_some()
     };
-    if !list.by.is_empty() {
-        return unsupported("`keep` with `by`, the first items of each parent, is not supported");
+    let is_ordered = order.and_then(|order| target.field(&order.field)).is_some_and(has_value);
+    let is_by_id = matches!(target.key.as_slice(), [KeySource::Id]);
+    list.keep.is_some() && list.by.is_empty() && related.conditions.is_empty() && is_by_id && is_ordered
+}
+
+/// The number of entries that a list with `keep` shows, where it has an entry of every item.
+#[must_use]
+pub fn shown_of_all(target: &ItemType, related: &RelatedField) -> Option<usize> {
+    match &related.source {
+        RelatedSource::List(list) if !is_bounded(target, related, list) => {
+            list.keep.map(|items_max| items_max as usize)
+        }
+        _ => None,
     }
-    let Some(order) = place.related.order.first() else { return unsupported("`keep` needs an order") };
-    if !order.descending {
-        return unsupported(
-            "`keep` with an ascending order is not supported: the last items of an order are kept",
-        );
-    }
-    let is_fixed = place.target.field(&order.field).is_some_and(is_fixed);
-    let items_max = items_max as usize;
-    Ok(if is_fixed { Keep::Newest(items_max) } else { Keep::Highest(items_max) })
 }
 
 /// Whether the value of a field never changes.

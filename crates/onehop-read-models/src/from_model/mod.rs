@@ -3,6 +3,7 @@
 //! The language says more than the rules can. A part that they cannot express is an error with the field and
 //! the directive, so that no part of a model is left out in silence.
 
+mod back_references;
 mod conditions;
 mod containers;
 mod copies;
@@ -13,10 +14,14 @@ mod lists;
 mod model_error;
 mod projection_names;
 mod related;
+mod relations;
 
 use onehop_model::Model;
 
+pub use self::conditions::list_conditions;
 pub use self::containers::container_specs;
+pub use self::counts::tombstone_of_owned;
+pub use self::lists::shown_of_all;
 pub use self::model_error::ModelError;
 pub use self::projection_names::ProjectionNames;
 
@@ -45,6 +50,7 @@ impl ReadModels {
             .partition(copies::follows);
         let mut rules: Vec<_> = following;
         rules.extend(collected(lists::rules(model, &types), &mut errors));
+        rules.extend(collected(back_references::rules(model, &types), &mut errors));
         rules.extend(collected(counts::rules(model, &types), &mut errors));
         rules.extend(collected(counts::owners(model, &types, names), &mut errors));
         let frozen: Vec<_> = frozen;

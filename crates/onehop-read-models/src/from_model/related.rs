@@ -1,6 +1,8 @@
 //! Related fields of a model: those of items and of `Query`, with their places.
 
-use onehop_model::{Field, FieldKind, Format, ItemType, Model, QueryKind, RelatedField, Scalar, TypeOf};
+use onehop_model::{
+    Field, FieldKind, Format, ItemType, Model, QueryKind, RelatedField, RelatedSource, Scalar, TypeOf,
+};
 use onehop_store::interned;
 
 use super::item_types::property;
@@ -45,16 +47,19 @@ impl RelatedPlace<'_> {
             _ => return unsupported("an order has one field, and the id follows".to_owned()),
         };
         let Some(field) = self.target.field(&order.field) else { return Ok(None) };
-        if !is_text(field) {
-            return unsupported(format!(
-                "`{}` is not stored as a text: order by a PADDED number",
-                order.field
-            ));
+        if !is_ordered(field) {
+            return unsupported(format!("`{}` is neither stored as a text nor as a number", order.field));
         }
-        match &field.kind {
-            FieldKind::Stored(stored) => property(&self.place, &stored.property).map(Some),
-            FieldKind::Reference(reference) => property(&self.place, &reference.property).map(Some),
-            _ => Ok(None),
+        let path = match (&field.kind, &self.related.source) {
+            // Entries store computed values.
+            (FieldKind::Stored(stored), RelatedSource::List(_)) => Some(&stored.property),
+            _ => field.property(),
+        };
+        match path {
+            Some(path) => property(&self.place, path).map(Some),
+            None => {
+                unsupported(format!("`{}` is not stored: give it `@computed(stored: true)`", order.field))
+            }
         }
     }
 
@@ -67,15 +72,16 @@ impl RelatedPlace<'_> {
     }
 }
 
-/// Whether the stored values are texts, which are in the order of the field's values.
-fn is_text(field: &Field) -> bool {
-    let is_time_text = match &field.kind {
-        FieldKind::Stored(stored) => stored.format == Format::Iso,
-        _ => true,
+/// Whether the stored values are texts or numbers in the order of the field's values.
+fn is_ordered(field: &Field) -> bool {
+    let format = match &field.kind {
+        FieldKind::Stored(stored) => stored.format,
+        _ => Format::Iso,
     };
     match field.ty.of {
-        TypeOf::Scalar(Scalar::Id | Scalar::String) | TypeOf::Item(_) => true,
-        TypeOf::Scalar(Scalar::DateTime) => is_time_text,
+        TypeOf::Scalar(Scalar::Id | Scalar::String | Scalar::Int | Scalar::Float | Scalar::DateTime)
+        | TypeOf::Item(_) => true,
+        TypeOf::Scalar(Scalar::Decimal) => format == Format::Number,
         _ => false,
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use onehop_store::OperationKind::{Create, Delete, PointRead, Query, Replace};
+use onehop_store::{order_value, value_in_order};
 use serde_json::Value;
 
 use super::BoundedList;
@@ -31,6 +32,14 @@ impl RuleProjection for BoundedList {
             true => self.ranking(data, &listed.key, &unlisted.key, first),
             false => self.newest(data, &listed.key, &unlisted.key, first),
         }
+    }
+}
+
+/// An order value below this one.
+fn lowest(highest: &str) -> String {
+    match value_in_order(highest) {
+        Value::String(text) => "0".repeat(text.len()),
+        _ => order_value(&Value::from(i32::MIN)).unwrap_or_default(),
     }
 }
 
@@ -80,7 +89,7 @@ impl BoundedList {
         unlisted: &ItemKey,
         highest: &str,
     ) -> Vec<PredictedChange> {
-        let (name, lowest) = (self.rule.source.name, "0".repeat(highest.len()));
+        let (name, lowest) = (self.rule.source.name, lowest(highest));
         let moved = |value: &str| SampleEdit::Change(vec![self.place_at(value)]);
         let move_up = self
             .read_entry(data)
@@ -121,7 +130,7 @@ impl BoundedList {
     }
 
     fn place_at(&self, value: &str) -> FieldEdit {
-        FieldEdit::Set(self.order_by, Value::from(value))
+        FieldEdit::Set(self.order_by, value_in_order(value))
     }
 
     fn entry(&self) -> StoredType {

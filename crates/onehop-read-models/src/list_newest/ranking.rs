@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use onehop_change_feed::{ProjectionError, ReadRequest, Step};
 use onehop_runtime::planted;
-use onehop_store::{Item, QueryPage, WriteOp};
+use onehop_store::{Direction, Item, QueryPage, WriteOp};
 
 use super::next_rank::NextRank;
 use super::{BoundedList, ListState};
@@ -80,6 +80,8 @@ impl BoundedList {
             item_type: self.rule.source.name,
             after: None,
             limit: self.items_max,
+            order_by: self.rule.order_by,
+            direction: Direction::NewestFirst,
         };
         Step::ask(vec![self.read_listing(), highest]).with_state(&ListState::Rank).checkpoint()
     }

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::findings::{Subject, is_bounded, unexpected_shape};
 use super::report::Drift;
 use super::verifier::{Suspect, Verifier};
-use crate::body::Body;
+use crate::body::{Body, is_copy};
 use crate::entry::Entry;
 use crate::item_type::{ItemPartition, ItemType};
 use crate::rule::{CountRule, ListPartition, ListRule, OwnsRule};
-use crate::source_value::source_key;
+use crate::source_value::{copied_value, source_key};
 use crate::stored_count::StoredCount;
 use crate::target_copy::TargetCopy;
 
@@ -133,8 +133,8 @@ impl Verifier {
         for (source_id, stored) in target.body.keyed(copy.path, copy.by) {
             let source = &copy.rule.source;
             let read = self.read_live(source, &source_key(source, source_id), source_id).await?;
-            let current = read.as_ref().and_then(|source| source.body.get(copy.rule.field));
-            if current == stored && current.is_some() {
+            let current = read.as_ref().and_then(|source| copied_value(&copy.rule, &source.body));
+            if current.as_ref().is_some_and(|current| is_copy(stored, current)) {
                 continue;
             }
             let drift = Drift::Copy {
@@ -144,7 +144,7 @@ impl Verifier {
                 id: id.to_owned(),
                 field: copy.path.to_string(),
                 stored: stored.unwrap_or(&Value::Null).to_string(),
-                current: current.map(Value::to_string),
+                current: current.map(|current| current.to_string()),
             };
             let seen = vec![read.map(|source| source.item.etag), Some(target.item.etag.clone())];
             return Ok(Some((drift, seen)));
@@ -164,8 +164,8 @@ impl Verifier {
         let key = match rule.source.partition {
             ItemPartition::Id => PartitionKey::from(id),
             ItemPartition::Constant(key) => PartitionKey::from(key),
-            ItemPartition::Field(field) => {
-                let of_entry = entry.and_then(|entry| entry.body.text(field).ok()).map(PartitionKey::from);
+            ItemPartition::Field(_) => {
+                let of_entry = entry.and_then(|entry| entry.body.partition_key(&rule.source).ok());
                 match known.cloned().or(of_entry) {
                     Some(key) => key,
                     None => return Ok(None),
@@ -192,7 +192,9 @@ impl Verifier {
 
     async fn compare_owned(&self, rule: &OwnsRule, key: &PartitionKey, id: &str) -> Result<Found, Fault> {
         let Some(owned) = self.read(rule.owner.container, key, id).await? else { return Ok(None) };
-        let owner = self.read(rule.owner.container, key, key.as_str()).await?;
+        let Some(by) = rule.owned_type(owned.body.item_type()).map(|owned| owned.by) else { return Ok(None) };
+        let owner_id = owned.body.text(by).map_err(unexpected_shape)?;
+        let owner = self.read(rule.owner.container, key, owner_id).await?;
         let is_owner = |owner: &Stored| owner.body.item_type() == rule.owner.name && !owner.body.is_deleted();
         if owned.body.is_deleted() || owner.as_ref().is_some_and(is_owner) {
             return Ok(None);
@@ -218,15 +220,18 @@ impl Verifier {
             item_type: source.name,
             after: None,
             limit: items_max,
+            order_by: rule.order_by,
+            direction: Direction::NewestFirst,
         };
         let newest = self.store.query(&newest, &ledger).await?.items;
         let listed = Query::Partition {
             container: rule.container,
             partition_key: &key,
-            item_type: source.name,
+            item_type: rule.entry_type,
             direction: Direction::NewestFirst,
             after: None,
             limit: items_max * 2,
+            order_by: rule.order_by,
         };
         let entries = stored_items(&self.store.query(&listed, &ledger).await?.items)?;
         let mut suspects = Vec::new();

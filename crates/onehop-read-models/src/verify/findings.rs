@@ -11,11 +11,12 @@ use serde_json::Value;
 use super::feed_scan::for_each_result;
 use super::invariant::{Invariant, VerifyProgress};
 use super::report::{ItemCount, VerificationReport};
-use crate::body::Body;
+use crate::body::{Body, is_copy};
 use crate::declaration::ReadModels;
 use crate::entry::Entry;
 use crate::item_type::ItemPartition;
 use crate::rule::{Keep, ListRule};
+use crate::source_value::copied_value;
 use crate::stored_count::StoredCount;
 
 /// Changes between two reports of progress.
@@ -67,7 +68,8 @@ pub(super) struct Findings<'a> {
     copies: Vec<Subject>,
     entries: HashMap<(usize, Box<str>, Box<str>), EntryHashes>,
     counts: HashMap<(usize, Box<str>), Tally>,
-    owners: HashMap<(usize, Box<str>), Owner>,
+    /// The owners by rule, partition key and id.
+    owners: HashMap<(usize, Box<str>, Box<str>), Owner>,
     of_invariants: Vec<Subject>,
 }
 
@@ -164,7 +166,7 @@ impl<'a> Findings<'a> {
         let (declared, id) = (self.declared, change.id.as_str());
         for (place, rule) in declared.following().enumerate() {
             if rule.source.container == container && rule.source.name == item_type {
-                let value = body.get(rule.field).cloned().unwrap_or(Value::Null);
+                let value = copied_value(rule, body).unwrap_or(Value::Null);
                 self.values.insert((place, id.into()), value);
             }
         }
@@ -190,7 +192,7 @@ impl<'a> Findings<'a> {
             }
             let rule = following.iter().position(|rule| Arc::ptr_eq(rule, &copy.rule)).unwrap_or_default();
             let is_current = |(id, stored): (&str, Option<&Value>)| {
-                self.values.get(&(rule, id.into())).is_some_and(|value| stored == Some(value))
+                self.values.get(&(rule, id.into())).is_some_and(|value| is_copy(stored, value))
             };
             if !body.keyed(copy.path, copy.by).into_iter().all(is_current) {
                 let (partition_key, id) = (change.partition_key.clone(), change.id.clone());
@@ -207,10 +209,10 @@ impl<'a> Findings<'a> {
         body: &Body,
     ) -> Result<(), ProjectionError> {
         for (place, rule) in self.declared.lists().enumerate() {
-            if rule.source.name != body.item_type() || is_bounded(rule) {
+            if is_bounded(rule) {
                 continue;
             }
-            if rule.source.container == container {
+            if rule.source.container == container && rule.source.name == body.item_type() {
                 let is_id = rule.source.partition == ItemPartition::Id;
                 for key in rule.partitions(body) {
                     let expected = hash_of(&Entry::of_element(rule, body, key)?);
@@ -219,7 +221,7 @@ impl<'a> Findings<'a> {
                     entry.source_key = (!is_id).then(|| change.partition_key.clone());
                 }
             }
-            if rule.container == container {
+            if rule.container == container && rule.entry_type == body.item_type() {
                 self.entry(place, change.partition_key.as_str(), &change.id).stored = Some(hash_of(&body.0));
             }
         }
@@ -252,10 +254,14 @@ impl<'a> Findings<'a> {
                 continue;
             }
             let is_owner = rule.owner.name == item_type;
-            if !is_owner && !rule.owned.iter().any(|owned| owned.name == item_type) {
-                continue;
-            }
-            let owner = self.owners.entry((place, change.partition_key.as_str().into())).or_default();
+            let owned = rule.owned.iter().find(|owned| owned.item_type.name == item_type);
+            let id = match owned {
+                _ if is_owner => change.id.as_str(),
+                Some(owned) => body.text(owned.by)?,
+                None => continue,
+            };
+            let key = (place, change.partition_key.as_str().into(), id.into());
+            let owner = self.owners.entry(key).or_default();
             if is_owner {
                 *owner = Owner { is_present: true, owned: Vec::new() };
             } else if !owner.is_present {
@@ -282,7 +288,7 @@ impl<'a> Findings<'a> {
                 subjects.insert(Subject::Entry { list, partition_key, id, source_key });
             }
         }
-        for ((rule, partition_key), owner) in self.owners {
+        for ((rule, partition_key, _), owner) in self.owners {
             let partition_key = PartitionKey::from(&*partition_key);
             let owned = owner.owned.into_iter().filter(|_| !owner.is_present);
             subjects.extend(owned.map(|id| Subject::Owned {

@@ -15,7 +15,7 @@ use crate::body::Body;
 use crate::entry::Entry;
 use crate::item_type::VERSION;
 use crate::rule::{CountRule, ListRule, OwnsRule};
-use crate::source_value::source_key;
+use crate::source_value::{copied_value, source_key};
 use crate::stored_count::StoredCount;
 use crate::target_copy::TargetCopy;
 use onehop_change_feed::{Cause, ProjectionError};
@@ -102,8 +102,8 @@ impl Verifier {
             let mut is_changed = false;
             for (source_id, _) in target.body.keyed(copy.path, copy.by) {
                 let read = self.read_live(source, &source_key(source, source_id), source_id).await?;
-                if let Some(value) = read.as_ref().and_then(|source| source.body.get(copy.rule.field)) {
-                    is_changed |= corrected.set_copies(copy.path, copy.by, source_id, value);
+                if let Some(value) = read.as_ref().and_then(|source| copied_value(&copy.rule, &source.body)) {
+                    is_changed |= corrected.set_copies(copy.path, copy.by, source_id, &value);
                 }
             }
             if !is_changed {
@@ -174,10 +174,14 @@ impl Verifier {
     async fn delete_owned(&self, rule: &OwnsRule, key: &PartitionKey, id: &str) -> Result<bool, Fault> {
         let container = rule.owner.container;
         let Some(owned) = self.read(container, key, id).await? else { return Ok(false) };
-        if self.read_live(&rule.owner, key, key.as_str()).await?.is_some() {
+        let Some(of_type) = rule.owned_type(owned.body.item_type()) else { return Ok(false) };
+        let owner_id = owned.body.text(of_type.by).map_err(unexpected_shape)?;
+        if self.read_live(&rule.owner, key, owner_id).await?.is_some() {
             return Ok(false);
         }
-        self.write(container, key, delete(&owned)?).await
+        let cause = Cause::Projection(rule.name.to_owned());
+        let operation = of_type.deletion(&owned.item, &cause).map_err(unexpected_shape)?;
+        self.write(container, key, operation).await
     }
 
     /// Replaces an unchanged item by its next version; `false` when it has changed.

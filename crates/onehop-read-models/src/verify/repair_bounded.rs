@@ -36,7 +36,7 @@ impl Verifier {
         let (Some(items_max), ListPartition::Constant(key)) = (rule.keep.items_max(), rule.partition) else {
             return Ok(false);
         };
-        let order_by = self.declared.order_by(rule.container).unwrap_or_default();
+        let order_by = self.declared.order_of(rule).unwrap_or_default();
         let list = BoundedRule { rule, items_max, key: PartitionKey::from(key), order_by };
         let EntryRepair { mut written, mut left } = self.repair_listed(&list, id).await?;
         for _ in 0..TRIES_MAX {
@@ -95,10 +95,11 @@ impl Verifier {
         let query = Query::Partition {
             container: list.rule.container,
             partition_key: &list.key,
-            item_type: list.rule.source.name,
+            item_type: list.rule.entry_type,
             direction: Direction::NewestFirst,
             after: None,
             limit: LISTING_FACTOR * list.items_max,
+            order_by: list.rule.order_by,
         };
         let page = self.store.query(&query, &Ledger::new()).await?;
         Listing::of(&page, list.order_by).map_err(unexpected_shape)
@@ -112,6 +113,8 @@ impl Verifier {
             item_type: source.name,
             after: None,
             limit: list.items_max,
+            order_by: list.rule.order_by,
+            direction: Direction::NewestFirst,
         };
         let page = self.store.query(&query, &Ledger::new()).await?;
         let id = |item| Ok(Body::selected(item, &[])?.id()?.to_owned());
@@ -125,7 +128,8 @@ impl BoundedRule<'_> {
     fn leaves(&self, entry: &Body, source: Option<&Stored>) -> bool {
         let Keep::Highest(_) = self.rule.keep else { return false };
         let Some(source) = source.filter(|source| !source.body.is_deleted()) else { return true };
-        source.body.text(self.order_by).unwrap_or_default() < entry.text(self.order_by).unwrap_or_default()
+        source.body.order_value(self.order_by).unwrap_or_default()
+            < entry.order_value(self.order_by).unwrap_or_default()
     }
 
     fn may_enter(&self, listing: &Listing, source: Option<&Stored>) -> Result<bool, Fault> {

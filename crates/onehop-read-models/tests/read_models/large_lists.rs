@@ -21,6 +21,8 @@ const fn spec(name: ContainerName, newest_types: &'static [&'static str]) -> Con
         name,
         partition_key: "type",
         order_by: Some("date"),
+        orders: &[],
+        ttl_s: None,
         equality: &[],
         newest_types,
         soft_deletes: true,

@@ -50,7 +50,16 @@ const fn spec(
     equality: &'static [&'static str],
     newest_types: &'static [&'static str],
 ) -> ContainerSpec {
-    ContainerSpec { name, partition_key, order_by, equality, newest_types, soft_deletes: true }
+    ContainerSpec {
+        name,
+        partition_key,
+        order_by,
+        orders: &[],
+        ttl_s: None,
+        equality,
+        newest_types,
+        soft_deletes: true,
+    }
 }
 
 pub static AUTHOR: LazyLock<ItemType> =
@@ -232,6 +241,7 @@ impl Library {
             direction: Direction::NewestFirst,
             after: None,
             limit: 100,
+            order_by: None,
         };
         let page = self.store.query(&query, &Ledger::new()).await.expect("a query");
         page.items.iter().map(|item| text(&item.decode().expect("JSON"), "id")).collect()

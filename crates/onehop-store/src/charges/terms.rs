@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::path_hash::{PathHash, ROOT, below, elements};
 use super::policy::{IndexingPolicy, PolicyNode};
-use crate::document::PropertyName;
+use crate::document::{PropertyName, Scalar};
 
 /// The value of an object or array.
 const INNER: u64 = 1;
@@ -332,21 +332,28 @@ impl<'de> Visitor<'de> for ItemVisitor<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(PropertyName(name)) = map.next_key()? {
             let place = self.collector.property(&name);
-            map.next_value_seed(TermSeed { collector: self.collector, place, keeps_text: false })?;
+            map.next_value_seed(TermSeed { collector: self.collector, place, keeps_scalar: false })?;
         }
         Ok(())
     }
 }
 
-/// Reads one value of an item and collects its terms. Returns a text where that is wanted.
+/// Reads one value of an item and collects its terms. Returns a text or a number where that is wanted.
 pub(crate) struct TermSeed<'c, 'p> {
     pub collector: &'c mut TermCollector<'p>,
     pub place: Place<'p>,
-    pub keeps_text: bool,
+    pub keeps_scalar: bool,
+}
+
+impl TermSeed<'_, '_> {
+    fn number(self, number: f64) -> Scalar {
+        self.collector.number(self.place, number);
+        if self.keeps_scalar { Scalar::Number(number) } else { Scalar::None }
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for TermSeed<'_, '_> {
-    type Value = Option<String>;
+    type Value = Scalar;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
@@ -354,7 +361,7 @@ impl<'de> DeserializeSeed<'de> for TermSeed<'_, '_> {
 }
 
 impl<'de> Visitor<'de> for TermSeed<'_, '_> {
-    type Value = Option<String>;
+    type Value = Scalar;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a value")
@@ -362,32 +369,29 @@ impl<'de> Visitor<'de> for TermSeed<'_, '_> {
 
     fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
         self.collector.text(self.place, value);
-        Ok(self.keeps_text.then(|| value.to_owned()))
+        Ok(if self.keeps_scalar { Scalar::Text(value.to_owned()) } else { Scalar::None })
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
         self.collector.literal(self.place, Some(value));
-        Ok(None)
+        Ok(Scalar::None)
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
         self.collector.literal(self.place, None);
-        Ok(None)
+        Ok(Scalar::None)
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        self.collector.number(self.place, value as f64);
-        Ok(None)
+        Ok(self.number(value as f64))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        self.collector.number(self.place, value as f64);
-        Ok(None)
+        Ok(self.number(value as f64))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        self.collector.number(self.place, value);
-        Ok(None)
+        Ok(self.number(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
@@ -395,10 +399,10 @@ impl<'de> Visitor<'de> for TermSeed<'_, '_> {
         collector.inner(place);
         let element = collector.element(place);
         while elements
-            .next_element_seed(TermSeed { collector: &mut *collector, place: element, keeps_text: false })?
+            .next_element_seed(TermSeed { collector: &mut *collector, place: element, keeps_scalar: false })?
             .is_some()
         {}
-        Ok(None)
+        Ok(Scalar::None)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -406,8 +410,8 @@ impl<'de> Visitor<'de> for TermSeed<'_, '_> {
         collector.inner(place);
         while let Some(PropertyName(name)) = map.next_key()? {
             let place = collector.below(place, &name);
-            map.next_value_seed(TermSeed { collector: &mut *collector, place, keeps_text: false })?;
+            map.next_value_seed(TermSeed { collector: &mut *collector, place, keeps_scalar: false })?;
         }
-        Ok(None)
+        Ok(Scalar::None)
     }
 }

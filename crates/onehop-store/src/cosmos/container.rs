@@ -14,8 +14,8 @@ use super::settings::RetryPolicy;
 use super::signals::ChangeSignals;
 use crate::document::{can_exist, check_text, check_write};
 use crate::{
-    ChargeBasis, ChargeSource, ContainerSpec, Continuation, Fault, FaultKind, OperationKind, OperationRecord,
-    PartitionKey, Rejection, RequestCharge, WriteOp, limits,
+    ChargeBasis, ChargeSource, ContainerSpec, Continuation, Fault, FaultKind, KEY_SEPARATOR, OperationKind,
+    OperationRecord, PartitionKey, Rejection, RequestCharge, WriteOp, limits,
 };
 
 /// A container of the database.
@@ -128,21 +128,28 @@ async fn partition_key_of(
     let reading = |error| fault_of(error, OperationContext::Reading);
     let response = client.read(Some(options)).await.map_err(reading)?;
     let properties = response.into_model().map_err(reading)?;
-    let wanted = format!("/{}", spec.partition_key);
+    let wanted: Vec<String> = spec.key_properties().map(|property| format!("/{property}")).collect();
     let paths = properties.partition_key.paths();
-    if paths.iter().any(|path| *path == wanted) && paths.len() == 1 {
+    if paths.iter().eq(wanted.iter()) {
         return Ok(properties.partition_key);
     }
     let message = format!(
-        "the container {} has another partition key than {wanted}: a partition key cannot be changed",
-        spec.name
+        "the container {} has another partition key than {}: a partition key cannot be changed",
+        spec.name,
+        wanted.join(", ")
     );
     Err(Fault::new(FaultKind::Internal, message))
 }
 
 /// A partition key as the client wants it.
 pub(super) fn key(partition_key: &PartitionKey) -> azure_data_cosmos::PartitionKey {
-    azure_data_cosmos::PartitionKey::from(partition_key.as_str().to_owned())
+    match partition_key.as_str().split(KEY_SEPARATOR).map(str::to_owned).collect::<Vec<_>>().as_slice() {
+        [first, second] => azure_data_cosmos::PartitionKey::from((first.clone(), second.clone())),
+        [first, second, third] => {
+            azure_data_cosmos::PartitionKey::from((first.clone(), second.clone(), third.clone()))
+        }
+        _ => azure_data_cosmos::PartitionKey::from(partition_key.as_str().to_owned()),
+    }
 }
 
 /// Whether an item can be asked for. The client makes the id a part of a URL's path, where control characters

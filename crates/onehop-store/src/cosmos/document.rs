@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::document::PropertyName;
-use crate::{Change, ContainerSpec, ETag, Fault, FaultKind, Item, PartitionKey};
+use crate::{Change, ContainerSpec, ETag, Fault, FaultKind, Item, PartitionKey, joined_key};
 
 /// Properties that the service adds to an item.
 const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];
@@ -37,7 +37,9 @@ pub(super) fn change_of(spec: &ContainerSpec, mut properties: Map<String, Value>
         }
     }
     let text = |name: &str| properties.get(name).and_then(Value::as_str).map(str::to_owned);
-    let (Some(etag), Some(id), Some(partition_key)) = (etag, text("id"), text(spec.partition_key)) else {
+    let key: Option<Vec<String>> = spec.key_properties().map(text).collect();
+    let key = key.map(|values| joined_key(values.iter().map(String::as_str)));
+    let (Some(etag), Some(id), Some(partition_key)) = (etag, text("id"), key) else {
         return Err(Fault::new(FaultKind::Corrupt, "a change has no ETag, id or partition key"));
     };
     let body = serde_json::to_vec(&properties).map_err(corrupt)?;
@@ -106,6 +108,8 @@ mod tests {
         name: ContainerName("posts"),
         partition_key: "postId",
         order_by: None,
+        orders: &[],
+        ttl_s: None,
         equality: &[],
         newest_types: &[],
         soft_deletes: true,

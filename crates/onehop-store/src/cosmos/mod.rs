@@ -58,9 +58,9 @@ use sql::{QueryShape, Sql, top};
 
 use super::document::{can_exist, check_keyset, is_indexable};
 use super::{
-    BackgroundBudget, Batch, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind,
-    FeedPage, FeedRange, FeedRequest, Item, Ledger, OperationKind, PartitionKey, Query, QueryPage,
-    RequestCharge, SignalScope, Store, WriteError, WriteMarks, WriteOp,
+    BackgroundBudget, Batch, ContainerName, ContainerSpec, Continuation, ETag, Fault, FaultKind, FeedPage,
+    FeedRange, FeedRequest, Item, Ledger, OperationKind, PartitionKey, Query, QueryPage, RequestCharge,
+    SignalScope, Store, WriteError, WriteMarks, WriteOp,
 };
 
 /// Point reads of one `read_many` that are under way at the same time.
@@ -234,19 +234,20 @@ impl Store for CosmosStore {
 
     async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
         match *query {
-            Query::Partition { container, partition_key, item_type, direction, after, limit } => {
+            Query::Partition { container, partition_key, item_type, order_by, direction, after, limit } => {
                 let container = self.container(container)?;
                 check_keyset(after)?;
                 let top = top(limit);
                 if !can_exist(partition_key.as_str(), "") || !is_indexable(item_type) {
                     return Ok(QueryPage::default());
                 }
-                let shape = QueryShape { item_type, equality: None, direction, after, top };
+                let order_by = order_of(&container.spec, item_type, order_by)?;
+                let shape = QueryShape { item_type, equality: None, order_by, direction, after, top };
                 let answered =
                     self.page(container, FeedScope::partition(key(partition_key)), shape, ledger).await;
                 container.finish_query(answered, false, ledger)
             }
-            Query::Equality { container, path, value, item_type, direction, after, limit } => {
+            Query::Equality { container, path, value, item_type, order_by, direction, after, limit } => {
                 let container = self.container(container)?;
                 check_keyset(after)?;
                 let top = top(limit);
@@ -256,19 +257,21 @@ impl Store for CosmosStore {
                 if !is_indexable(value) || !is_indexable(item_type) {
                     return Ok(QueryPage::default());
                 }
-                let shape = QueryShape { item_type, equality: Some((path, value)), direction, after, top };
+                let order_by = order_of(&container.spec, item_type, order_by)?;
+                let equality = Some((path, value));
+                let shape = QueryShape { item_type, equality, order_by, direction, after, top };
                 let answered = self.page(container, FeedScope::full_container(), shape, ledger).await;
                 container.finish_query(answered, true, ledger)
             }
-            Query::Newest { container, item_type, after, limit } => {
+            Query::Newest { container, item_type, order_by, direction, after, limit } => {
                 let container = self.container(container)?;
                 check_keyset(after)?;
                 let top = top(limit);
                 if !container.spec.newest_types.contains(&item_type) {
                     return Err(no_index(&container.spec, item_type));
                 }
-                let direction = Direction::NewestFirst;
-                let shape = QueryShape { item_type, equality: None, direction, after, top };
+                let order_by = order_of(&container.spec, item_type, order_by)?;
+                let shape = QueryShape { item_type, equality: None, order_by, direction, after, top };
                 let answered = self.page(container, FeedScope::full_container(), shape, ledger).await;
                 container.finish_query(answered, true, ledger)
             }
@@ -375,6 +378,16 @@ impl Store for CosmosStore {
         let (key, ledger) = (PartitionKey::from(READY_ID), Ledger::new());
         self.read_item(container, &key, READY_ID, &ledger).await.outcome.map(drop)
     }
+}
+
+/// The property of an order of a type: the one that a query names, or the main one.
+fn order_of(
+    spec: &ContainerSpec,
+    item_type: &str,
+    order_by: Option<&'static str>,
+) -> Result<Option<&'static str>, Fault> {
+    spec.order_index(item_type, order_by)?;
+    Ok(order_by.or_else(|| spec.order_of(item_type)))
 }
 
 fn no_index(spec: &ContainerSpec, what: &str) -> Fault {

@@ -18,7 +18,7 @@ use super::error_mapping::{OperationContext, fault_of};
 use super::retries::Retries;
 use super::service_response::{ServiceResponse, charge_of, charge_of_error};
 use super::sql::{QueryShape, Sql, top};
-use crate::{ContainerSpec, Direction, Fault, Item, Ledger, OperationKind, Query, QueryPage, RequestCharge};
+use crate::{ContainerSpec, Fault, Item, Ledger, OperationKind, Query, QueryPage, RequestCharge};
 
 /// The client's own limit of physical partitions for one query, if ours is not higher.
 const FAN_OUT_DEFAULT: u32 = 100;
@@ -26,18 +26,18 @@ const FAN_OUT_DEFAULT: u32 = 100;
 /// The text of a query as the service gets it, with the names of its parameters.
 #[must_use]
 pub fn query_text(spec: &ContainerSpec, query: &Query<'_>) -> String {
-    let (item_type, equality, direction, after, limit) = match *query {
-        Query::Partition { item_type, direction, after, limit, .. } => {
-            (item_type, None, direction, after, limit)
+    let (item_type, equality, order_by, direction, after, limit) = match *query {
+        Query::Partition { item_type, order_by, direction, after, limit, .. }
+        | Query::Newest { item_type, order_by, direction, after, limit, .. } => {
+            (item_type, None, order_by, direction, after, limit)
         }
-        Query::Equality { path, value, item_type, direction, after, limit, .. } => {
-            (item_type, Some((path, value)), direction, after, limit)
-        }
-        Query::Newest { item_type, after, limit, .. } => {
-            (item_type, None, Direction::NewestFirst, after, limit)
+        Query::Equality { path, value, item_type, order_by, direction, after, limit, .. } => {
+            (item_type, Some((path, value)), order_by, direction, after, limit)
         }
     };
-    Sql::page(spec, QueryShape { item_type, equality, direction, after, top: top(limit) }).text
+    let order_by = order_by.or_else(|| spec.order_of(item_type));
+    let shape = QueryShape { item_type, equality, order_by, direction, after, top: top(limit) };
+    Sql::page(spec, shape).text
 }
 
 impl CosmosStore {

@@ -2,6 +2,7 @@
 
 use azure_data_cosmos::Query as SqlQuery;
 
+use crate::order_value::value_in_order;
 use crate::{ContainerSpec, Direction, Fault, FaultKind, Keyset, limits};
 
 /// Items that are not soft-deleted.
@@ -20,6 +21,8 @@ pub(super) struct QueryShape<'a> {
     pub item_type: &'a str,
     /// A property and its value.
     pub equality: Option<(&'static str, &'a str)>,
+    /// The property of the order; `None` for the order by id.
+    pub order_by: Option<&'static str>,
     pub direction: Direction,
     pub after: Option<&'a Keyset>,
     /// One more than is wanted, to know whether there is more.
@@ -27,9 +30,9 @@ pub(super) struct QueryShape<'a> {
 }
 
 impl Sql {
-    /// A page of items, in the container's order and then by id. The order begins with the type, although all
-    /// items have the same: the service uses a composite index for a filter and an order only if the filtered
-    /// property leads both.
+    /// A page of items, in an order of their type and then by id. The order begins with the type, although
+    /// all items have the same: the service uses a composite index for a filter and an order only if the
+    /// filtered property leads both.
     pub(super) fn page(spec: &ContainerSpec, shape: QueryShape<'_>) -> Self {
         let mut sql = Self::new(spec, "SELECT TOP @top * FROM c", shape.item_type);
         sql.add("@top", shape.top.into());
@@ -38,13 +41,13 @@ impl Sql {
             sql.add("@value", value.into());
         }
         if let Some(after) = shape.after {
-            sql.go_on_after(spec, shape.direction, after);
+            sql.go_on_after(shape.order_by, shape.direction, after);
         }
         let word = match shape.direction {
             Direction::OldestFirst => "ASC",
             Direction::NewestFirst => "DESC",
         };
-        match spec.order_by {
+        match shape.order_by {
             Some(order) => {
                 let order = property(order);
                 sql.text.push_str(&format!(" ORDER BY c.type {word}, {order} {word}, c.id {word}"));
@@ -72,20 +75,20 @@ impl Sql {
     /// Restricts the query to items after a place in the order. Items without the order's property come
     /// before all others, and their place has an empty value; a list with such items and some whose value is
     /// empty cannot be paged through.
-    fn go_on_after(&mut self, spec: &ContainerSpec, direction: Direction, after: &Keyset) {
+    fn go_on_after(&mut self, order_by: Option<&str>, direction: Direction, after: &Keyset) {
         let sign = match direction {
             Direction::OldestFirst => '>',
             Direction::NewestFirst => '<',
         };
         self.add("@id", after.id.as_str().into());
-        let Some(order) = spec.order_by else {
+        let Some(order) = order_by else {
             self.text.push_str(&format!(" AND c.id {sign} @id"));
             return;
         };
         let order = property(order);
         let predicate = match (after.order_value.is_empty(), direction) {
             (true, Direction::OldestFirst) => {
-                format!("((IS_DEFINED({order}) AND {order} != '') OR c.id > @id)")
+                format!("((IS_DEFINED({order}) AND ({order} != '' OR IS_NUMBER({order}))) OR c.id > @id)")
             }
             (true, Direction::NewestFirst) => {
                 format!("((NOT IS_DEFINED({order}) OR {order} = '') AND c.id < @id)")
@@ -99,7 +102,7 @@ impl Sql {
         };
         self.text.push_str(&format!(" AND {predicate}"));
         if !after.order_value.is_empty() {
-            self.add("@order", after.order_value.as_str().into());
+            self.add("@order", value_in_order(&after.order_value));
         }
     }
 
@@ -137,12 +140,20 @@ mod tests {
         name: ContainerName("posts"),
         partition_key: "postId",
         order_by: Some("creationDate"),
+        orders: &[],
+        ttl_s: None,
         equality: &["userId"],
         newest_types: &["post"],
         soft_deletes: true,
     };
-    const LEASES: ContainerSpec =
-        ContainerSpec { order_by: None, equality: &["processor"], soft_deletes: false, ..POSTS };
+    const LEASES: ContainerSpec = ContainerSpec {
+        order_by: None,
+        orders: &[],
+        ttl_s: None,
+        equality: &["processor"],
+        soft_deletes: false,
+        ..POSTS
+    };
 
     fn description(sql: &Sql) -> String {
         let parameters: Vec<String> =
@@ -157,6 +168,7 @@ mod tests {
         let shape = |direction, after, equality| QueryShape {
             item_type: "post",
             equality,
+            order_by: Some("creationDate"),
             direction,
             after,
             top: 21,
@@ -173,8 +185,8 @@ mod tests {
             (&POSTS, shape(newest, Some(&dateless), None)),
             (&POSTS, shape(newest, None, by_user)),
             (&POSTS, shape(newest, Some(&place), by_user)),
-            (&LEASES, shape(oldest, None, Some(("processor", "p")))),
-            (&LEASES, shape(oldest, Some(&place), None)),
+            (&LEASES, QueryShape { order_by: None, ..shape(oldest, None, Some(("processor", "p"))) }),
+            (&LEASES, QueryShape { order_by: None, ..shape(oldest, Some(&place), None) }),
         ] {
             texts.push_str(&description(&Sql::page(spec, shape)));
         }
@@ -189,6 +201,7 @@ mod tests {
         let shape = QueryShape {
             item_type: evil,
             equality: Some(("userId", evil)),
+            order_by: Some("creationDate"),
             direction: Direction::NewestFirst,
             after: Some(&after),
             top: 2,

@@ -149,6 +149,8 @@ mod tests {
         name: ContainerName("things"),
         partition_key: "home",
         order_by: Some("date"),
+        orders: &[],
+        ttl_s: None,
         equality: &["owner"],
         newest_types: &["thing"],
         soft_deletes: true,

@@ -24,8 +24,20 @@ impl Header {
     pub(super) fn has_keys_of(&self, earlier: &Self) -> bool {
         let (own, other) = (&self.properties, &earlier.properties);
         self.expires_at_ms == earlier.expires_at_ms
-            && (own.deleted, &own.item_type, &own.order_value, &own.equality)
-                == (other.deleted, &other.item_type, &other.order_value, &other.equality)
+            && (own.deleted, &own.item_type, &own.order_value, &own.equality, &own.further_orders)
+                == (
+                    other.deleted,
+                    &other.item_type,
+                    &other.order_value,
+                    &other.equality,
+                    &other.further_orders,
+                )
+    }
+
+    /// Whether the item is deleted in the lowest bit, and the number of its further orders above.
+    fn flags(&self) -> u8 {
+        let further_orders = u8::try_from(self.properties.further_orders.len()).unwrap_or(u8::MAX >> 1);
+        u8::from(self.properties.deleted) | further_orders << 1
     }
 
     /// The bytes stored in `ids`.
@@ -33,11 +45,12 @@ impl Header {
         let mut bytes = Vec::with_capacity(96);
         bytes.extend_from_slice(&self.sequence.to_be_bytes());
         bytes.extend_from_slice(&self.expires_at_ms.to_be_bytes());
-        bytes.push(u8::from(self.properties.deleted));
+        bytes.push(self.flags());
         bytes.push(u8::try_from(self.properties.equality.len()).unwrap_or(u8::MAX));
         for text in [&self.properties.item_type, &self.properties.order_value]
             .into_iter()
             .chain(&self.properties.equality)
+            .chain(&self.properties.further_orders)
         {
             bytes.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes());
             bytes.extend_from_slice(text.as_bytes());
@@ -49,7 +62,8 @@ impl Header {
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let sequence = u64::from_be_bytes(bytes.get(0..8)?.try_into().ok()?);
         let expires_at_ms = i64::from_be_bytes(bytes.get(8..16)?.try_into().ok()?);
-        let deleted = *bytes.get(16)? != 0;
+        let flags = *bytes.get(16)?;
+        let (deleted, orders) = (flags & 1 != 0, flags >> 1);
         let equality_paths = usize::from(*bytes.get(17)?);
         let mut rest = bytes.get(18..)?;
         let mut take = || {
@@ -59,7 +73,9 @@ impl Header {
         };
         let (item_type, order_value) = (take()?, take()?);
         let equality = (0..equality_paths).map(|_| take()).collect::<Option<Vec<_>>>()?;
-        let properties = KeyProperties { item_type, order_value, deleted, ttl: None, equality };
+        let further_orders = (0..orders).map(|_| take()).collect::<Option<Vec<_>>>()?;
+        let properties =
+            KeyProperties { item_type, order_value, deleted, ttl: None, equality, further_orders };
         Some(Self { sequence, expires_at_ms, properties })
     }
 }
@@ -83,7 +99,7 @@ impl<'a> ItemLocation<'a> {
 
     /// Reads the bytes of `ids`; `None` when they are not a header.
     pub(super) fn decode(bytes: &'a [u8]) -> Option<Self> {
-        let deleted = *bytes.get(16)? != 0;
+        let deleted = *bytes.get(16)? & 1 != 0;
         let (item_type, rest) = take_text(bytes.get(18..)?)?;
         let (order_value, _) = take_text(rest)?;
         Some(Self { item_type, order_value, deleted })
@@ -129,6 +145,7 @@ mod tests {
             order_value: "2026-01-01".into(),
             deleted: true,
             ttl: None,
+            further_orders: vec!["b".into(), String::new()],
             equality: vec!["u".into(), String::new()],
         };
         let header = Header { sequence: 77, expires_at_ms: 12, properties };

@@ -235,6 +235,7 @@ fn is_same(stored: &KeyProperties, read: &KeyProperties) -> bool {
     stored.item_type == read.item_type
         && stored.order_value == read.order_value
         && stored.deleted == read.deleted
+        && stored.further_orders == read.further_orders
         && stored.equality == known
         && added.iter().all(String::is_empty)
 }

@@ -4,6 +4,8 @@ use super::header::{Header, ItemLocation};
 use super::high_water_mark::CommitNumbers;
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{self, ContainerId};
+use crate::OrderIndex;
+use crate::document::KeyProperties;
 
 /// The name under which the last sequence number is kept.
 pub(super) const META_SEQUENCE: &[u8] = b"sequence";
@@ -50,17 +52,13 @@ pub(super) fn entries(
     let mut entries = Vec::with_capacity(4 + properties.equality.len());
     entries.extend(body_entries(container, physical, partition_key, id, header, value));
     if !properties.deleted {
-        for (path, equal_to) in properties.equality.iter().enumerate().filter(|(_, value)| !value.is_empty())
-        {
-            let path = u8::try_from(path).unwrap_or(u8::MAX);
-            let prefix = keys::equality_prefix(container, physical, path, equal_to, &properties.item_type);
-            let key = keys::index_entry(prefix, &properties.order_value, id, partition_key);
-            entries.push((KeySpace::Index, key, some_empty.clone()));
-        }
-        if newest_types.contains(&properties.item_type.as_str()) {
-            let prefix = keys::newest_prefix(container, physical, &properties.item_type);
-            let key = keys::index_entry(prefix, &properties.order_value, id, partition_key);
-            entries.push((KeySpace::Index, key, some_empty.clone()));
+        let further = (0..properties.further_orders.len()).map(OrderIndex::Further);
+        for order in [OrderIndex::Main].into_iter().chain(further) {
+            for prefix in index_prefixes(newest_types, container, physical, partition_key, properties, order)
+            {
+                let key = keys::index_entry(prefix, properties.value_in(order), id, partition_key);
+                entries.push((KeySpace::Index, key, some_empty.clone()));
+            }
         }
     }
     if header.expires_at_ms != 0 {
@@ -68,4 +66,26 @@ pub(super) fn entries(
         entries.push((KeySpace::Index, key, some_empty));
     }
     entries
+}
+
+/// The prefixes of the index entries that a live item has in one of its orders.
+fn index_prefixes(
+    newest_types: &[&str],
+    container: ContainerId,
+    physical: u16,
+    partition_key: &str,
+    properties: &KeyProperties,
+    order: OrderIndex,
+) -> impl Iterator<Item = Vec<u8>> {
+    let item_type = keys::type_in_order(&properties.item_type, order);
+    let is_newest = newest_types.contains(&properties.item_type.as_str());
+    let newest = is_newest.then(|| keys::newest_prefix(container, physical, &item_type));
+    let is_further = order != OrderIndex::Main;
+    let of_order = is_further.then(|| keys::order_prefix(container, physical, partition_key, &item_type));
+    let paths = properties.equality.iter().enumerate().filter(|(_, value)| !value.is_empty());
+    let equality = paths.map(move |(path, equal_to)| {
+        let path = u8::try_from(path).unwrap_or(u8::MAX);
+        keys::equality_prefix(container, physical, path, equal_to, &item_type)
+    });
+    equality.chain(newest).chain(of_order)
 }

@@ -7,14 +7,20 @@
 //! index  1 | container | physical | path | value 0 | type 0 | order 0 | id 0 | partition key     (equality)
 //!        2 | container | physical | type 0 | order 0 | id 0 | partition key                      (newest)
 //!        3 | expiry | container | partition key 0 | id                                           (expiry)
+//!        4 | container | physical | partition key 0 | type 0 | order 0 | id 0 | partition key    (order)
 //! log    container | physical | sequence number                               -> items key without container
 //! meta   a name                                                               -> a value
 //! ```
 //!
+//! In index entries of a further order of a type, the type segment has the number of the order, too.
+//!
 //! A text segment ends with a zero byte. Bytes 0 and 1 within a text are escaped as 1 1 and 1 2, which keeps
 //! the order of texts.
 
+use std::borrow::Cow;
+
 use super::header::ItemLocation;
+use crate::OrderIndex;
 
 /// The number under which a container is stored.
 pub(super) type ContainerId = u8;
@@ -22,6 +28,7 @@ pub(super) type ContainerId = u8;
 const EQUALITY: u8 = 1;
 const NEWEST: u8 = 2;
 const EXPIRY: u8 = 3;
+const ORDER: u8 = 4;
 
 /// Behind every key of every space: containers and kinds of indexes are far fewer than 255, and names are
 /// text.
@@ -151,6 +158,29 @@ pub(super) fn newest_prefix(container: ContainerId, physical: u16, item_type: &s
     key
 }
 
+/// The prefix of the index of a further order within one logical partition.
+pub(super) fn order_prefix(
+    container: ContainerId,
+    physical: u16,
+    partition_key: &str,
+    item_type: &str,
+) -> Vec<u8> {
+    let mut key = Vec::with_capacity(partition_key.len() + item_type.len() + 128);
+    key.extend_from_slice(&[ORDER, container]);
+    key.extend_from_slice(&physical.to_be_bytes());
+    push_text(&mut key, partition_key);
+    push_text(&mut key, item_type);
+    key
+}
+
+/// The type segment of index entries in an order of a type.
+pub(super) fn type_in_order(item_type: &str, order: OrderIndex) -> Cow<'_, str> {
+    match order {
+        OrderIndex::Main => Cow::Borrowed(item_type),
+        OrderIndex::Further(place) => Cow::Owned(format!("{item_type}\0{place}")),
+    }
+}
+
 /// An index entry: the prefix, then order value, id and partition key.
 pub(super) fn index_entry(prefix: Vec<u8>, order_value: &str, id: &str, partition_key: &str) -> Vec<u8> {
     let mut key = prefix;
@@ -188,6 +218,8 @@ pub(super) fn parse_index_key(key: &[u8]) -> Option<(ContainerId, String, String
         // Behind the kind: container, physical partition and path.
         EQUALITY => take_text(key.get(5..)?)?.1,
         NEWEST => key.get(4..)?,
+        // Behind the kind: container, physical partition and partition key.
+        ORDER => take_text(key.get(4..)?)?.1,
         _ => return parse_expiry_entry(key),
     };
     let (_, rest) = take_text(segments)?;

@@ -34,6 +34,7 @@ mod maintenance;
 mod open;
 mod open_error;
 mod opened_after;
+mod queries;
 mod read_caches;
 mod reader;
 mod recover;

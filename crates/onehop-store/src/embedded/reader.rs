@@ -13,7 +13,7 @@ use super::header::{ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::key_space::KeySpace;
 use super::keys::{self, ContainerId, prefix_end};
 use crate::charges::OrderedPageClient;
-use crate::{Direction, ETag, Fault, FaultKind, Item, Keyset};
+use crate::{Direction, ETag, Fault, FaultKind, Item, Keyset, OrderIndex};
 
 /// An item in the engine's bytes, if it is there at this instant.
 pub(super) fn parse_item(value: Bytes, now_ms: i64) -> Result<Option<Item>, Fault> {
@@ -221,6 +221,7 @@ pub(super) struct FanOutQuery<'a> {
     pub client: OrderedPageClient,
     pub container: ContainerId,
     pub item_type: &'a str,
+    pub order: OrderIndex,
     pub prefixes: Vec<Vec<u8>>,
     pub direction: Direction,
     pub after: Option<&'a Keyset>,
@@ -301,8 +302,14 @@ impl FanOutQuery<'_> {
     fn fetch(&self, view: &View, suffix: &[u8]) -> Result<Option<Item>, Fault> {
         let corrupt = || Fault::new(FaultKind::Corrupt, "an index entry cannot be read");
         let (order_value, id, partition_key) = keys::parse_index_entry(suffix).ok_or_else(corrupt)?;
-        let prefix = keys::live_prefix(self.container, &partition_key, self.item_type);
-        let Some(value) = view.get(KeySpace::Items, &keys::with_keyset(prefix, &order_value, &id))? else {
+        let value = if self.order == OrderIndex::Main {
+            let prefix = keys::live_prefix(self.container, &partition_key, self.item_type);
+            view.get(KeySpace::Items, &keys::with_keyset(prefix, &order_value, &id))?
+        } else {
+            let id_key = keys::id_key(self.container, &partition_key, &id);
+            stored(view, self.container, &partition_key, &id, &id_key)?.map(|stored| stored.value)
+        };
+        let Some(value) = value else {
             return Err(Fault::new(FaultKind::Corrupt, "an index entry names an item that is not there"));
         };
         parse_item(value.into(), self.now_ms)

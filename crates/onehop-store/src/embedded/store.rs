@@ -19,12 +19,11 @@ use super::write_requests::{WriteOperation, WriteRequest};
 use super::writer_counters::WriterCounters;
 use super::{feed, keys};
 use crate::charges::{Calibration, IndexingPolicy, QueryWork, ReadConsistency, RefusedWrite};
-use crate::document::{can_exist, check_keyset, check_text, is_indexable};
+use crate::document::{can_exist, check_text, is_indexable};
 use crate::{
-    Batch, ChargeBasis, ChargeSource, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault,
-    FaultKind, FeedPage, FeedRange, FeedRequest, Item, Keyset, Ledger, OperationKind, OperationRecord,
-    PartitionKey, Query, QueryPage, Rejection, RequestCharge, SignalScope, Store, WriteError, WriteMarks,
-    WriteOp, limits,
+    Batch, ChargeBasis, ChargeSource, ContainerName, ContainerSpec, Continuation, ETag, Fault, FaultKind,
+    FeedPage, FeedRange, FeedRequest, Item, Ledger, OperationKind, OperationRecord, PartitionKey, Query,
+    QueryPage, Rejection, RequestCharge, SignalScope, Store, WriteError, WriteMarks, WriteOp, limits,
 };
 use onehop_runtime::clock::Clock;
 
@@ -66,7 +65,7 @@ impl EmbeddedStore {
         &self.calibration
     }
 
-    fn container(&self, name: ContainerName) -> Result<&EmbeddedContainer, Fault> {
+    pub(super) fn container(&self, name: ContainerName) -> Result<&EmbeddedContainer, Fault> {
         self.containers
             .iter()
             .find(|container| container.spec.name == name)
@@ -278,55 +277,7 @@ impl Store for EmbeddedStore {
 
     async fn query(&self, query: &Query<'_>, ledger: &Ledger) -> Result<QueryPage, Fault> {
         let now_ms = self.clock.now_ms();
-        let (name, physical_partitions, page) = match query {
-            Query::Partition { container, partition_key, item_type, direction, after, limit } => {
-                let id = self.container(*container)?.id;
-                let mark = self.marks.of_partition(id, partition_key.as_str());
-                ledger.touch(|| mark);
-                check_keyset(*after)?;
-                let page = if can_exist(partition_key.as_str(), "") && is_indexable(item_type) {
-                    let prefix = keys::live_prefix(id, partition_key.as_str(), item_type);
-                    let limit = (*limit).min(limits::PAGE_ITEMS_MAX);
-                    let (items, has_more) =
-                        self.partition_page(mark, &prefix, *direction, *after, limit, now_ms).await?;
-                    let asked = self.calibration.ordered_pages().items_per_partition(1, limit);
-                    let returned = (items.len() + usize::from(has_more)).min(asked);
-                    PartitionMerge { returned, items, has_more }
-                } else {
-                    PartitionMerge::default()
-                };
-                (*container, 1, page)
-            }
-            Query::Equality { container, path, value, item_type, direction, after, limit } => {
-                let EmbeddedContainer { id, spec, .. } = self.container(*container)?;
-                let index = spec.equality.iter().position(|indexed| indexed == path).ok_or_else(|| {
-                    Fault::new(FaultKind::Internal, format!("{container} has no index on {path}"))
-                })?;
-                let index = u8::try_from(index).unwrap_or(u8::MAX);
-                ledger.touch(|| self.marks.of_container(*id));
-                check_keyset(*after)?;
-                let page = if is_indexable(value) && is_indexable(item_type) {
-                    let prefix = |physical| keys::equality_prefix(*id, physical, index, value, item_type);
-                    self.fan_out(*id, item_type, prefix, *direction, *after, *limit, now_ms).page()?
-                } else {
-                    PartitionMerge::default()
-                };
-                (*container, u32::from(self.partitions), page)
-            }
-            Query::Newest { container, item_type, after, limit } => {
-                let EmbeddedContainer { id, spec, .. } = self.container(*container)?;
-                if !spec.newest_types.contains(item_type) {
-                    let message = format!("{container} has no index on the newest {item_type}");
-                    return Err(Fault::new(FaultKind::Internal, message));
-                }
-                ledger.touch(|| self.marks.of_container(*id));
-                check_keyset(*after)?;
-                let prefix = |physical| keys::newest_prefix(*id, physical, item_type);
-                let direction = Direction::NewestFirst;
-                let fan_out = self.fan_out(*id, item_type, prefix, direction, *after, *limit, now_ms);
-                (*container, u32::from(self.partitions), fan_out.page()?)
-            }
-        };
+        let (name, physical_partitions, page) = self.merged_page(query, ledger, now_ms).await?;
         let PartitionMerge { items, has_more, returned } = page;
         let page_bytes: usize = items.iter().map(|item| item.body.len()).sum();
         // Items returned beyond the page were not read: they are taken to be as large as the page's own
@@ -468,34 +419,6 @@ impl Store for EmbeddedStore {
         // A request without operations: the writer reports whether it takes writes, and mends an engine that
         // cannot write.
         self.submit(0, String::new(), 0, Vec::new()).await.map(drop).map_err(fault_of)
-    }
-}
-
-impl EmbeddedStore {
-    #[expect(clippy::too_many_arguments, reason = "the parts of a query, named once")]
-    fn fan_out<'a>(
-        &'a self,
-        container: keys::ContainerId,
-        item_type: &'a str,
-        prefix: impl Fn(u16) -> Vec<u8>,
-        direction: Direction,
-        after: Option<&'a Keyset>,
-        limit: usize,
-        now_ms: i64,
-    ) -> reader::FanOutQuery<'a> {
-        let prefixes = (0..self.partitions).map(prefix).collect();
-        let limit = limit.min(limits::PAGE_ITEMS_MAX);
-        reader::FanOutQuery {
-            engine: &self.engine,
-            client: self.calibration.ordered_pages(),
-            container,
-            item_type,
-            prefixes,
-            direction,
-            after,
-            limit,
-            now_ms,
-        }
     }
 }
 

@@ -11,6 +11,9 @@ pub(super) struct StoredContainer {
     pub(super) name: String,
     pub(super) partition_key: String,
     pub(super) order_by: Option<String>,
+    /// The orders of single types: the type, and the property.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) orders: Vec<(String, String)>,
     pub(super) equality: Vec<String>,
     pub(super) newest_types: Vec<String>,
 }
@@ -22,6 +25,11 @@ impl From<&ContainerSpec> for StoredContainer {
             name: spec.name.as_str().to_owned(),
             partition_key: spec.partition_key.to_owned(),
             order_by: spec.order_by.map(str::to_owned),
+            orders: spec
+                .orders
+                .iter()
+                .map(|order| (order.item_type.to_owned(), order.property.to_owned()))
+                .collect(),
             equality: texts(spec.equality),
             newest_types: texts(spec.newest_types),
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onehop_store::{Direction, Item, Keyset, PartitionKey, QueryPage, limits};
+use onehop_store::{Direction, Item, Keyset, OrderIndex, PartitionKey, QueryPage, limits};
 
 use super::container::{Content, LogicalPartition};
 use super::hash_range::point_of;
@@ -16,6 +16,7 @@ pub(super) struct QueryShape<'a> {
     pub(super) item_type: &'a str,
     /// A property, by its place among the equality paths of the container, and its value.
     pub(super) equality: Option<(usize, &'a str)>,
+    pub(super) order: OrderIndex,
     pub(super) direction: Direction,
     pub(super) after: Option<&'a Keyset>,
     pub(super) limit: usize,
@@ -38,18 +39,21 @@ impl ReadView<'_> {
 
     pub(super) fn count(&self, partition_key: &PartitionKey, item_type: &str) -> u64 {
         let Some(logical) = self.container.logical.get(partition_key.as_str()) else { return 0 };
-        self.rows(logical, item_type).count() as u64
+        self.rows(logical, item_type, OrderIndex::Main).count() as u64
     }
 
     pub(super) fn page(&self, shape: QueryShape<'_>) -> ReadPage {
         let mut rows: Vec<Row<'_>> = match shape.partition_key {
             Some(key) => {
                 let logical = self.container.logical.get(key.as_str());
-                logical.into_iter().flat_map(|logical| self.rows(logical, shape.item_type)).collect()
+                logical
+                    .into_iter()
+                    .flat_map(|logical| self.rows(logical, shape.item_type, shape.order))
+                    .collect()
             }
             None => {
                 let all = self.container.logical.values();
-                all.flat_map(|logical| self.rows(logical, shape.item_type)).collect()
+                all.flat_map(|logical| self.rows(logical, shape.item_type, shape.order)).collect()
             }
         };
         rows.retain(|(order, id, _, content)| {
@@ -81,6 +85,7 @@ impl ReadView<'_> {
         &'a self,
         logical: &'a LogicalPartition,
         item_type: &'a str,
+        order: OrderIndex,
     ) -> impl Iterator<Item = Row<'a>> + 'a {
         let (lsn, spec) = (self.lsn_at(logical.point), &self.container.spec);
         logical.items.iter().filter_map(move |(id, chain)| {
@@ -90,14 +95,14 @@ impl ReadView<'_> {
             if is_deleted || properties.item_type != item_type {
                 return None;
             }
-            let order = if spec.order_by.is_some() { properties.order_value.as_str() } else { "" };
-            Some((order, &**id, &*logical.key, content))
+            Some((properties.value_in(order), &**id, &*logical.key, content))
         })
     }
 
     fn is_after(&self, place: (&str, &str), shape: QueryShape<'_>) -> bool {
         let Some(after) = shape.after else { return true };
-        let order = if self.container.spec.order_by.is_some() { after.order_value.as_str() } else { "" };
+        let is_ordered = self.container.spec.order_of(shape.item_type).is_some();
+        let order = if is_ordered { after.order_value.as_str() } else { "" };
         match shape.direction {
             Direction::OldestFirst => place > (order, after.id.as_str()),
             Direction::NewestFirst => place < (order, after.id.as_str()),

@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
 use onehop_store::adapter_rules::{can_exist, check_keyset, is_indexable};
 use onehop_store::{
-    Batch, ContainerName, ContainerSpec, Continuation, Direction, ETag, Fault, FaultKind, FeedPage,
-    FeedRange, FeedRequest, Item, Ledger, OperationKind, PartitionKey, Query, QueryPage, SignalScope, Store,
-    WriteError, WriteMarks, WriteOp,
+    Batch, ContainerName, ContainerSpec, Continuation, ETag, Fault, FaultKind, FeedPage, FeedRange,
+    FeedRequest, Item, Ledger, OperationKind, PartitionKey, Query, QueryPage, SignalScope, Store, WriteError,
+    WriteMarks, WriteOp,
 };
 use tokio::sync::watch;
 
@@ -61,27 +61,31 @@ impl AccountClient {
     fn shape_of<'a>(&self, query: &Query<'a>) -> Result<(usize, QueryShape<'a>), Fault> {
         let equality = None;
         match *query {
-            Query::Partition { container, partition_key, item_type, direction, after, limit } => {
+            Query::Partition { container, partition_key, item_type, order_by, direction, after, limit } => {
+                let place = self.account.container(container)?;
+                let order = self.account.specs[place].order_index(item_type, order_by)?;
                 let partition_key = Some(partition_key);
-                let shape = QueryShape { partition_key, item_type, equality, direction, after, limit };
-                Ok((self.account.container(container)?, shape))
+                let shape = QueryShape { partition_key, item_type, equality, order, direction, after, limit };
+                Ok((place, shape))
             }
-            Query::Equality { container, path, value, item_type, direction, after, limit } => {
+            Query::Equality { container, path, value, item_type, order_by, direction, after, limit } => {
                 let place = self.account.container(container)?;
                 let spec = &self.account.specs[place];
                 let path_place = spec.equality.iter().position(|indexed| *indexed == path);
                 let equality = Some((path_place.ok_or_else(|| no_index(spec, path))?, value));
-                let partition_key = None;
-                Ok((place, QueryShape { partition_key, item_type, equality, direction, after, limit }))
+                let (partition_key, order) = (None, spec.order_index(item_type, order_by)?);
+                let shape = QueryShape { partition_key, item_type, equality, order, direction, after, limit };
+                Ok((place, shape))
             }
-            Query::Newest { container, item_type, after, limit } => {
+            Query::Newest { container, item_type, order_by, direction, after, limit } => {
                 let place = self.account.container(container)?;
                 let spec = &self.account.specs[place];
                 if !spec.newest_types.contains(&item_type) {
                     return Err(no_index(spec, item_type));
                 }
-                let (partition_key, direction) = (None, Direction::NewestFirst);
-                Ok((place, QueryShape { partition_key, item_type, equality, direction, after, limit }))
+                let (partition_key, order) = (None, spec.order_index(item_type, order_by)?);
+                let shape = QueryShape { partition_key, item_type, equality, order, direction, after, limit };
+                Ok((place, shape))
             }
         }
     }

@@ -20,6 +20,8 @@ const PLAIN: ContainerSpec = ContainerSpec {
     name: EVERY_PATH,
     partition_key: "home",
     order_by: None,
+    orders: &[],
+    ttl_s: None,
     equality: &[],
     newest_types: &[],
     soft_deletes: false,
@@ -33,6 +35,8 @@ pub(super) const CONTAINERS: [(ContainerSpec, Indexing); 3] = [
         ContainerSpec {
             name: ORDERED,
             order_by: Some(ORDER),
+            orders: &[],
+            ttl_s: None,
             equality: &[GROUP],
             newest_types: &[TYPE],
             ..PLAIN

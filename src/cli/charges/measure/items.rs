@@ -187,10 +187,24 @@ impl Measured<'_> {
     async fn pages(&self, cases: &mut Cases) -> anyhow::Result<()> {
         let (container, partition_key, direction) = (self.container, &home(), Direction::NewestFirst);
         for limit in PAGES {
-            let in_partition =
-                Query::Partition { container, partition_key, item_type: TYPE, direction, after: None, limit };
+            let in_partition = Query::Partition {
+                container,
+                partition_key,
+                item_type: TYPE,
+                direction,
+                after: None,
+                limit,
+                order_by: None,
+            };
             self.query(format!("query/partition-{limit}"), in_partition, cases).await?;
-            let newest = Query::Newest { container, item_type: TYPE, after: None, limit };
+            let newest = Query::Newest {
+                container,
+                item_type: TYPE,
+                after: None,
+                limit,
+                order_by: None,
+                direction: Direction::NewestFirst,
+            };
             self.query(format!("query/newest-{limit}"), newest, cases).await?;
             let equal = Query::Equality {
                 container,
@@ -200,6 +214,7 @@ impl Measured<'_> {
                 direction,
                 after: None,
                 limit,
+                order_by: None,
             };
             self.query(format!("query/equality-{limit}"), equal, cases).await?;
         }

@@ -18,12 +18,24 @@ const ETAG_PATH: &str = "/\"_etag\"/?";
 /// The properties of a container, as they are sent.
 #[must_use]
 pub fn definition(spec: &ContainerSpec, indexing: Indexing) -> ContainerProperties {
-    let partition_key =
-        PartitionKeyDefinition::from(path_of(spec.partition_key)).with_version(PartitionKeyVersion::V2);
-    // Items may have a `ttl` of their own; without one they stay.
+    let partition_key = partition_key_definition(spec).with_version(PartitionKeyVersion::V2);
+    // Items may have a `ttl` of their own.
+    let ttl = spec.ttl_s.map_or(TimeToLive::NoDefault, TimeToLive::Seconds);
     ContainerProperties::new(spec.name.as_str(), partition_key)
-        .with_default_ttl(TimeToLive::NoDefault)
+        .with_default_ttl(ttl)
         .with_indexing_policy(indexing_policy(spec, indexing))
+}
+
+/// The definition of the partition key: one path, or up to three.
+#[must_use]
+pub fn partition_key_definition(spec: &ContainerSpec) -> PartitionKeyDefinition {
+    match spec.key_properties().map(path_of).collect::<Vec<_>>().as_slice() {
+        [first, second] => PartitionKeyDefinition::from((first.clone(), second.clone())),
+        [first, second, third] => {
+            PartitionKeyDefinition::from((first.clone(), second.clone(), third.clone()))
+        }
+        _ => PartitionKeyDefinition::from(path_of(spec.partition_key)),
+    }
 }
 
 /// [`Indexing::All`] includes the service's default. [`Indexing::Needed`] excludes every path except the
@@ -40,7 +52,7 @@ fn indexing_policy(spec: &ContainerSpec, indexing: Indexing) -> IndexingPolicy {
         }
     };
     policy = policy.with_excluded_path(ETAG_PATH);
-    if let Some(order_by) = spec.order_by {
+    for order_by in spec.order_properties() {
         // `ORDER BY type, order, id` ascending, which serves the exact reverse as well. A second index for
         // that would be one more entry to write for each item.
         let ascending =

@@ -318,6 +318,8 @@ mod tests {
         name: ContainerName("posts"),
         partition_key: "postId",
         order_by: Some("date"),
+        orders: &[],
+        ttl_s: None,
         equality: &[],
         newest_types: &[],
         soft_deletes: true,
@@ -326,7 +328,10 @@ mod tests {
     /// The container as an earlier release left it, and as it should be.
     fn former_and_wanted() -> [ContainerProperties; 2] {
         let wanted = definition(&POSTS, Indexing::Needed);
-        let former = definition(&ContainerSpec { order_by: Some("time"), ..POSTS }, Indexing::Needed);
+        let former = definition(
+            &ContainerSpec { order_by: Some("time"), orders: &[], ttl_s: None, ..POSTS },
+            Indexing::Needed,
+        );
         [former, wanted]
     }
 

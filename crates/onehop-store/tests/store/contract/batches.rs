@@ -1,6 +1,6 @@
 //! Transactional batches: all or nothing, in every position.
 
-use onehop_store::{ETag, Rejection, WriteOp};
+use onehop_store::{Direction, ETag, Rejection, WriteOp};
 use serde_json::Value;
 
 use crate::contract::harness::{Subject, batch, item, numbered, refusal_of, seen, thing};
@@ -146,6 +146,8 @@ pub async fn moving_an_item_and_back_keeps_its_index_entries(subject: Subject) {
         item_type: "thing",
         after: None,
         limit: 10,
+        order_by: None,
+        direction: Direction::NewestFirst,
     };
     assert_eq!(crate::contract::harness::ids(&subject.query(&query).await), ["a"]);
 }

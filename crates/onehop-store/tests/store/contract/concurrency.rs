@@ -144,9 +144,33 @@ async fn read_all_shapes(store: &dyn Store) -> [QueryPage; 3] {
     let (after, limit) = (None, 100);
     let ledger = Ledger::new();
     let queries = [
-        Query::Partition { container, partition_key: &home, item_type, direction, after, limit },
-        Query::Equality { container, path: "owner", value: "ada", item_type, direction, after, limit },
-        Query::Newest { container, item_type, after, limit },
+        Query::Partition {
+            container,
+            partition_key: &home,
+            item_type,
+            direction,
+            after,
+            limit,
+            order_by: None,
+        },
+        Query::Equality {
+            container,
+            path: "owner",
+            value: "ada",
+            item_type,
+            direction,
+            after,
+            limit,
+            order_by: None,
+        },
+        Query::Newest {
+            container,
+            item_type,
+            after,
+            limit,
+            order_by: None,
+            direction: Direction::NewestFirst,
+        },
     ];
     let mut pages = Vec::new();
     for query in queries {

@@ -12,7 +12,14 @@ fn mortal(id: &str, ttl_s: u32) -> NewItem {
 async fn assert_absent(subject: &Subject, id: &str) {
     assert!(subject.read("h1", id).await.is_none());
     assert!(!ids(&subject.page("h1", Direction::OldestFirst, None, 100).await).contains(&id.to_owned()));
-    let newest = Query::Newest { container: THINGS, item_type: "thing", after: None, limit: 100 };
+    let newest = Query::Newest {
+        container: THINGS,
+        item_type: "thing",
+        after: None,
+        limit: 100,
+        order_by: None,
+        direction: Direction::NewestFirst,
+    };
     assert!(!ids(&subject.query(&newest).await).contains(&id.to_owned()));
     let by_owner = Query::Equality {
         container: THINGS,
@@ -22,6 +29,7 @@ async fn assert_absent(subject: &Subject, id: &str) {
         direction: Direction::NewestFirst,
         after: None,
         limit: 100,
+        order_by: None,
     };
     assert!(!ids(&subject.query(&by_owner).await).contains(&id.to_owned()));
     assert!(!subject.feed_from_beginning().await.iter().any(|change| change.id == id));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use onehop_store::{
     Batch, Change, ContainerName, ContainerSpec, Continuation, Direction, ETag, FeedPage, FeedRange,
-    FeedRequest, Item, Keyset, Ledger, NewItem, PartitionKey, Query, QueryPage, Rejection, Store, WriteError,
-    WriteOp,
+    FeedRequest, Item, Keyset, Ledger, NewItem, PartitionKey, Query, QueryPage, Rejection, Store, TypeOrder,
+    WriteError, WriteOp,
 };
 use serde_json::{Value, json};
 
@@ -23,6 +23,11 @@ pub const SPECS: &[ContainerSpec] = &[
         name: THINGS,
         partition_key: "home",
         order_by: Some("date"),
+        orders: &[
+            TypeOrder { item_type: "thing", property: "date" },
+            TypeOrder { item_type: "thing", property: "number" },
+        ],
+        ttl_s: None,
         equality: &["owner", "colour"],
         newest_types: &["thing"],
         soft_deletes: true,
@@ -31,6 +36,8 @@ pub const SPECS: &[ContainerSpec] = &[
         name: PLAIN,
         partition_key: "id",
         order_by: None,
+        orders: &[],
+        ttl_s: None,
         equality: &[],
         newest_types: &[],
         soft_deletes: true,
@@ -39,6 +46,8 @@ pub const SPECS: &[ContainerSpec] = &[
         name: RECORDS,
         partition_key: "home",
         order_by: Some("date"),
+        orders: &[],
+        ttl_s: None,
         equality: &["owner"],
         newest_types: &["thing"],
         soft_deletes: false,
@@ -175,6 +184,7 @@ impl Subject {
             direction,
             after,
             limit,
+            order_by: None,
         };
         self.query(&query).await
     }

@@ -18,6 +18,7 @@ pub async fn a_created_item_is_in_reads_queries_counts_and_the_feed(subject: Sub
             direction: Direction::NewestFirst,
             after: None,
             limit: 10,
+            order_by: None,
         },
         Query::Equality {
             container: THINGS,
@@ -27,8 +28,16 @@ pub async fn a_created_item_is_in_reads_queries_counts_and_the_feed(subject: Sub
             direction: Direction::OldestFirst,
             after: None,
             limit: 10,
+            order_by: None,
         },
-        Query::Newest { container: THINGS, item_type: "thing", after: None, limit: 10 },
+        Query::Newest {
+            container: THINGS,
+            item_type: "thing",
+            after: None,
+            limit: 10,
+            order_by: None,
+            direction: Direction::NewestFirst,
+        },
     ] {
         let page = subject.query(&query).await;
         assert_eq!((page.items.len(), page.has_more), (1, false), "{query:?}");
@@ -148,10 +157,18 @@ pub async fn a_rewrite_moves_an_item_in_every_order_and_index(subject: Subject) 
             direction: Direction::NewestFirst,
             after: None,
             limit: 10,
+            order_by: None,
         };
         assert_eq!(crate::contract::harness::ids(&subject.query(&query).await), expected);
     }
-    let newest = Query::Newest { container: THINGS, item_type: "thing", after: None, limit: 10 };
+    let newest = Query::Newest {
+        container: THINGS,
+        item_type: "thing",
+        after: None,
+        limit: 10,
+        order_by: None,
+        direction: Direction::NewestFirst,
+    };
     assert_eq!(crate::contract::harness::ids(&subject.query(&newest).await), ["a", "b"]);
 
     let body = json!({"id": "a", "home": "h1", "type": "other", "date": "2026-01-03", "owner": "bob"});

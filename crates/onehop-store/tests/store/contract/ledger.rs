@@ -68,8 +68,15 @@ pub async fn reads_are_recorded_with_what_they_returned(subject: Subject) {
     subject.store.read(THINGS, &home, "absent", &watched.ledger).await.expect("a read");
     watched.expect(OperationKind::PointRead, 0, 1);
     let (container, item_type, direction) = (THINGS, "thing", Direction::NewestFirst);
-    let query =
-        Query::Partition { container, partition_key: &home, item_type, direction, after: None, limit: 3 };
+    let query = Query::Partition {
+        container,
+        partition_key: &home,
+        item_type,
+        direction,
+        after: None,
+        limit: 3,
+        order_by: None,
+    };
     subject.store.query(&query, &watched.ledger).await.expect("a page");
     watched.expect(OperationKind::Query, 3, 1);
     subject.store.count(THINGS, &home, "thing", &watched.ledger).await.expect("a count");
@@ -89,11 +96,19 @@ pub async fn a_cross_partition_query_visits_all_physical_partitions(subject: Sub
             direction: Direction::NewestFirst,
             after: None,
             limit: 10,
+            order_by: None,
         };
         subject.store.query(&query, &watched.ledger).await.expect("a page");
         watched.expect(OperationKind::Query, items, physical_partitions);
     }
-    let newest = Query::Newest { container: THINGS, item_type: "thing", after: None, limit: 10 };
+    let newest = Query::Newest {
+        container: THINGS,
+        item_type: "thing",
+        after: None,
+        limit: 10,
+        order_by: None,
+        direction: Direction::NewestFirst,
+    };
     subject.store.query(&newest, &watched.ledger).await.expect("a page");
     watched.expect(OperationKind::Query, 1, physical_partitions);
 }

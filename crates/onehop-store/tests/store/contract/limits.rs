@@ -1,6 +1,6 @@
 //! The limits of the port: fine at the limit, refused one above it.
 
-use onehop_store::{FaultKind, Keyset, NewItem, Query, Rejection, WriteOp, limits};
+use onehop_store::{Direction, FaultKind, Keyset, NewItem, Query, Rejection, WriteOp, limits};
 use serde_json::json;
 
 use crate::contract::harness::{BOTH_DIRECTIONS, Subject, THINGS, item, numbered, refusal_of, thing};
@@ -169,11 +169,19 @@ pub async fn keys_of_any_length_are_asked_for_without_harm(subject: Subject) {
         direction: BOTH_DIRECTIONS[0],
         after: None,
         limit: 10,
+        order_by: None,
     };
     assert!(subject.query(&query).await.items.is_empty());
     for (order_value, id) in [(long.clone(), String::new()), (String::new(), long.clone())] {
         let keyset = Keyset { order_value, id };
-        let query = Query::Newest { container: THINGS, item_type: "thing", after: Some(&keyset), limit: 10 };
+        let query = Query::Newest {
+            container: THINGS,
+            item_type: "thing",
+            after: Some(&keyset),
+            limit: 10,
+            order_by: None,
+            direction: Direction::NewestFirst,
+        };
         let fault = subject.store.query(&query, &subject.ledger).await.expect_err("refused");
         assert_eq!(fault.kind, FaultKind::InvalidContinuation);
     }

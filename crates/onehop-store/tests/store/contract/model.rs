@@ -274,21 +274,43 @@ impl Run {
                 for (home, name) in HOMES.into_iter().enumerate() {
                     let partition_key = &name.into();
                     let (after, limit) = (None, 100);
-                    let query =
-                        Query::Partition { container, partition_key, item_type, direction, after, limit };
+                    let query = Query::Partition {
+                        container,
+                        partition_key,
+                        item_type,
+                        direction,
+                        after,
+                        limit,
+                        order_by: None,
+                    };
                     self.compare_query(&query, direction, |at, body| at == home && body["type"] == item_type)
                         .await;
                 }
                 for value in OWNERS {
                     let (path, after, limit) = ("owner", None, 100);
-                    let query =
-                        Query::Equality { container, path, value, item_type, direction, after, limit };
+                    let query = Query::Equality {
+                        container,
+                        path,
+                        value,
+                        item_type,
+                        direction,
+                        after,
+                        limit,
+                        order_by: None,
+                    };
                     let wanted = |_: usize, body: &Value| body["owner"] == value && body["type"] == item_type;
                     self.compare_query(&query, direction, wanted).await;
                 }
             }
         }
-        let query = Query::Newest { container, item_type: "thing", after: None, limit: 100 };
+        let query = Query::Newest {
+            container,
+            item_type: "thing",
+            after: None,
+            limit: 100,
+            order_by: None,
+            direction: Direction::NewestFirst,
+        };
         self.compare_query(&query, Direction::NewestFirst, |_, body| body["type"] == "thing").await;
     }
 
@@ -310,7 +332,15 @@ impl Run {
         {
             let (first, limit) = (keyset_of(&page.items[0]), 1);
             let after = Some(&first);
-            let query = Query::Partition { container, partition_key, item_type, direction, after, limit };
+            let query = Query::Partition {
+                container,
+                partition_key,
+                item_type,
+                direction,
+                after,
+                limit,
+                order_by: None,
+            };
             let second = self.subject.query(&query).await;
             assert_eq!(id_of(&second.items[0]), id_of(&page.items[1]));
             assert_eq!(second.has_more, found.len() > 2);

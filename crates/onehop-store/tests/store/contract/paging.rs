@@ -27,13 +27,33 @@ async fn page(
     let home = "h0".into();
     let (container, item_type) = (THINGS, "thing");
     let query = match shape {
-        Shape::Partition => {
-            Query::Partition { container, partition_key: &home, item_type, direction, after, limit }
-        }
-        Shape::Equality => {
-            Query::Equality { container, path: "owner", value: "ada", item_type, direction, after, limit }
-        }
-        Shape::Newest => Query::Newest { container, item_type, after, limit },
+        Shape::Partition => Query::Partition {
+            container,
+            partition_key: &home,
+            item_type,
+            direction,
+            after,
+            limit,
+            order_by: None,
+        },
+        Shape::Equality => Query::Equality {
+            container,
+            path: "owner",
+            value: "ada",
+            item_type,
+            direction,
+            after,
+            limit,
+            order_by: None,
+        },
+        Shape::Newest => Query::Newest {
+            container,
+            item_type,
+            after,
+            limit,
+            order_by: None,
+            direction: Direction::NewestFirst,
+        },
     };
     subject.query(&query).await
 }

@@ -1,9 +1,11 @@
 //! The query shapes: their results, and the order.
 
-use onehop_store::{Batch, Direction, PartitionKey, Query, QueryPage, Rejection, WriteOp};
-use serde_json::json;
+use onehop_store::{Batch, Direction, Keyset, PartitionKey, Query, QueryPage, Rejection, WriteOp};
+use serde_json::{Value, json};
 
-use crate::contract::harness::{BOTH_DIRECTIONS, RECORDS, Subject, THINGS, ids, item, refusal_of, thing};
+use crate::contract::harness::{
+    BOTH_DIRECTIONS, RECORDS, Subject, THINGS, id_of, ids, item, refusal_of, thing,
+};
 
 async fn by_owner(subject: &Subject, owner: &str, direction: Direction) -> QueryPage {
     let query = Query::Equality {
@@ -14,12 +16,22 @@ async fn by_owner(subject: &Subject, owner: &str, direction: Direction) -> Query
         direction,
         after: None,
         limit: 100,
+        order_by: None,
     };
     subject.query(&query).await
 }
 
 async fn newest(subject: &Subject, limit: usize) -> QueryPage {
-    subject.query(&Query::Newest { container: THINGS, item_type: "thing", after: None, limit }).await
+    subject
+        .query(&Query::Newest {
+            container: THINGS,
+            item_type: "thing",
+            after: None,
+            limit,
+            order_by: None,
+            direction: Direction::NewestFirst,
+        })
+        .await
 }
 
 fn in_direction(mut expected: Vec<&str>, direction: Direction) -> Vec<&str> {
@@ -89,6 +101,7 @@ pub async fn every_equality_path_has_its_own_answers(subject: Subject) {
             direction: Direction::OldestFirst,
             after: None,
             limit: 10,
+            order_by: None,
         };
         assert_eq!(ids(&subject.query(&query).await), expected, "{path} = {value}");
     }
@@ -131,6 +144,68 @@ pub async fn items_without_an_order_value_come_before_all_others(subject: Subjec
         assert_eq!(ids(&by_owner(&subject, "ada", direction).await), expected);
     }
     assert_eq!(ids(&newest(&subject, 10).await), ["dated", "b", "a"]);
+}
+
+/// Queries of things by their number: in a logical partition, by an equality, and of all.
+fn by_number<'a>(
+    home: &'a PartitionKey,
+    direction: Direction,
+    after: Option<&'a Keyset>,
+    limit: usize,
+) -> [Query<'a>; 3] {
+    let (container, item_type, order_by) = (THINGS, "thing", Some("number"));
+    let (path, value) = ("owner", "ada");
+    [
+        Query::Partition { container, partition_key: home, item_type, order_by, direction, after, limit },
+        Query::Equality { container, path, value, item_type, order_by, direction, after, limit },
+        Query::Newest { container, item_type, order_by, direction, after, limit },
+    ]
+}
+
+pub async fn a_type_is_answered_in_each_of_its_orders(subject: Subject) {
+    for (id, number) in [("ten", json!(10)), ("nine", json!(9)), ("half", json!(0.5)), ("minus", json!(-3))] {
+        let body =
+            json!({"id": id, "home": "h", "type": "thing", "owner": "ada", "date": id, "number": number});
+        subject.create(item(&body)).await;
+    }
+    subject.create(thing("h", "none", "2026")).await;
+    let home = PartitionKey::from("h");
+    for direction in BOTH_DIRECTIONS {
+        let expected = in_direction(vec!["none", "minus", "half", "nine", "ten"], direction);
+        for place in 0..3 {
+            let (mut found, mut after): (Vec<String>, Option<Keyset>) = (Vec::new(), None);
+            loop {
+                let page = subject.query(&by_number(&home, direction, after.as_ref(), 2)[place]).await;
+                found.extend(ids(&page));
+                let Some(last) = page.items.last().filter(|_| page.has_more) else { break };
+                let body: Value = last.decode().expect("JSON");
+                let order_value = onehop_store::order_value(&body["number"]).unwrap_or_default();
+                after = Some(Keyset { order_value, id: id_of(last) });
+            }
+            assert_eq!(found, expected, "{direction:?}, query {place}");
+        }
+    }
+    let moved =
+        json!({"id": "ten", "home": "h", "type": "thing", "owner": "ada", "date": "ten", "number": 1});
+    subject.upsert(item(&moved)).await;
+    for query in by_number(&home, Direction::NewestFirst, None, 10) {
+        assert_eq!(ids(&subject.query(&query).await), ["nine", "ten", "half", "minus", "none"]);
+    }
+}
+
+pub async fn an_order_that_a_type_does_not_have_is_a_fault(subject: Subject) {
+    let home = PartitionKey::from("h");
+    let (direction, after) = (Direction::OldestFirst, None);
+    let query = Query::Partition {
+        container: THINGS,
+        partition_key: &home,
+        item_type: "other",
+        order_by: Some("number"),
+        direction,
+        after,
+        limit: 1,
+    };
+    assert!(subject.store.query(&query, &subject.ledger).await.is_err());
 }
 
 pub async fn a_soft_deleted_item_is_read_and_in_the_feed_but_in_no_query(subject: Subject) {
@@ -184,10 +259,18 @@ pub async fn a_container_without_soft_deletes_refuses_them(subject: Subject) {
     for direction in BOTH_DIRECTIONS {
         let expected = if direction == Direction::OldestFirst { ["a", "b"] } else { ["b", "a"] };
         let (container, item_type, after, limit) = (RECORDS, "thing", None, 10);
-        let in_partition =
-            Query::Partition { container, partition_key: &home, item_type, direction, after, limit };
+        let in_partition = Query::Partition {
+            container,
+            partition_key: &home,
+            item_type,
+            direction,
+            after,
+            limit,
+            order_by: None,
+        };
         let (path, value) = ("owner", "ada");
-        let by_owner = Query::Equality { container, path, value, item_type, direction, after, limit };
+        let by_owner =
+            Query::Equality { container, path, value, item_type, direction, after, limit, order_by: None };
         assert_eq!(ids(&subject.query(&in_partition).await), expected);
         assert_eq!(ids(&subject.query(&by_owner).await), expected);
     }
@@ -212,8 +295,16 @@ pub async fn a_query_without_an_index_is_a_fault(subject: Subject) {
         direction: Direction::OldestFirst,
         after: None,
         limit: 10,
+        order_by: None,
     };
-    let newest = Query::Newest { container: THINGS, item_type: "other", after: None, limit: 10 };
+    let newest = Query::Newest {
+        container: THINGS,
+        item_type: "other",
+        after: None,
+        limit: 10,
+        order_by: None,
+        direction: Direction::NewestFirst,
+    };
     for query in [path, newest] {
         assert!(subject.store.query(&query, &subject.ledger).await.is_err(), "{query:?}");
     }

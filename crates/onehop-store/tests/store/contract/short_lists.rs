@@ -35,6 +35,7 @@ async fn newest_first(store: &dyn Store, limit: usize) -> (Vec<String>, bool) {
         direction: Direction::NewestFirst,
         after: None,
         limit,
+        order_by: None,
     };
     let page = store.query(&query, &Ledger::new()).await.expect("a page");
     (ids(&page), page.has_more)

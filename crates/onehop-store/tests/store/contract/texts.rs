@@ -54,6 +54,7 @@ pub async fn every_text_is_a_good_id_partition_key_and_value(subject: Subject) {
             direction: Direction::OldestFirst,
             after: None,
             limit: 100,
+            order_by: None,
         };
         assert_eq!(ids(&subject.query(&query).await), id_texts, "{home:?}");
     }
@@ -97,6 +98,7 @@ pub async fn a_zero_character_is_fine_in_everything_but_an_id(subject: Subject) 
         direction: Direction::OldestFirst,
         after: None,
         limit: 2,
+        order_by: None,
     };
     let page = subject.query(&query).await;
     assert_eq!((page.items.len(), page.has_more), (2, true));

@@ -12,6 +12,8 @@ const SPECS: &[ContainerSpec] = &[ContainerSpec {
     name: THINGS,
     partition_key: "home",
     order_by: None,
+    orders: &[],
+    ttl_s: None,
     equality: &[],
     newest_types: &[],
     soft_deletes: true,

@@ -117,7 +117,14 @@ async fn nested_paths_arrays_and_null_count_as_the_service_has_them() {
 
 async fn newest(store: &EmbeddedStore, limit: usize) -> OperationRecord {
     let ledger = Ledger::new();
-    let query = Query::Newest { container: THINGS, item_type: "thing", after: None, limit };
+    let query = Query::Newest {
+        container: THINGS,
+        item_type: "thing",
+        after: None,
+        limit,
+        order_by: None,
+        direction: Direction::NewestFirst,
+    };
     store.query(&query, &ledger).await.expect("a page");
     ledger.operations()[0]
 }
@@ -153,6 +160,7 @@ async fn a_fan_out_is_charged_for_the_items_of_each_partition() {
         direction: Direction::NewestFirst,
         after: None,
         limit: 8,
+        order_by: None,
     };
     store.query(&query, &ledger).await.expect("a page");
     assert_eq!(ledger.total(), query_charge(1, 1, bytes));

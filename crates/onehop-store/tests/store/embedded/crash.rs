@@ -121,6 +121,7 @@ async fn check(store: &EmbeddedStore, acknowledged: u64) -> u64 {
                 direction: Direction::OldestFirst,
                 after: after.as_ref(),
                 limit: 1000,
+                order_by: None,
             };
             let page = store.query(&query, &ledger).await.expect("a page");
             found.extend(page.items.iter().map(number));
@@ -151,6 +152,7 @@ async fn by_owner(store: &EmbeddedStore) -> u64 {
             direction: Direction::NewestFirst,
             after: after.as_ref(),
             limit: 1000,
+            order_by: None,
         };
         let page = store.query(&query, &Ledger::new()).await.expect("a page");
         items += page.items.len() as u64;

@@ -140,7 +140,7 @@ async fn a_container_with_other_keys_or_indexes_is_refused() {
     create(&open(directory.path()), "h1", "a", 1).await;
     let changed = [
         ContainerSpec { partition_key: "owner", ..SPEC },
-        ContainerSpec { order_by: None, ..SPEC },
+        ContainerSpec { order_by: None, orders: &[], ttl_s: None, ..SPEC },
         ContainerSpec { equality: &[], ..SPEC },
         ContainerSpec { equality: &["colour", "owner"], ..SPEC },
         // Items have a date already, and no index on it would know of them.
@@ -174,6 +174,7 @@ async fn a_new_index_is_allowed_on_an_unused_property() {
                 direction: Direction::OldestFirst,
                 after: None,
                 limit: 10,
+                order_by: None,
             };
             let page = store.query(&query, &Ledger::new()).await.expect("a page");
             assert_eq!(page.items.len(), count, "{path}");

@@ -98,6 +98,7 @@ async fn a_page_shows_whole_batches_while_memory_is_written_out() {
                 direction: Direction::NewestFirst,
                 after: None,
                 limit: 1000,
+                order_by: None,
             };
             let page = store.query(&query, &Ledger::new()).await.expect("a page");
             assert_eq!(page.items.len() as u64 % ITEMS, 0, "a part of a batch was seen");

@@ -14,6 +14,8 @@ pub const SPEC: ContainerSpec = ContainerSpec {
     name: THINGS,
     partition_key: "home",
     order_by: Some("date"),
+    orders: &[],
+    ttl_s: None,
     equality: &["owner"],
     newest_types: &["thing"],
     soft_deletes: true,

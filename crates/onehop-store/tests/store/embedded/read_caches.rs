@@ -38,6 +38,7 @@ async fn page(store: &EmbeddedStore) -> Vec<u64> {
         direction: Direction::NewestFirst,
         after: None,
         limit: 10,
+        order_by: None,
     };
     store.query(&query, &Ledger::new()).await.expect("a page").items.iter().map(number).collect()
 }

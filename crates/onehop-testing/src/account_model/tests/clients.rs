@@ -18,6 +18,8 @@ const SPECS: &[ContainerSpec] = &[ContainerSpec {
     name: THINGS,
     partition_key: "home",
     order_by: None,
+    orders: &[],
+    ttl_s: None,
     equality: &["owner"],
     newest_types: &["thing"],
     soft_deletes: true,

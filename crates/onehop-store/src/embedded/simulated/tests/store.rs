@@ -23,6 +23,8 @@ const SPEC: ContainerSpec = ContainerSpec {
     name: THINGS,
     partition_key: "home",
     order_by: Some("date"),
+    orders: &[],
+    ttl_s: None,
     equality: &["owner"],
     newest_types: &["thing"],
     soft_deletes: true,

@@ -1,0 +1,58 @@
+//! Relations that several rules ask for: followed references, lists by elements, and the names of entries.
+
+use onehop_model::{
+    Container, CopyOrigin, CopySource, Field, FieldKind, ItemType, Model, Name, ReferenceField,
+    RelatedSource, ValueSource,
+};
+use onehop_store::interned;
+
+use super::model_error::ModelError;
+use super::related::related_places;
+use crate::item_type::TYPE;
+
+/// Whether a reference never changes, so that an entry never moves.
+pub(super) fn is_constant(reference: &ReferenceField) -> bool {
+    reference.immutable || reference.caller
+}
+
+/// The property of an entry by an element that holds the id of its item.
+pub(super) fn element_id(item: &ItemType) -> Result<&'static str, ModelError> {
+    Ok(interned(&format!("{}Id", item.type_value))?)
+}
+
+/// Whether a path is the property `type`.
+pub(super) fn is_type(container: &Container) -> bool {
+    matches!(container.key.as_slice(), [path] if path.properties() == [TYPE])
+}
+
+/// Whether copies along a reference follow their source.
+pub(super) fn is_followed(fields: &[Field], name: &Name, reference: &ReferenceField) -> bool {
+    let along_it = |field: &Field| match copied(field) {
+        Some(CopySource { from: CopyOrigin::Reference { reference, .. }, frozen: false }) => {
+            reference == name
+        }
+        _ => false,
+    };
+    (!reference.copies.is_empty() && !reference.frozen) || fields.iter().any(along_it)
+}
+
+/// The source of a copied scalar.
+pub(super) fn copied(field: &Field) -> Option<&CopySource> {
+    match &field.kind {
+        FieldKind::Stored(stored) => match &stored.source {
+            ValueSource::Copied(copied) => Some(copied),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The list with an entry of each item for each element of an array of references.
+pub(super) fn list_by<'a>(model: &'a Model, item: &ItemType, reference: &Name) -> Option<&'a str> {
+    related_places(model).into_iter().find_map(|place| match &place.related.source {
+        RelatedSource::List(list) if place.target.name == item.name && list.by == [reference.clone()] => {
+            Some(list.projection.as_str())
+        }
+        _ => None,
+    })
+}

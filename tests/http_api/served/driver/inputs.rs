@@ -1,0 +1,318 @@
+//! Generated inputs: values within the checks of their fields, and references to items that are there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use onehop::served::input::{InputField, input_fields};
+use onehop::served::{ServedModel, TypeIndex};
+use onehop_model::{
+    Action, Checks, Field, FieldKind, FieldType, ItemType, Literal, Normalize, Scalar, StoredField, TypeOf,
+};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::string::string_regex;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde_json::{Map, Value, json};
+
+use super::Driven;
+
+/// The letters of generated texts.
+const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
+/// The most elements of a generated list.
+const ELEMENTS_MAX: usize = 3;
+
+/// A generator of inputs from a seed.
+pub(super) struct Inputs {
+    state: u64,
+    texts: TestRunner,
+    number: u32,
+}
+
+/// An input with its parts.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Generated {
+    pub(super) input: Map<String, Value>,
+    /// The values by their fields.
+    pub(super) values: Map<String, Value>,
+    /// The ids of the references by their fields.
+    pub(super) references: BTreeMap<String, Vec<String>>,
+    /// Fields that the server fills.
+    left_out: BTreeSet<String>,
+}
+
+impl Inputs {
+    pub(super) fn new(seed: u64) -> Self {
+        let bytes: Vec<u8> = seed.to_be_bytes().iter().copied().cycle().take(32).collect();
+        let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        let texts = TestRunner::new_with_rng(Config::default(), random);
+        Self { state: seed | 1, texts, number: 0 }
+    }
+
+    /// A number below this one: xorshift64*.
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        (self.state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % end.max(1)
+    }
+
+    /// A type that has to have an item before this one can.
+    pub(super) fn missing_target(
+        &self,
+        model: &ServedModel,
+        ty: TypeIndex,
+        items: &[Driven],
+    ) -> Option<TypeIndex> {
+        let needed = input_fields(model.ty(ty), Action::Create, &[]).into_iter().find_map(|input| {
+            let FieldKind::Reference(reference) = &input.field.kind else { return None };
+            let target = model.index_of(&reference.target)?;
+            (input.is_required && items.iter().all(|item| item.ty != target)).then_some(target)
+        });
+        needed.filter(|needed| model.ty(*needed).writes(Action::Create))
+    }
+
+    /// An input for a new item; `None` where a needed reference has no target.
+    pub(super) fn of(
+        &mut self,
+        model: &ServedModel,
+        ty: TypeIndex,
+        action: Action,
+        items: &[Driven],
+    ) -> Option<Generated> {
+        let fields = input_fields(model.ty(ty), action, &[]);
+        self.generate(model, ty, &fields, None, items)
+    }
+
+    /// An input for a change of some fields.
+    pub(super) fn change(
+        &mut self,
+        model: &ServedModel,
+        item: &Driven,
+        items: &[Driven],
+    ) -> Option<Generated> {
+        let mut fields = input_fields(model.ty(item.ty), Action::Update, &[]);
+        fields.retain(|_| self.below(2) == 0);
+        self.generate(model, item.ty, &fields, Some(item), items)
+    }
+
+    fn generate(
+        &mut self,
+        model: &ServedModel,
+        ty: TypeIndex,
+        fields: &[InputField<'_>],
+        before: Option<&Driven>,
+        items: &[Driven],
+    ) -> Option<Generated> {
+        let served = model.ty(ty);
+        let mut generated = Generated::default();
+        for input in fields {
+            let (name, field) = (input.field.name.to_string(), input.field);
+            let is_left_out = !input.is_required && before.is_none() && self.below(3) == 0;
+            if is_left_out {
+                continue;
+            }
+            if let FieldKind::Reference(reference) = &field.kind {
+                let target = model.index_of(&reference.target)?;
+                let is_near = |item: &&Driven| {
+                    let is_same =
+                        |by: &onehop_model::Name| is_same_partition(&served.item, &generated, by, item);
+                    item.ty == target
+                        && before.is_none_or(|before| before.id != item.id)
+                        && (reference.partition.is_empty()
+                            || before.is_none() && reference.partition.iter().all(is_same))
+                };
+                let found: Vec<&Driven> = items.iter().filter(is_near).collect();
+                let wanted = match field.ty.list {
+                    Some(_) => self.below(ELEMENTS_MAX.min(found.len()) + 1),
+                    None => usize::from(!found.is_empty() && (field.ty.non_null || self.below(4) > 0)),
+                };
+                if wanted == 0 && field.ty.non_null && field.ty.list.is_none() {
+                    return None;
+                }
+                let mut ids: Vec<String> = Vec::new();
+                for _ in 0..wanted {
+                    let chosen = found[self.below(found.len())];
+                    if !ids.contains(&chosen.id) {
+                        ids.push(chosen.id.clone());
+                    }
+                    follow_partition(reference, chosen, &served.item, model, &mut generated);
+                }
+                let value = match field.ty.list {
+                    Some(_) => json!(ids),
+                    None => ids.first().map_or(Value::Null, |id| json!(id)),
+                };
+                generated.input.insert(input.name.to_owned(), value);
+                generated.references.insert(name, ids);
+                continue;
+            }
+            if generated.values.contains_key(&name) || generated.left_out.contains(&name) {
+                continue;
+            }
+            let mut embedded = Vec::new();
+            let value = self.value(model, field, items, &mut embedded)?;
+            if !embedded.is_empty() || matches!(field.ty.of, TypeOf::Embedded(_)) {
+                generated.references.insert(name.clone(), embedded);
+            }
+            generated.input.insert(input.name.to_owned(), value.clone());
+            generated.values.insert(name, value);
+        }
+        Some(generated)
+    }
+
+    fn value(
+        &mut self,
+        model: &ServedModel,
+        field: &Field,
+        items: &[Driven],
+        references: &mut Vec<String>,
+    ) -> Option<Value> {
+        if !field.ty.non_null && self.below(4) == 0 {
+            return Some(Value::Null);
+        }
+        let unique = match &field.kind {
+            FieldKind::Stored(StoredField { unique, .. }) => *unique,
+            _ => None,
+        };
+        let FieldType { of, list, .. } = &field.ty;
+        if list.is_none() {
+            return self.single(model, of, &field.checks, unique, items, references);
+        }
+        let (min, max) = bounds(&field.checks, 0, ELEMENTS_MAX);
+        let checks = Checks { length_min: None, length_max: None, ..field.checks.clone() };
+        let elements = min + self.below(max - min + 1);
+        (0..elements).map(|_| self.single(model, of, &checks, None, items, references)).collect()
+    }
+
+    fn single(
+        &mut self,
+        model: &ServedModel,
+        of: &TypeOf,
+        checks: &Checks,
+        unique: Option<Normalize>,
+        items: &[Driven],
+        references: &mut Vec<String>,
+    ) -> Option<Value> {
+        match of {
+            TypeOf::Scalar(scalar) => Some(self.scalar(*scalar, checks, unique)),
+            TypeOf::Enum(name) => {
+                let values = &model.model().enum_type(name)?.values;
+                Some(json!(&*values[self.below(values.len())].name))
+            }
+            TypeOf::Embedded(name) => {
+                let mut object = Map::new();
+                for field in &model.embedded(name)?.fields {
+                    let FieldKind::Reference(reference) = &field.kind else {
+                        if matches!(&field.kind, FieldKind::Stored(stored) if stored.source == onehop_model::ValueSource::Input)
+                        {
+                            object
+                                .insert(field.name.to_string(), self.value(model, field, items, references)?);
+                        }
+                        continue;
+                    };
+                    let target = model.index_of(&reference.target)?;
+                    let found: Vec<&Driven> = items.iter().filter(|item| item.ty == target).collect();
+                    let is_wanted = !found.is_empty() && (field.ty.non_null || self.below(2) == 0);
+                    if is_wanted {
+                        let chosen = found[self.below(found.len())];
+                        references.push(chosen.id.clone());
+                        object.insert(format!("{}Id", field.name), json!(chosen.id));
+                    } else if field.ty.non_null {
+                        return None;
+                    }
+                }
+                Some(Value::Object(object))
+            }
+            TypeOf::Item(_) => None,
+        }
+    }
+
+    fn scalar(&mut self, scalar: Scalar, checks: &Checks, unique: Option<Normalize>) -> Value {
+        match scalar {
+            Scalar::String | Scalar::Id => json!(self.text(checks, unique)),
+            Scalar::Int => {
+                let (min, max) = range(checks, 0.0, 40.0);
+                json!(min as i64 + self.below((max - min) as usize + 1) as i64)
+            }
+            Scalar::Float => {
+                let (min, max) = range(checks, -10.0, 10.0);
+                json!(min + (max - min) * (self.below(64) as f64 / 64.0))
+            }
+            Scalar::Boolean => json!(self.below(2) == 0),
+            Scalar::DateTime => json!(format!("2027-02-{:02}T10:00:00.000Z", 1 + self.below(28))),
+            Scalar::Decimal => {
+                let (min, _) = range(checks, -5.0, 0.0);
+                json!(format!("{}.{}5", min as i64 + self.below(2000) as i64 * 7, self.below(10)))
+            }
+            Scalar::Money => json!({ "amount": format!("{}.25", self.below(500)), "currencyCode": "EUR" }),
+        }
+    }
+
+    fn text(&mut self, checks: &Checks, unique: Option<Normalize>) -> String {
+        if let Some(pattern) = &checks.pattern {
+            let strategy = string_regex(pattern).expect("a regular expression");
+            return strategy.new_tree(&mut self.texts).expect("a text").current();
+        }
+        let (min, max) = bounds(checks, 1, 12);
+        self.number += 1;
+        match unique {
+            Some(Normalize::Email) => return format!("person{}@example.com", self.number),
+            // Letters alone: digits may look like letters.
+            Some(_) => return (0..max.clamp(6, 12)).map(|_| self.letter()).collect(),
+            None => {}
+        }
+        let length = min.max(1) + self.below(max.max(1) - min.max(1) + 1);
+        (0..length).map(|_| self.letter()).collect()
+    }
+
+    fn letter(&mut self) -> char {
+        char::from(LETTERS[self.below(LETTERS.len())])
+    }
+}
+
+/// Whether the item lies in the logical partition that a field of the input names, as far as it does.
+fn is_same_partition(ty: &ItemType, generated: &Generated, by: &str, target: &Driven) -> bool {
+    match ty.field(by).map(|field| &field.kind) {
+        Some(FieldKind::Reference(_)) => {
+            let own = generated.references.get(by);
+            own.is_some_and(|own| Some(own) == target.references.get(by))
+        }
+        _ => true,
+    }
+}
+
+/// Sets the plain field that names the logical partition of a chosen target.
+fn follow_partition(
+    reference: &onehop_model::ReferenceField,
+    chosen: &Driven,
+    ty: &ItemType,
+    model: &ServedModel,
+    generated: &mut Generated,
+) {
+    let keys = &model.ty(chosen.ty).item.key;
+    for (by, key) in reference.partition.iter().zip(keys) {
+        let Some(FieldKind::Stored(_)) = ty.field(by).map(|field| &field.kind) else { continue };
+        let onehop_model::KeySource::Field(key) = key else { continue };
+        match chosen.values.get(&**key) {
+            Some(value) => {
+                generated.input.insert(by.to_string(), value.clone());
+                generated.values.insert(by.to_string(), value.clone());
+            }
+            // The server knows it from the target.
+            None => drop(generated.left_out.insert(by.to_string())),
+        }
+    }
+}
+
+fn bounds(checks: &Checks, min: usize, max: usize) -> (usize, usize) {
+    let least = checks.length_min.map_or(min, |min| min as usize);
+    let most = checks.length_max.map_or(max.max(least), |limit| max.max(least).min(limit as usize));
+    (least.min(most), most)
+}
+
+fn range(checks: &Checks, min: f64, max: f64) -> (f64, f64) {
+    let bound = |literal: &Option<Literal>| match literal {
+        Some(Literal::Int(bound)) => Some(*bound as f64),
+        Some(Literal::Float(bound)) => Some(*bound),
+        _ => None,
+    };
+    let least = bound(&checks.range_min).unwrap_or(min);
+    (least, bound(&checks.range_max).unwrap_or(least + (max - min)).min(least + (max - min)))
+}

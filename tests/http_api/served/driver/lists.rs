@@ -1,0 +1,214 @@
+//! Lists and counts: each is compared with the items that it should have, page by page.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use onehop::served::{TypeIndex, related};
+use onehop_model::{
+    Condition, FieldKind, FieldTest, ItemType, Literal, QueryKind, RelatedField, RelatedSource,
+};
+use serde_json::{Value, json};
+
+use super::selections::Selections;
+use super::{Driven, Driver};
+
+/// The items of one page.
+const FIRST: usize = 2;
+
+/// A list under test.
+struct TestedList<'a> {
+    name: &'a str,
+    related: &'a RelatedField,
+    owner: Option<&'a Driven>,
+}
+
+impl Driver {
+    pub(super) async fn check_lists(&self, nodes: &BTreeMap<String, Value>) {
+        for query in self.model.model().queries() {
+            if let QueryKind::Related(related) = &query.kind {
+                self.check_list(&TestedList { name: &query.name, related, owner: None }, nodes).await;
+            }
+        }
+        for owner in &self.items {
+            for field in &self.model.ty(owner.ty).item.fields {
+                match &field.kind {
+                    FieldKind::Related(related) => {
+                        let list = TestedList { name: &field.name, related, owner: Some(owner) };
+                        self.check_list(&list, nodes).await;
+                    }
+                    FieldKind::Count(count) => {
+                        let counted = self.model.ty(owner.ty).item.field(&count.of).and_then(related);
+                        let counted = counted.expect("a counted list");
+                        let list = TestedList { name: &count.of, related: counted, owner: Some(owner) };
+                        let expected = self.expected(&list, nodes).len();
+                        let shown = &nodes[&owner.id][&*field.name];
+                        assert_eq!(shown, &json!(expected), "{}: {}", self.name, field.name);
+                    }
+                    FieldKind::HasCaller(of) => self.check_has_caller(owner, &field.name, of, nodes).await,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    async fn check_has_caller(&self, owner: &Driven, name: &str, of: &str, nodes: &BTreeMap<String, Value>) {
+        let list = self.model.ty(owner.ty).item.field(of).and_then(related).expect("a list");
+        let expected = self.expected(&TestedList { name: of, related: list, owner: Some(owner) }, nodes);
+        let is_own = |node: &&&Value| {
+            let item = self.items.iter().find(|item| node["id"] == item.id.as_str());
+            item.is_some_and(|item| item.account == 0)
+        };
+        let ty = self.model.ty(owner.ty).name;
+        let query = format!("query($id: ID!) {{ node(id: $id) {{ ... on {ty} {{ {name} }} }} }}");
+        let data = self.data(0, &query, json!({ "id": owner.id })).await;
+        assert_eq!(data["node"][name], expected.iter().any(|node| is_own(&node)), "{}: {name}", self.name);
+    }
+
+    /// The items that a list should have, in its order.
+    fn expected<'n>(&self, list: &TestedList<'_>, nodes: &'n BTreeMap<String, Value>) -> Vec<&'n Value> {
+        let ty = self.model.index_of(&list.related.item_type).expect("a type");
+        let listed = &self.model.ty(ty).item;
+        let is_listed = |item: &&Driven| {
+            item.ty == ty
+                && list.owner.is_none_or(|owner| self.belongs(list.related, listed, item, owner, nodes))
+                && list.related.conditions.iter().all(|condition| holds(condition, &nodes[&item.id]))
+        };
+        let mut expected: Vec<&Value> =
+            self.items.iter().filter(is_listed).map(|item| &nodes[&item.id]).collect();
+        if let Some(order) = list.related.order.first() {
+            expected.sort_by(|one, other| {
+                let ordering = compare(&one[&*order.field], &other[&*order.field]);
+                if order.descending { ordering.reverse() } else { ordering }
+            });
+        }
+        expected
+    }
+
+    /// Whether an item is in a list of an owner.
+    fn belongs(
+        &self,
+        related: &RelatedField,
+        listed: &ItemType,
+        item: &Driven,
+        owner: &Driven,
+        nodes: &BTreeMap<String, Value>,
+    ) -> bool {
+        let by = match &related.source {
+            RelatedSource::Partition { by } => by.as_slice(),
+            RelatedSource::Find { by, .. } => by.as_slice(),
+            RelatedSource::List(list) => list.by.as_slice(),
+        };
+        let owner_type = self.model.ty(owner.ty).name;
+        by.iter().all(|by| match listed.field(by).map(|field| &field.kind) {
+            Some(FieldKind::Reference(reference)) if *reference.target == *owner_type => {
+                item.references.get(&**by).is_some_and(|ids| ids.contains(&owner.id))
+            }
+            _ => nodes[&item.id][&**by] == nodes[&owner.id][&**by],
+        })
+    }
+
+    async fn check_list(&self, list: &TestedList<'_>, nodes: &BTreeMap<String, Value>) {
+        let ty = self.model.index_of(&list.related.item_type).expect("a type");
+        let shown = self.shown(list, ty).await;
+        let expected = self.expected(list, nodes);
+        let kept = match &list.related.source {
+            RelatedSource::List(source) => source.keep.map_or(expected.len(), |keep| keep as usize),
+            _ => expected.len(),
+        };
+        let max = if list.related.page.connection { usize::MAX } else { list.related.page.max as usize };
+        let kept = kept.min(expected.len()).min(max);
+        let owner = list.owner.map_or("Query", |owner| self.model.ty(owner.ty).name);
+        let place = format!("{}: {owner}.{}", self.name, list.name);
+        assert_eq!(shown.len(), kept, "{place} shows {shown:#?} of {expected:#?}");
+        if let Some(order) = list.related.order.first() {
+            let values = |nodes: &mut dyn Iterator<Item = &Value>| -> Vec<Value> {
+                nodes.map(|node| node[&*order.field].clone()).collect()
+            };
+            let shown = values(&mut shown.iter());
+            assert_eq!(shown, values(&mut expected.iter().take(kept).copied()), "{place}");
+        }
+        for node in &shown {
+            let id = node["id"].as_str().expect("an id");
+            assert!(expected.iter().any(|expected| expected["id"] == id), "{place} shows {id}");
+            assert_eq!(node, &nodes[id], "{place}");
+        }
+        let mut ids: Vec<_> = shown.iter().map(|node| node["id"].to_string()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), shown.len(), "{place} shows an item twice");
+    }
+
+    /// All items of a list, page by page.
+    async fn shown(&self, list: &TestedList<'_>, ty: TypeIndex) -> Vec<Value> {
+        let selection = Selections(&self.model).whole(ty);
+        let is_connection = list.related.page.connection;
+        let (arguments, inner) = match is_connection {
+            true => (
+                format!("(first: {FIRST}, after: $after)"),
+                format!("nodes {{ {selection} }} pageInfo {{ hasNextPage endCursor }}"),
+            ),
+            false => (String::new(), selection),
+        };
+        let after = if is_connection { "$after: String" } else { "" };
+        let field = format!("{}{arguments} {{ {inner} }}", list.name);
+        let query = match list.owner {
+            Some(owner) => {
+                let name = self.model.ty(owner.ty).name;
+                format!("query($id: ID!, {after}) {{ node(id: $id) {{ ... on {name} {{ {field} }} }} }}")
+            }
+            None if is_connection => format!("query({after}) {{ {field} }}"),
+            None => format!("{{ {field} }}"),
+        };
+        let account = list.owner.map_or(0, |owner| owner.account);
+        let (mut shown, mut cursor) = (Vec::new(), Value::Null);
+        loop {
+            let mut variables = json!({ "after": cursor });
+            if let Some(owner) = list.owner {
+                variables["id"] = json!(owner.id);
+            }
+            let mut data = self.data(account, &query, variables).await;
+            let mut page = match list.owner {
+                Some(_) => data["node"][list.name].take(),
+                None => data[list.name].take(),
+            };
+            let nodes = if is_connection { page["nodes"].take() } else { page.take() };
+            let nodes = nodes.as_array().expect("a list").clone();
+            assert!(!is_connection || nodes.len() <= FIRST, "{}: {}", self.name, list.name);
+            shown.extend(nodes);
+            if !is_connection || page["pageInfo"]["hasNextPage"] != true {
+                return shown;
+            }
+            assert_ne!(page["pageInfo"]["endCursor"], cursor, "{}: {}", self.name, list.name);
+            cursor = page["pageInfo"]["endCursor"].take();
+        }
+    }
+}
+
+fn holds(condition: &Condition, node: &Value) -> bool {
+    let value = &node[&**condition.field.first()];
+    match &condition.test {
+        FieldTest::Is(wanted) => *value == json_of(wanted),
+        FieldTest::In(wanted) => wanted.iter().any(|wanted| *value == json_of(wanted)),
+        FieldTest::Exists(exists) => value.is_null() != *exists,
+        FieldTest::AtLeast(bound) => !value.is_null() && compare(value, &json_of(bound)).is_ge(),
+        FieldTest::Below(bound) => !value.is_null() && compare(value, &json_of(bound)).is_lt(),
+    }
+}
+
+fn json_of(literal: &Literal) -> Value {
+    match literal {
+        Literal::Enum(name) => json!(name.to_string()),
+        literal => serde_json::to_value(literal).expect("a literal"),
+    }
+}
+
+/// The order of two values of a field; none comes first.
+fn compare(one: &Value, other: &Value) -> Ordering {
+    match (one, other) {
+        (Value::Null, Value::Null) => Ordering::Equal,
+        (Value::Null, _) => Ordering::Less,
+        (_, Value::Null) => Ordering::Greater,
+        (Value::String(one), Value::String(other)) => one.cmp(other),
+        (one, other) => one.as_f64().partial_cmp(&other.as_f64()).unwrap_or(Ordering::Equal),
+    }
+}
