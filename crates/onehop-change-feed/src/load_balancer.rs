@@ -76,9 +76,13 @@ impl Instance {
     /// Runs a regular round, which lists nothing at rest.
     pub(super) async fn balance_regularly(&self) -> Result<(), Fault> {
         let now_ms = self.context.clock.monotonic_ms();
-        let quiet_rounds = self.balancing.lock().await.quiet_rounds;
-        let is_called = self.is_called.load(Ordering::Relaxed);
-        if quiet_rounds < QUIET_ROUNDS_BEFORE_REST || is_called || !self.is_undisturbed().await? {
+        let (quiet_rounds, is_unfinished) = {
+            let balancing = self.balancing.lock().await;
+            (balancing.quiet_rounds, balancing.balanced_at.is_none())
+        };
+        // A requested round that failed is due: a lost lease shows in no listing of feed ranges.
+        let is_due = is_unfinished || self.is_called.load(Ordering::Relaxed);
+        if quiet_rounds < QUIET_ROUNDS_BEFORE_REST || is_due || !self.is_undisturbed().await? {
             return self.balance_leases(Steal::One).await;
         }
         self.balancing.lock().await.balanced_at = Some(now_ms);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use onehop_change_feed::{
-    IntendedWrite, LEASES, Processor, Projection, ProjectionError, ReadRequest, Settings, Sharing, Step,
-    StepInput, idle_charge,
+    IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError, ReadRequest, Settings, Sharing,
+    Step, StepInput, idle_charge,
 };
 use onehop_store::{Change, ContainerName, FaultKind, NewItem, WriteOp};
 
@@ -195,4 +195,34 @@ async fn the_status_of_another_instance_is_read_again_when_it_is_old() {
     }
     let pending: u64 = ada.leases().await.expect("leases").iter().map(|lease| lease.pending_changes).sum();
     assert_eq!(pending, 0, "what bob has projected does not wait");
+}
+
+/// An instance at rest looks at no lease by itself. A lost lease is looked at, also where the first look fails.
+#[tokio::test]
+async fn a_lost_lease_is_taken_again_after_a_failed_round() {
+    let world = new_world();
+    let ada = open(&world, "ada").await;
+    pass(&world, &[&ada], 600).await;
+    for lease in world.leases().await {
+        let item = NewItem::encode(lease.id.clone(), &LeaseItem { epoch: 100, ..lease });
+        world.write_lease_item(WriteOp::Replace { item, if_match: None }).await;
+    }
+    world.store.judge(|container, write| {
+        let takes = |item: &NewItem| String::from_utf8_lossy(&item.body).contains("\"epoch\":101");
+        match write {
+            WriteOp::Replace { item, .. } if container == LEASES && takes(item) => {
+                Verdict::Fail(FaultKind::Unavailable)
+            }
+            _ => Verdict::Pass,
+        }
+    });
+    world.put_many(1).await;
+    pass(&world, &[&ada], 10).await;
+    assert!(readers(&ada).await < 8, "some readers have lost their leases");
+    world.store.mend();
+    pass(&world, &[&ada], 30).await;
+    assert_eq!(readers(&ada).await, 8);
+    world.put_many(2).await;
+    pass(&world, &[&ada], 30).await;
+    world.assert_current().await;
 }
