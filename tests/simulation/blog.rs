@@ -177,7 +177,8 @@ impl Client {
         }
     }
 
-    /// A thief has copied the refresh token of a session, and uses it long after the renewal. That ends the session.
+    /// A thief has copied the refresh token of a session, and uses it long after the renewal. That ends the
+    /// session.
     async fn use_old_refresh_token(&mut self, query: &str, old: &Session, renewed: Session) {
         let world = self.world.clone();
         self.session = None;

@@ -1,5 +1,5 @@
-//! Monitors: what has to hold of every commit of an account, whoever reads it. A later write may heal an item that
-//! went back in time before anybody read it, and the next defect of that kind may not be healed.
+//! Monitors: promises about every commit of an account. A later write may heal an item that went back in time
+//! before a client reads it, and the next defect of that kind may not be healed.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::world::World;
 
-/// A copied field: the property with the id of its source, the copy, and the type and the field of the source.
+/// A copied field: the property with the id of its source, the copy, and the type and the field of the
+/// source.
 const COPIES: [(&str, &str, &str, &str); 2] = [
     ("userId", "userUsername", "user", "username"),
     ("categoryId", "categoryName", "productCategory", "name"),

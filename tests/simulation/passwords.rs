@@ -59,8 +59,8 @@ impl Passwords {
         self.users.entry(user.to_owned()).or_default()
     }
 
-    /// A session was started with a password. Where that password is replaced by now, the session has ended: it slipped
-    /// into the change.
+    /// A session was started with a password. Where that password is replaced by now, the session has ended:
+    /// it slipped into the change.
     pub fn started(&mut self, session: usize, user: &str, password: &str, now_ms: i64) {
         self.started_with.insert(session, (user.to_owned(), password.to_owned()));
         if self.of(user).replaced.iter().any(|replaced| replaced.password == password) {

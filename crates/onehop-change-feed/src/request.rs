@@ -100,7 +100,8 @@ impl ReadRequest {
         Self::Item { container, partition_key, id: id.into(), shared: false, is_last: false }
     }
 
-    /// A point read that begins when the other reads of its step are done: its result is not older than theirs.
+    /// A point read that begins when the other reads of its step are done: its result is not older than
+    /// theirs.
     #[must_use]
     pub fn last_item(container: ContainerName, partition_key: PartitionKey, id: impl Into<String>) -> Self {
         Self::Item { container, partition_key, id: id.into(), shared: false, is_last: true }

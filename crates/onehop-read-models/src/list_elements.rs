@@ -151,7 +151,7 @@ impl ElementList {
         let requested: usize = copies.iter().map(|copy| body.keyed(copy.path, copy.by).len()).sum();
         let is_changed = item.etag != change.item.etag || requested + 1 != input.results.len();
         if body.is_deleted() || is_changed {
-            // A change of the item since then comes here, too. Its copies may be newer than the sources that were read here.
+            // A change of the item since then comes here, too. Its copies may be newer than these sources.
             return Ok(Step::done());
         }
         let cause = Cause::Projection(self.rule.name.to_owned());

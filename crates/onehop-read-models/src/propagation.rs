@@ -142,7 +142,8 @@ impl Propagation {
         Step::ask(vec![self.read_source(change), page]).with_state(&position)
     }
 
-    /// Last: a target that was read before holds no newer value than the source, so no copy goes back in time.
+    /// Last: a target that was read before holds no newer value than the source, so no copy goes back in
+    /// time.
     fn read_source(&self, change: &Change) -> ReadRequest {
         ReadRequest::last_item(self.rule.source.container, change.partition_key.clone(), change.id.clone())
     }

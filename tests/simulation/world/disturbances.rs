@@ -1,4 +1,5 @@
-//! Disturbances of a run: ends and pauses of processes, splits, storms of faults, steps of clocks, and maintenance.
+//! Disturbances of a run: ends and pauses of processes, splits, storms of faults, steps of clocks, and
+//! maintenance.
 
 use std::future::Future;
 use std::sync::Arc;

@@ -197,7 +197,8 @@ async fn the_status_of_another_instance_is_read_again_when_it_is_old() {
     assert_eq!(pending, 0, "what bob has projected does not wait");
 }
 
-/// An instance at rest looks at no lease by itself. A lost lease is looked at, also where the first look fails.
+/// An instance at rest looks at no lease by itself. A lost lease is looked at, also where the first look
+/// fails.
 #[tokio::test]
 async fn a_lost_lease_is_taken_again_after_a_failed_round() {
     let world = new_world();

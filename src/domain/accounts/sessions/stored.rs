@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounts::session::{RefreshToken, RotationSalt, SessionId};
 
-/// The least time to live of an account's sessions, also where all have ended. A delayed write arrives earlier.
+/// The least time to live of an account's sessions, also where all have ended. A delayed write arrives
+/// earlier.
 const TTL_S_MIN: u32 = 3600;
 
 /// Grace of the refresh token before the current one after a renewal: for tabs that renew at once, and for a
