@@ -1,5 +1,6 @@
 import { defineConfig } from "vite";
 import { compressed } from "./build/compressed.js";
+import { preloadedFonts } from "./build/preloaded-fonts.js";
 import { sizeBudget } from "./build/size-budget.js";
 
 /** Where a running `onehop serve` answers while the pages are being worked on. */
@@ -13,7 +14,7 @@ const proxy = {
 };
 
 export default defineConfig({
-  plugins: [sizeBudget(), compressed()],
+  plugins: [sizeBudget(), preloadedFonts(), compressed()],
   build: {
     // Monaco is one editor and arrives as one chunk; only the playground asks for it.
     chunkSizeWarningLimit: 4500,
