@@ -21,6 +21,8 @@ const WRITER_POINTS: [&str; 7] = [
     "writer: before the signals",
     "writer: before an answer",
 ];
+/// Maintenance by the operator of a run.
+const MAINTENANCE_MAX: usize = 400;
 
 impl World {
     pub(super) async fn disturb(self: &Arc<Self>) {
@@ -124,9 +126,12 @@ impl World {
         }
     }
 
-    /// Maintains without a pause, until no act is left.
+    /// Maintains without a pause, until no act is left or there was enough of it: clients may wait for minutes.
     pub(super) async fn operate(self: Arc<Self>) {
-        while *self.acts_left.lock() > 0 {
+        for _ in 0..MAINTENANCE_MAX {
+            if *self.acts_left.lock() == 0 {
+                return;
+            }
             tokio::time::sleep(Duration::from_millis(self.dice.between(1, 8 * self.plan.pace_ms))).await;
             let Some(number) = self.any_process() else { continue };
             let (sender, ended) = tokio::sync::oneshot::channel::<()>();
