@@ -126,7 +126,8 @@ impl World {
         }
     }
 
-    /// Maintains without a pause, until no act is left or there was enough of it: clients may wait for minutes.
+    /// Maintains without a pause, until no act is left or there was enough of it: clients may wait for
+    /// minutes.
     pub(super) async fn operate(self: Arc<Self>) {
         for _ in 0..MAINTENANCE_MAX {
             if *self.acts_left.lock() == 0 {
