@@ -26,6 +26,7 @@ mod process;
 mod quiet;
 mod randomness;
 mod runner;
+mod sessions;
 mod shop;
 mod store;
 mod trace;
