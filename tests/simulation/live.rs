@@ -1,8 +1,9 @@
 //! Subscriptions: clients that listen to the comments of a post or to its changes, by server-sent events.
 //!
 //! An event shows a written value, never goes back to an older version, and announces a comment once. A
-//! subscription that is still open after all faults has announced every comment that was written meanwhile. Where
-//! the feed may have skipped the first version of a comment, the comment is new by the clock of its writer alone.
+//! subscription that is still open after all faults has announced every comment that was written meanwhile,
+//! and the last title of its post. Where the feed may have skipped the first version of a comment, the comment
+//! is new by the clock of its writer alone.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -38,6 +39,8 @@ struct Shown {
     comments: BTreeMap<String, u32>,
     /// The last version of the post.
     version: i64,
+    /// The last title of the post.
+    title: Option<String>,
 }
 
 /// A subscription of a client to one post.
@@ -185,14 +188,54 @@ impl Subscriptions {
                 world.history.broken("events never go back", what);
             }
             shown.version = version;
+            shown.title = Some(title.to_owned());
             saw(&format!("post {post}"), title);
             world.count("change of a post announced");
         }
     }
 
-    /// Checks that open subscriptions have announced the comments that were written while they were open.
-    /// Read models have caught up.
+    /// Checks that open subscriptions have announced the comments that were written while they were open, and
+    /// the last title of their post. Read models have caught up.
     pub fn check(&self, world: &World) {
+        self.check_changes(world);
+        self.check_comments(world);
+    }
+
+    fn check_changes(&self, world: &World) {
+        for (number, subscription) in self.0.lock().iter().enumerate() {
+            let Subscription {
+                post,
+                process,
+                is_of_comments: false,
+                since: Some(since),
+                shown,
+                has_ended: false,
+                ..
+            } = subscription
+            else {
+                continue;
+            };
+            if world.router_of(*process).is_none() {
+                continue;
+            }
+            let (register, view) = (format!("post {post}"), format!("last event of subscription {number}"));
+            let now = world.history.now();
+            match &shown.title {
+                // The subscription listened when it had this event, so it has had every later one.
+                Some(title) => {
+                    let read = Read { view, value: title.clone(), recent: Recent::All, start: now, end: now };
+                    world.history.read(&register, read);
+                }
+                None if world.history.is_written_after(&register, *since) => {
+                    let what = format!("{post} by subscription {number}");
+                    world.history.broken("a change of a post is announced", what);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn check_comments(&self, world: &World) {
         let unchanged = unchanged_comments(world);
         for (number, subscription) in self.0.lock().iter().enumerate() {
             let Subscription {
