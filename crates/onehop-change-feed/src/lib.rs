@@ -2,19 +2,19 @@
 //!
 //! # Modules
 //!
-//! `projection` and `request` define a projection, `handler` one with effects; `page` and `runner` process changes with it; `page_cache`
-//! and `read_cache` save reads, `recent_changes` leaves out changes without effect on a projection. `source`
-//! gives a page to all projections of a container. `reader` reads one feed range under a `lease`, which
-//! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance,
-//! `observations` the liveness of the others; `membership` brings both together. `backfill` serves
-//! projections that are behind the checkpoint of a lease, from positions of their own. `load_balancer`
-//! acquires leases: `coverage` decides which leases exist and `balancing_strategy` who owns them, both pure;
-//! `former_leases` replaces the leases of earlier releases. `supervisor` runs the background tasks, and
-//! `poll_schedule` decides when a reader looks again. `idle` computes the charge at rest. `processor`,
-//! `status` (the estimator), `position` with `position_wait` and `joined_position`, `rebuild` and
-//! `dead_letter_list` are the public interface. `tail` is independent of the processor: a reader without
-//! leases. `created_tail` reports created items, by the memory of `creations`; `cause` names the writer of a
-//! version.
+//! `projection` and `request` define a projection, `handler` one with an `effect`; `page` and `runner`
+//! process changes with it; `page_cache` and `read_cache` save reads, `recent_changes` leaves out changes
+//! without effect on a projection. `source` gives a page to all projections of a container. `reader` reads
+//! one feed range under a `lease`, which `lease_handle` shares with the changes of a page. `heartbeat` is
+//! the liveness of this instance, `observations` the liveness of the others; `membership` brings both
+//! together. `backfill` serves projections that are behind the checkpoint of a lease, from positions of
+//! their own. `load_balancer` acquires leases: `coverage` decides which leases exist and
+//! `balancing_strategy` who owns them, both pure; `former_leases` replaces the leases of earlier releases.
+//! `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle`
+//! computes the charge at rest. `processor`, `status` (the estimator), `position` with `position_wait` and
+//! `joined_position`, `rebuild` and `dead_letter_list` are the public interface. `tail` is independent of
+//! the processor: a reader without leases. `created_tail` reports created items, by the memory of
+//! `creations`; `cause` names the writer of a version.
 
 #![warn(missing_docs)]
 
@@ -31,6 +31,7 @@ mod created_tail;
 mod creations;
 mod dead_letter_list;
 mod dead_letters;
+mod effect;
 mod estimator;
 mod expiring_body;
 mod feed_place;
@@ -85,9 +86,10 @@ pub use created_tail::{CreatedTail, CreatedTailSettings, CreationTime};
 pub use creations::{Creations, SeenVersion};
 pub use dead_letter_list::{DEAD_LETTERS_LISTED_MAX, DeadLetterList, DeadLetterSummary};
 pub use dead_letters::{DEAD_LETTER_ENTRIES_MAX, DeadLetterEntry, DeadLetterItem};
+pub use effect::HandlerError;
 pub use estimator::{Estimator, LeaseEstimate};
 pub use feed_place::{Backfill, FeedPlace};
-pub use handler::{Handler, HandlerCall, HandlerError, handler};
+pub use handler::{Handler, HandlerCall, handler};
 pub use idle::idle_charge;
 pub use lease::{ChangeCheckpoint, LeaseItem};
 pub use notifications::{LeaseEvent, Notification, Notifications};

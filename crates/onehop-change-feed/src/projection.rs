@@ -12,7 +12,7 @@ use serde_json::Value;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::handler::HandlerError;
+use super::effect::{Effect, HandlerError};
 use super::request::{ReadRequest, ReadResult};
 use onehop_store::{
     Change, ContainerName, ETag, EncodeError, Fault, Item, PartitionKey, QueryPage, ShapeError, WriteOp,
@@ -165,18 +165,6 @@ pub struct Step {
     pub(super) is_in_turn: bool,
     pub(super) effect: Option<Effect>,
     pub(super) then: NextAction,
-}
-
-/// An effect outside of the store, which happens after the writes of its step. The token is cancelled when the
-/// process stops.
-pub(super) struct Effect(pub(super) Box<EffectCall>);
-
-type EffectCall = dyn FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), HandlerError>> + Send + Sync;
-
-impl fmt::Debug for Effect {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Effect")
-    }
 }
 
 #[derive(Debug, Default)]
