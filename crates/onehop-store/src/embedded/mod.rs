@@ -9,6 +9,7 @@
 mod backup;
 mod backup_manifest;
 mod cached_reads;
+mod change_signals;
 mod check;
 mod confirmed_reads;
 mod database;
@@ -16,6 +17,7 @@ mod directory;
 mod disk_space;
 mod durability;
 mod engine;
+mod engine_chores;
 mod engine_faults;
 mod feed;
 mod fjall_engine;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::StoreObserver;
+use crate::commit_phases::PhaseTimer;
 
 /// The work of the writer of a store since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +51,13 @@ impl WriterCounters {
     pub(super) fn on_commit(&self, duration: Duration) {
         for observer in self.observers.get().into_iter().flat_map(|observers| observers.iter()) {
             observer.on_commit(duration);
+        }
+    }
+
+    /// A commit has been answered: observers hear of its phases.
+    pub(super) fn on_phases(&self, timer: &PhaseTimer) {
+        for observer in self.observers.get().into_iter().flat_map(|observers| observers.iter()) {
+            timer.durations().for_each(|(phase, duration)| observer.on_commit_phase(phase, duration));
         }
     }
 }
