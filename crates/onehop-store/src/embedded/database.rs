@@ -117,8 +117,13 @@ impl EngineDatabase {
         self.database.persist(PersistMode::SyncAll)
     }
 
-    /// Fails when the engine takes no more writes: its journal, or the flush of committed writes, has failed.
+    /// Fails when the engine takes no more writes: its journal, the flush of committed writes or the thread for
+    /// its chores has failed.
     pub(super) fn check(&self) -> Result<(), fjall::Error> {
+        // Without its thread no memtable would be written out again.
+        if !self.chores.is_running() {
+            return Err(fjall::Error::Poisoned);
+        }
         // Nothing is in a buffer between commits, so this only looks.
         self.database.persist(PersistMode::Buffer)
     }

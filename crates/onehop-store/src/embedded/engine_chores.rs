@@ -70,16 +70,19 @@ impl EngineChores {
         }
     }
 
-    /// Hands over the versions of tables that are new since the last call. Between two calls the engine may
-    /// pass over a version, whose tables are in the version before or after but for the rarest cases.
+    /// Hands over the versions of tables that are new since the last call. A version that came and went between
+    /// two calls is not held: the engine then deletes the tables that no other version has.
     pub(super) fn hold_new_versions(&self) {
         for (place, chores) in self.spaces.iter().enumerate() {
-            let version = chores.space.tree.current_version();
-            let number = version.id() + 1;
-            if chores.held.swap(number, Ordering::Relaxed) != number {
-                self.send(Chore::Hold(place, Box::new(version)));
+            if let Some(version) = chores.new_version() {
+                self.send(Chore::Hold(place, version));
             }
         }
+    }
+
+    /// Whether the thread works.
+    pub(super) fn is_running(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
     fn send(&self, chore: Chore) {
@@ -87,6 +90,15 @@ impl EngineChores {
         if let Some(chores) = &self.chores {
             let _ = chores.send(chore);
         }
+    }
+}
+
+impl SpaceChores {
+    /// The present version of the tables, unless it was handed over before.
+    fn new_version(&self) -> Option<HeldVersion> {
+        let version = self.space.tree.current_version();
+        let number = version.id() + 1;
+        (self.held.swap(number, Ordering::Relaxed) != number).then(|| Box::new(version) as HeldVersion)
     }
 }
 
@@ -114,7 +126,12 @@ fn run(spaces: &[SpaceChores], chores: &Receiver<Chore>) {
                 is_rotating.store(false, Ordering::Release);
             }
             Ok(Chore::Hold(place, version)) => held[place].current.push_back(version),
-            Err(RecvTimeoutError::Timeout) => {}
+            // Merges go on where nothing is written.
+            Err(RecvTimeoutError::Timeout) => {
+                for (held, chores) in held.iter_mut().zip(spaces) {
+                    held.current.extend(chores.new_version());
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => return,
         }
         for (held, chores) in held.iter_mut().zip(spaces) {
