@@ -9,9 +9,11 @@ mod charge_basis;
 pub mod charges;
 mod commit_phases;
 mod container;
+#[cfg(feature = "cosmos")]
 pub mod cosmos;
 mod decorator;
 mod document;
+#[cfg(feature = "embedded")]
 pub mod embedded;
 mod error;
 mod feed;
