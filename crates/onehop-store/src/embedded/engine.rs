@@ -13,10 +13,10 @@ use super::durability::{Blocks, Durability};
 use super::fjall_engine::{self, FjallEngine, FjallView};
 use super::key_space::{KeyChange, KeySpace};
 use super::open_error::OpenError;
+use super::phase_timer::PhaseTimer;
 #[cfg(feature = "simulation")]
 use super::simulated::{SimulatedDisk, SimulatedEngine, SimulatedEntry, SimulatedRange, SimulatedView};
 use super::tombstone_hints::{META_LISTS, TombstoneHints};
-use crate::commit_phases::PhaseTimer;
 use crate::{CommitPhase, Fault};
 
 /// The storage engine.

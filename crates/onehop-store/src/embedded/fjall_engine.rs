@@ -15,8 +15,8 @@ use super::engine_faults::{cannot_write, closed, engine_fault, no_writes};
 use super::journal_rewrite::rewrite_last_journal;
 use super::key_space::{KeyChange, KeySpace};
 use super::open_error::OpenError;
+use super::phase_timer::PhaseTimer;
 use super::tombstone_hints::META_LISTS;
-use crate::commit_phases::PhaseTimer;
 use crate::{CommitPhase, Fault};
 
 /// The wait of a reopening for reads that are under way.

@@ -36,6 +36,7 @@ mod maintenance;
 mod open;
 mod open_error;
 mod opened_after;
+mod phase_timer;
 mod queries;
 mod read_caches;
 mod reader;

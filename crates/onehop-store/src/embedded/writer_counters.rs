@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::phase_timer::PhaseTimer;
 use crate::StoreObserver;
-use crate::commit_phases::PhaseTimer;
 
 /// The work of the writer of a store since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,11 +16,11 @@ use parking_lot::RwLock;
 use super::disk::SimulatedDisk;
 use super::disk_access::DiskError;
 use super::key_maps::{KeyMaps, MapRange, SPACES, StoredValue, place_of};
-use crate::commit_phases::PhaseTimer;
 use crate::embedded::durability::{Blocks, Durability};
 use crate::embedded::engine_faults::{cannot_write, closed, engine_fault, no_writes};
 use crate::embedded::key_space::{KeyChange, KeySpace};
 use crate::embedded::open_error::OpenError;
+use crate::embedded::phase_timer::PhaseTimer;
 use crate::{CommitPhase, Fault, FaultKind};
 
 /// The names of the key spaces' files, as messages have them.
