@@ -16,8 +16,8 @@ const CONNECTION_BYTES: u64 = 12 * KIB;
 const HASH_BYTES: u64 = 19 * MIB;
 /// Password hashes that are computed at once.
 const HASHES: u64 = 2;
-/// Memtables of all key spaces together, as a multiple of their bytes: four that take writes, and eight that are
-/// being written out.
+/// Memtables of all key spaces together, as a multiple of their bytes: four that take writes, and eight that
+/// are being written out.
 const MEMTABLES: u64 = 12;
 /// The share of the memory that the sum may take: the rest is for fragmentation and the page cache.
 const SHARE_PERCENT: u64 = 90;

@@ -9,8 +9,8 @@ use onehop_store::limits::PAGE_ITEMS_MAX;
 
 /// The checkpoint interval where leases are shared.
 const CHECKPOINT_INTERVAL_SHARED: Duration = Duration::from_secs(5);
-/// The checkpoint interval of a processor that is alone with its store: a checkpoint after each page would be a
-/// commit of its own for every few commands.
+/// The checkpoint interval of a processor that is alone with its store: a checkpoint after each page would be
+/// a commit of its own for every few commands.
 const CHECKPOINT_INTERVAL_ALONE: Duration = Duration::from_secs(1);
 
 /// Settings of a processor instance.

@@ -12,8 +12,8 @@ pub enum CommitPhase {
     Check,
     /// The wait for full memtables and fresh tables that the engine has yet to write out.
     Backpressure,
-    /// The write to the journal with its fsync, and to the memtables: the engine does them in one call, so that
-    /// memtables never hold a commit whose fsync has failed.
+    /// The write to the journal with its fsync, and to the memtables: the engine does them in one call, so
+    /// that memtables never hold a commit whose fsync has failed.
     Journal,
     /// Publication of the view of the commit, and the caches.
     Publication,

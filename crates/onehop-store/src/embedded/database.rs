@@ -14,15 +14,15 @@ use onehop_runtime::private_files;
 
 /// The most that journals may take before they are flushed: a short journal keeps reopening short.
 const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
-/// The engine's threads for writing out memtables and for compactions. The first only writes out memtables: where
-/// all others compact, it takes orders for compactions and gives them back without end, and a whole core with
-/// it. With two threads that was half of their CPU time under a steady load of writes.
+/// The engine's threads for writing out memtables and for compactions. The first only writes out memtables:
+/// where all others compact, it takes orders for compactions and gives them back without end, which takes a
+/// whole core. With two threads that was half of their CPU time under a steady load of writes.
 const WORKER_THREADS: usize = 4;
-/// The multiple of its limit up to which a memory may grow before the engine itself has it written out: never,
-/// because the memtables of all key spaces together are bounded.
+/// The multiple of its limit up to which a memtable may grow before the engine itself has it written out:
+/// never, because the memtables of all key spaces together are bounded.
 const MEMTABLE_OVERRUN: u64 = 16;
-/// The bytes of all memtables that take writes, as a multiple of the configured bytes: one for each of the four
-/// key spaces that grow.
+/// The bytes of all memtables that take writes, as a multiple of the configured bytes: one for each of the
+/// four key spaces that grow.
 const ACTIVE_MEMTABLES: u64 = 4;
 /// The multiple of their budget that memtables may reach before the next commit waits for their rotation.
 const ACTIVE_OVERRUN: u64 = 2;
@@ -60,7 +60,8 @@ const SPACES: [(KeySpace, &str); 5] = [
 pub(super) struct EngineSizes {
     /// Bytes of the block cache.
     pub cache_bytes: u64,
-    /// A quarter of the bytes that all key spaces together collect in memory before the largest is written out.
+    /// A quarter of the bytes that all key spaces together collect in memory before the largest memtable is
+    /// written out.
     pub memtable_bytes: u64,
 }
 
@@ -117,8 +118,8 @@ impl EngineDatabase {
         self.database.persist(PersistMode::SyncAll)
     }
 
-    /// Fails when the engine takes no more writes: its journal, the flush of committed writes or the thread for
-    /// its chores has failed.
+    /// Fails when the engine takes no more writes: its journal, the flush of committed writes or the thread
+    /// for its chores has failed.
     pub(super) fn check(&self) -> Result<(), fjall::Error> {
         // Without its thread no memtable would be written out again.
         if !self.chores.is_running() {

@@ -1,5 +1,5 @@
-//! Engine chores: the rotation of full memtables and the deletion of obsolete tables, on a thread of their own
-//! (a background purge, as RocksDB has one).
+//! Engine chores: the rotation of full memtables and the deletion of obsolete tables, on a thread of their
+//! own (a background purge, as RocksDB has one).
 //!
 //! The engine (fjall 3.1) deletes the files of a table when its last reference goes. Left to itself it drops
 //! that reference where memtables are rotated, under a lock that commits and reads need: each file of 64 MiB
@@ -70,8 +70,8 @@ impl EngineChores {
         }
     }
 
-    /// Hands over the versions of tables that are new since the last call. A version that came and went between
-    /// two calls is not held: the engine then deletes the tables that no other version has.
+    /// Hands over the versions of tables that are new since the last call. A version that came and went
+    /// between two calls is not held: the engine then deletes the tables that no other version has.
     pub(super) fn hold_new_versions(&self) {
         for (place, chores) in self.spaces.iter().enumerate() {
             if let Some(version) = chores.new_version() {
