@@ -39,6 +39,10 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value = "short")]
     pub texts: Texts,
 
+    /// Comment and like posts drawn from those of all users, in random order, and not from the first 1,500
+    #[arg(long)]
+    pub random: bool,
+
     /// Measure this release binary, too, on a copy of the data: the program before a change
     #[arg(long, value_name = "PROGRAM")]
     pub before: Option<PathBuf>,

@@ -1,8 +1,9 @@
 //! The data that both servers answer from, gathered from the real server through its API: the feed, the users
 //! in it, their posts, and their comments and likes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufReader, BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -30,6 +31,9 @@ pub struct Catalogue {
     pub users: BTreeMap<String, User>,
     pub posts: BTreeMap<String, Post>,
     pub feed: Edges<Post>,
+    /// Posts that are commented on and liked, where they are drawn from all.
+    #[serde(default)]
+    drawn_posts: Vec<String>,
 }
 
 /// A user, with posts where they were asked for.
@@ -143,7 +147,35 @@ impl Catalogue {
             users: users.into_iter().map(|user| (user.id.clone(), user)).collect(),
             posts: posts.into_iter().map(|post| (post.id.clone(), post)).collect(),
             feed,
+            drawn_posts: Vec::new(),
         })
+    }
+
+    /// Has posts of all users who are known by their posts, comments and likes written to, in random order.
+    pub async fn draw_from_all_posts(&mut self, address: &str, connections: NonZeroUsize) -> Result<()> {
+        let of_post = |post: &Post| {
+            let commenters = post.comments.edges.iter().map(|edge| &edge.node.author.id);
+            let likers = post.likes.edges.iter().map(|edge| &edge.node.user.id);
+            commenters.chain(likers).cloned().collect::<Vec<_>>()
+        };
+        let users: BTreeSet<String> =
+            self.posts.values().flat_map(of_post).chain(self.users.keys().cloned()).collect();
+        let posts = in_parallel(address, connections, users.into_iter().collect(), async |connection, id| {
+            let user = connection.ask::<UserData>(USER, &json!({ "id": id })).await?.user;
+            Ok(user.posts.edges.into_iter().map(|edge| edge.node.id).collect::<Vec<_>>())
+        });
+        self.drawn_posts = posts.await.context("the posts of all users could not be read")?.concat();
+        self.drawn_posts.sort_unstable_by_key(|id| scattered(id));
+        Ok(())
+    }
+
+    /// The posts that are commented on and liked.
+    fn written_posts(&self) -> Vec<&String> {
+        if self.drawn_posts.is_empty() {
+            self.posts.keys().collect()
+        } else {
+            self.drawn_posts.iter().collect()
+        }
     }
 
     /// Writes the data to a file.
@@ -167,18 +199,26 @@ impl Catalogue {
         let of_post = |number: usize| text(number, POST_SENTENCES.start + number % POST_SENTENCES.len());
         match operation {
             Operation::Q1 | Operation::Q3 => of_ids(&mut self.users.keys()),
-            Operation::Q2 | Operation::Q4 | Operation::Q5 | Operation::C4 => of_ids(&mut self.posts.keys()),
+            Operation::Q2 | Operation::Q4 | Operation::Q5 => of_ids(&mut self.posts.keys()),
+            Operation::C4 => of_ids(&mut self.written_posts().into_iter()),
             Operation::Q6 => vec!["{}".to_owned()],
             Operation::C2 => (0..TEXTS)
                 .map(|number| {
                     json!({ "title": format!("Load {number}"), "content": of_post(number) }).to_string()
                 })
                 .collect(),
-            Operation::C3 => (self.posts.keys().enumerate())
+            Operation::C3 => (self.written_posts().into_iter().enumerate())
                 .map(|(number, id)| json!({ "id": id, "content": text(number, 1) }).to_string())
                 .collect(),
         }
     }
+}
+
+/// A number that scatters ids, the same in each run.
+fn scattered(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A post with its comments and likes. They are asked for apart, so that each request stays within its

@@ -9,6 +9,7 @@ mod arguments;
 mod bare;
 mod catalogue;
 mod client;
+mod commit_phases;
 mod measure;
 mod operations;
 mod process;
@@ -98,7 +99,10 @@ impl Servers {
             Some(program) => Some(ServerProcess::start_real(program, &copy, scratch).await?),
             None => None,
         };
-        let catalogue = Catalogue::read(real.address(), arguments.connections).await?;
+        let mut catalogue = Catalogue::read(real.address(), arguments.connections).await?;
+        if arguments.random {
+            catalogue.draw_from_all_posts(real.address(), arguments.connections).await?;
+        }
         let file = scratch.join("catalogue.json");
         catalogue.write(&file)?;
         let bare = ServerProcess::start_bare(&file, scratch).await?;
@@ -120,7 +124,7 @@ async fn measure_all(arguments: &Arguments, servers: &Servers) -> Result<Vec<Row
     if writes.is_empty() {
         return Ok(rows);
     }
-    let bare_q1 = rows.iter().find(|row| row.operation == Operation::Q1).and_then(|row| row.bare);
+    let bare_q1 = rows.iter().find(|row| row.operation == Operation::Q1).and_then(|row| row.bare.clone());
     let tokens = operations::sign_up(servers.real.address()).await?;
     let tokens_before = match &servers.before {
         Some(before) => operations::sign_up(before.address()).await?,
@@ -138,7 +142,7 @@ async fn measure_all(arguments: &Arguments, servers: &Servers) -> Result<Vec<Row
         measured.extend(servers.before.as_ref().map(|server| (server, &before)));
         let mut figures = measure::in_turns(&plan, &measured).await?.into_iter();
         let server = figures.next().context("no figures")?;
-        rows.push(Row { operation, server, before: figures.next(), bare: None, bare_q1 });
+        rows.push(Row { operation, server, before: figures.next(), bare: None, bare_q1: bare_q1.clone() });
     }
     Ok(rows)
 }

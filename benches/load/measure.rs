@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::arguments::Arguments;
 use crate::client::{Connection, RequestTemplate, find};
+use crate::commit_phases::{CommitPhases, PhaseFigures};
 use crate::process::ServerProcess;
 
 /// Requests before the first round, from which the number of a round is computed.
@@ -112,11 +113,12 @@ struct Round {
 }
 
 /// The disk writes of a server.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct DiskWrites {
     /// Each is one fsync.
     commits: u64,
     bytes: u64,
+    phases: CommitPhases,
 }
 
 impl DiskWrites {
@@ -125,7 +127,15 @@ impl DiskWrites {
         let metrics = Connection::open(server.address()).await?.get("/metrics").await?;
         let commits = metrics.lines().find_map(|line| line.strip_prefix(COMMITS_METRIC));
         let commits = commits.context("no number of commits in the metrics")?.trim().parse()?;
-        Ok(Self { commits, bytes: server.written_bytes()? })
+        let phases = CommitPhases::of_metrics(&metrics);
+        Ok(Self { commits, bytes: server.written_bytes()?, phases })
+    }
+
+    /// The writes since an earlier state.
+    fn since(self, before: &Self) -> Self {
+        let mut phases = CommitPhases::default();
+        phases.add_between(&before.phases, &self.phases);
+        Self { commits: self.commits - before.commits, bytes: self.bytes - before.bytes, phases }
     }
 }
 
@@ -136,25 +146,29 @@ impl Round {
 }
 
 /// The medians of all rounds.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figures {
     pub requests_per_second: f64,
     pub p50_ms: f64,
     pub p99_ms: f64,
+    /// Of all rounds together.
+    pub p999_ms: f64,
     pub cpu_ms: f64,
     /// Of writes.
     pub disk: Option<DiskFigures>,
 }
 
 /// Group commit: the disk writes of commands with their projections.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiskFigures {
     /// Each is one fsync.
     pub commits_per_second: f64,
     pub requests_per_commit: f64,
     pub bytes_per_request: f64,
+    /// The phases of commits.
+    pub phases: Vec<PhaseFigures>,
 }
 
 /// Sends every request once to both servers and compares the `data` of the answers, byte by byte.
@@ -236,10 +250,7 @@ impl<'a> Measurement<'a> {
         }
         let cpu = self.server.cpu_time()?.saturating_sub(cpu);
         let disk = match disk {
-            Some(DiskWrites { commits, bytes }) => {
-                let now = DiskWrites::of(self.server).await?;
-                Some(DiskWrites { commits: now.commits - commits, bytes: now.bytes - bytes })
-            }
+            Some(before) => Some(DiskWrites::of(self.server).await?.since(&before)),
             None => None,
         };
         Ok(Round { elapsed, cpu, latencies, disk })
@@ -249,24 +260,31 @@ impl<'a> Measurement<'a> {
     fn disk_figures(&self) -> Option<DiskFigures> {
         let requests: usize = self.rounds.iter().map(|round| round.latencies.len()).sum();
         let seconds: f64 = self.rounds.iter().map(|round| round.elapsed.as_secs_f64()).sum();
-        let disk: Option<Vec<DiskWrites>> = self.rounds.iter().map(|round| round.disk).collect();
-        let sum = |of: fn(&DiskWrites) -> u64| Some(disk.as_ref()?.iter().map(of).sum::<u64>() as f64);
-        let (commits, bytes) = (sum(|disk| disk.commits)?, sum(|disk| disk.bytes)?);
+        let disk: Vec<_> = self.rounds.iter().map(|round| round.disk.as_ref()).collect::<Option<_>>()?;
+        let sum = |of: fn(&DiskWrites) -> u64| disk.iter().map(|writes| of(writes)).sum::<u64>() as f64;
+        let (commits, bytes) = (sum(|disk| disk.commits), sum(|disk| disk.bytes));
+        let mut phases = CommitPhases::default();
+        disk.iter().for_each(|writes| phases.add_between(&CommitPhases::default(), &writes.phases));
         Some(DiskFigures {
             commits_per_second: commits / seconds,
             requests_per_commit: requests as f64 / commits,
             bytes_per_request: bytes / requests as f64,
+            phases: phases.figures(),
         })
     }
 
     fn figures(self) -> Figures {
         let disk = self.disk_figures();
+        let mut latencies: Vec<_> = self.rounds.iter().flat_map(|round| &round.latencies).copied().collect();
+        latencies.sort_unstable();
+        let p999_ms = quantile_ms(&latencies, 0.999);
         let rounds = self.rounds.into_iter().map(|mut round| {
             round.latencies.sort_unstable();
             Figures {
                 requests_per_second: round.requests_per_second(),
                 p50_ms: quantile_ms(&round.latencies, 0.50),
                 p99_ms: quantile_ms(&round.latencies, 0.99),
+                p999_ms,
                 cpu_ms: round.cpu.as_secs_f64() * 1_000.0 / round.latencies.len() as f64,
                 disk: None,
             }
@@ -281,6 +299,7 @@ impl<'a> Measurement<'a> {
             requests_per_second: median(|round| round.requests_per_second),
             p50_ms: median(|round| round.p50_ms),
             p99_ms: median(|round| round.p99_ms),
+            p999_ms,
             cpu_ms: median(|round| round.cpu_ms),
             disk,
         }

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use crate::commit_phases::PhaseFigures;
 use crate::measure::Figures;
 use crate::operations::Operation;
 
@@ -33,7 +34,7 @@ pub struct Row {
 impl Row {
     /// The CPU time in multiples of the bare schema's.
     fn ratio(&self, figures: &Figures) -> Option<f64> {
-        self.bare.or(self.bare_q1).map(|bare| figures.cpu_ms / bare.cpu_ms)
+        self.bare.as_ref().or(self.bare_q1.as_ref()).map(|bare| figures.cpu_ms / bare.cpu_ms)
     }
 
     /// The ratio that is aimed at.
@@ -54,7 +55,7 @@ impl Serialize for Row {
         row.serialize_field("before", &self.before)?;
         row.serialize_field("bare", &self.bare)?;
         row.serialize_field("cpuRatio", &self.ratio(&self.server))?;
-        row.serialize_field("cpuRatioBefore", &self.before.and_then(|before| self.ratio(&before)))?;
+        row.serialize_field("cpuRatioBefore", &self.before.as_ref().and_then(|before| self.ratio(before)))?;
         row.end()
     }
 }
@@ -73,9 +74,9 @@ impl fmt::Display for Report {
                 Some(bare) => write_figures(formatter, bare)?,
                 None => write!(formatter, " | | | |")?,
             }
-            let before = row.before;
+            let before = row.before.as_ref();
             write_number(formatter, before.map(|before| before.cpu_ms), 3)?;
-            write_number(formatter, before.and_then(|before| row.ratio(&before)), 2)?;
+            write_number(formatter, before.and_then(|before| row.ratio(before)), 2)?;
             let (ratio, max) = (row.ratio(&row.server), row.ratio_max());
             write_number(formatter, ratio, 2)?;
             let mark = if ratio.is_some_and(|ratio| ratio > max) { " (above)" } else { "" };
@@ -93,24 +94,51 @@ impl fmt::Display for Report {
     }
 }
 
-/// The table of group commit, if anything was written.
+/// The tables of group commit, if anything was written.
 fn write_disk_figures(formatter: &mut fmt::Formatter<'_>, rows: &[Row]) -> fmt::Result {
-    let written: Vec<_> = rows.iter().filter_map(|row| Some((row, row.server.disk?))).collect();
+    let programs = |row: &'_ Row| [("", Some(row.server.clone())), (" before", row.before.clone())];
+    let written: Vec<_> =
+        (rows.iter().flat_map(|row| programs(row).map(|(name, figures)| (row, name, figures))))
+            .filter_map(|(row, name, figures)| {
+                let figures = figures?;
+                let title = format!("{:?} {}{name}", row.operation, row.operation.title());
+                Some((title, figures.disk.clone()?, figures))
+            })
+            .collect();
     if written.is_empty() {
         return Ok(());
     }
     writeln!(formatter)?;
     writeln!(
         formatter,
-        "| request | commits (fsyncs)/s | requests a commit | bytes to the disk a request |"
+        "| request | CPU ms | p50 ms | p99 ms | p99.9 ms | commits (fsyncs)/s | requests a commit | bytes to the disk a request |"
     )?;
-    writeln!(formatter, "|---|---:|---:|---:|")?;
-    for (row, disk) in written {
-        write!(formatter, "| {:?} {} |", row.operation, row.operation.title())?;
+    writeln!(formatter, "|---|---:|---:|---:|---:|---:|---:|---:|")?;
+    for (title, disk, figures) in &written {
+        write!(formatter, "| {title} |")?;
+        write_number(formatter, Some(figures.cpu_ms), 3)?;
+        for value in [figures.p50_ms, figures.p99_ms, figures.p999_ms] {
+            write_number(formatter, Some(value), 1)?;
+        }
         write_number(formatter, Some(disk.commits_per_second), 0)?;
         write_number(formatter, Some(disk.requests_per_commit), 1)?;
         write_number(formatter, Some(disk.bytes_per_request), 0)?;
         writeln!(formatter)?;
+    }
+    writeln!(formatter)?;
+    writeln!(
+        formatter,
+        "| phase of a commit | request | mean ms | p99 at most, ms | longer than 10 ms, % |"
+    )?;
+    writeln!(formatter, "|---|---|---:|---:|---:|")?;
+    for (title, disk, _) in &written {
+        for PhaseFigures { phase, mean_ms, p99_at_most_ms, slow_percent } in &disk.phases {
+            write!(formatter, "| {phase} | {title} |")?;
+            write_number(formatter, Some(*mean_ms), 3)?;
+            write_number(formatter, Some(*p99_at_most_ms), 2)?;
+            write_number(formatter, Some(*slow_percent), 2)?;
+            writeln!(formatter)?;
+        }
     }
     Ok(())
 }

@@ -16,10 +16,9 @@ const CONNECTION_BYTES: u64 = 12 * KIB;
 const HASH_BYTES: u64 = 19 * MIB;
 /// Password hashes that are computed at once.
 const HASHES: u64 = 2;
-/// Memtables that a key space can hold: one that takes writes, and two that are being written out.
-const MEMTABLES: u64 = 3;
-/// Key spaces that grow: ids, items, indexes and the change log.
-const KEY_SPACES: u64 = 4;
+/// Memtables of all key spaces together, as a multiple of their bytes: four that take writes, and eight that
+/// are being written out.
+const MEMTABLES: u64 = 12;
 /// The share of the memory that the sum may take: the rest is for fragmentation and the page cache.
 const SHARE_PERCENT: u64 = 90;
 /// The least memory with which a server starts without a warning.
@@ -66,7 +65,7 @@ impl MemoryLimits {
         BASE_BYTES
             + HASHES * HASH_BYTES
             + self.cache_bytes
-            + self.memtable_bytes * MEMTABLES * KEY_SPACES
+            + self.memtable_bytes * MEMTABLES
             + self.responses_bytes
             + self.bodies_bytes
             + self.connections * CONNECTION_BYTES
@@ -154,7 +153,7 @@ const PARTS: [Part; 5] = [
     Part {
         limit: "bytes of a memtable",
         least: 2 * MIB,
-        unit_bytes: MEMTABLES * KEY_SPACES,
+        unit_bytes: MEMTABLES,
         value: |limits| &mut limits.memtable_bytes,
     },
 ];

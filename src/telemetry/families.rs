@@ -83,6 +83,11 @@ pub(super) struct StallLabels {
     pub error_type: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct CommitPhaseLabels {
+    pub phase: &'static str,
+}
+
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 pub(super) struct Families {
@@ -109,6 +114,7 @@ pub(super) struct Families {
     pub live_connections: Gauge,
     pub live_subscriptions: Gauge,
     pub store_commit_duration: Histogram,
+    pub store_commit_phases: Histograms<CommitPhaseLabels>,
     pub store_disk: Gauge,
     pub store_disk_free: Gauge,
     pub store_disk_reserve: Gauge,
@@ -169,6 +175,7 @@ impl Families {
             live_connections: Gauge::default(),
             live_subscriptions: Gauge::default(),
             store_commit_duration: durations(),
+            store_commit_phases: Family::new_with_constructor(durations),
             store_disk: Gauge::default(),
             store_disk_free: Gauge::default(),
             store_disk_reserve: Gauge::default(),
@@ -306,6 +313,13 @@ impl Families {
             "Time that commits to the disk took, with their fsync",
             Unit::Seconds,
             self.store_commit_duration.clone(),
+        );
+        registry.register_with_unit(
+            "onehop_store_commit_phase_duration",
+            "Time of a commit by phase: the first request's wait for the writer, free space, checks, backpressure, journal \
+             with fsync, publication, rotation of full memtables",
+            Unit::Seconds,
+            self.store_commit_phases.clone(),
         );
         for (name, help, counter) in [
             ("onehop_store_blocks_read", "Blocks that reads took from files", &self.store_blocks_read),

@@ -8,15 +8,15 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
 use super::families::{
-    ChargeLabels, ContainerLabels, ErrorLabels, Families, GraphqlLabels, HttpLabels, OUTCOMES,
-    ProjectionLabels, StallLabels, StoreLabels,
+    ChargeLabels, CommitPhaseLabels, ContainerLabels, ErrorLabels, Families, GraphqlLabels, HttpLabels,
+    OUTCOMES, ProjectionLabels, StallLabels, StoreLabels,
 };
 use super::names::OperationNames;
 use super::process::ProcessCollector;
 use onehop_change_feed::{LeaseStatus, ProcessorStatus, ProjectionStatus, StallCause};
 use onehop_graphql_server::observer::{Answered, Executed};
 use onehop_store::embedded::{Blocks, Statistics};
-use onehop_store::{FaultKind, ObservedOperation};
+use onehop_store::{CommitPhase, FaultKind, ObservedOperation};
 
 /// Counts the events of this process.
 pub struct Metrics {
@@ -186,6 +186,11 @@ impl Metrics {
 
     pub(super) fn on_commit(&self, duration: Duration) {
         self.families.store_commit_duration.observe(duration.as_secs_f64());
+    }
+
+    pub(super) fn on_commit_phase(&self, phase: CommitPhase, duration: Duration) {
+        let labels = CommitPhaseLabels { phase: phase.name() };
+        self.families.store_commit_phases.get_or_create(&labels).observe(duration.as_secs_f64());
     }
 
     pub(super) fn on_operation(&self, operated: &ObservedOperation<'_>) {

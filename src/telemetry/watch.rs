@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Metrics, RequestLog, Traces};
 use onehop_graphql_server::observer::{Answered, Executed, HttpObserver, RequestSpan};
 use onehop_runtime::trace_context::SpanContext;
-use onehop_store::{ObservedOperation, StoreObserver};
+use onehop_store::{CommitPhase, ObservedOperation, StoreObserver};
 
 /// The telemetry of a process.
 #[derive(Default)]
@@ -45,6 +45,10 @@ impl HttpObserver for Telemetry {
 impl StoreObserver for Telemetry {
     fn on_commit(&self, duration: Duration) {
         self.metrics.on_commit(duration);
+    }
+
+    fn on_commit_phase(&self, phase: CommitPhase, duration: Duration) {
+        self.metrics.on_commit_phase(phase, duration);
     }
 
     fn on_operation(&self, operated: &ObservedOperation<'_>) {

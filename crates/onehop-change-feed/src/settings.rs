@@ -9,6 +9,9 @@ use onehop_store::limits::PAGE_ITEMS_MAX;
 
 /// The checkpoint interval where leases are shared.
 const CHECKPOINT_INTERVAL_SHARED: Duration = Duration::from_secs(5);
+/// The checkpoint interval of a processor that is alone with its store: a checkpoint after each page would be
+/// a commit of its own for every few commands.
+const CHECKPOINT_INTERVAL_ALONE: Duration = Duration::from_secs(1);
 
 /// Settings of a processor instance.
 #[derive(Debug, Clone)]
@@ -61,7 +64,7 @@ pub struct Settings {
     pub page_rest: Duration,
     /// Checkpoint interval: the checkpoints of a feed range that fall into this time are merged into one
     /// write of its lease. After a crash the changes since the last checkpoint are projected again. `None`
-    /// says 5 s where leases are shared, and otherwise a checkpoint after each page.
+    /// says 5 s where leases are shared, and otherwise 1 s.
     pub checkpoint_interval: Option<Duration>,
     /// An empty page moves the checkpoint only when the last one is this old: reading a stretch of other
     /// types again is cheaper than a write for each of them.
@@ -224,8 +227,11 @@ impl Settings {
     }
 
     pub(super) fn checkpoint_interval(&self) -> Duration {
-        let shared = if self.sharing == Sharing::Alone { Duration::ZERO } else { CHECKPOINT_INTERVAL_SHARED };
-        self.checkpoint_interval.unwrap_or(shared)
+        let default = match self.sharing {
+            Sharing::Alone => CHECKPOINT_INTERVAL_ALONE,
+            Sharing::WithOthers { .. } => CHECKPOINT_INTERVAL_SHARED,
+        };
+        self.checkpoint_interval.unwrap_or(default)
     }
 
     pub(super) fn prefetches(&self) -> bool {

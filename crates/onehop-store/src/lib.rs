@@ -7,6 +7,7 @@ mod certain_absence;
 mod charge;
 mod charge_basis;
 pub mod charges;
+mod commit_phases;
 mod container;
 #[cfg(feature = "cosmos")]
 pub mod cosmos;
@@ -34,6 +35,7 @@ pub use charge::{
     ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, PartitionHash, RequestCharge,
 };
 pub use charge_basis::ChargeBasis;
+pub use commit_phases::CommitPhase;
 pub use container::{
     ContainerName, ContainerSpec, Indexing, KEY_SEPARATOR, OrderIndex, TypeOrder, joined_key,
 };

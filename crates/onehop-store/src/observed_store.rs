@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{
-    ContainerName, FaultKind, Ledger, OperationKind, OperationRecord, PartitionKey, Store, StoreCall,
-    StoreDecorator,
+    CommitPhase, ContainerName, FaultKind, Ledger, OperationKind, OperationRecord, PartitionKey, Store,
+    StoreCall, StoreDecorator,
 };
 use onehop_runtime::trace_context::SpanContext;
 
@@ -17,6 +17,9 @@ pub trait StoreObserver: Send + Sync + 'static {
 
     /// A commit to the disk has ended, with its fsync. Several writes may share one.
     fn on_commit(&self, _duration: Duration) {}
+
+    /// A phase of a commit to the disk has ended.
+    fn on_commit_phase(&self, _phase: CommitPhase, _duration: Duration) {}
 }
 
 /// The event of an operation that has ended.

@@ -8,13 +8,24 @@ use std::time::Duration;
 use fjall::config::{CompressionPolicy, FilterPolicy, PartitioningPolicy};
 use fjall::{AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
+use super::engine_chores::EngineChores;
 use super::key_space::KeySpace;
 use onehop_runtime::private_files;
 
 /// The most that journals may take before they are flushed: a short journal keeps reopening short.
 const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
-/// The multiple of its limit up to which a memory may grow before the engine itself has it written out.
-const MEMTABLE_OVERRUN: u64 = 8;
+/// The engine's threads for writing out memtables and for compactions. The first only writes out memtables:
+/// where all others compact, it takes orders for compactions and gives them back without end, which takes a
+/// whole core. With two threads that was half of their CPU time under a steady load of writes.
+const WORKER_THREADS: usize = 4;
+/// The multiple of its limit up to which a memtable may grow before the engine itself has it written out:
+/// never, because the memtables of all key spaces together are bounded.
+const MEMTABLE_OVERRUN: u64 = 16;
+/// The bytes of all memtables that take writes, as a multiple of the configured bytes: one for each of the
+/// four key spaces that grow.
+const ACTIVE_MEMTABLES: u64 = 4;
+/// The multiple of their budget that memtables may reach before the next commit waits for their rotation.
+const ACTIVE_OVERRUN: u64 = 2;
 /// Memtables of a key space that wait to be written out before the next commit waits. The engine itself waits
 /// at 4, inside of a commit, and without end if writing them out has failed, so it must not come to that.
 const WAITING_MEMTABLES_MAX: usize = 2;
@@ -49,12 +60,15 @@ const SPACES: [(KeySpace, &str); 5] = [
 pub(super) struct EngineSizes {
     /// Bytes of the block cache.
     pub cache_bytes: u64,
-    /// Bytes that each key space collects in memory before it writes them out.
+    /// A quarter of the bytes that all key spaces together collect in memory before the largest memtable is
+    /// written out.
     pub memtable_bytes: u64,
 }
 
 /// An open engine.
 pub(super) struct EngineDatabase {
+    /// Dropped first: it holds key spaces, and files that an opening would take for leftovers.
+    chores: EngineChores,
     pub database: Database,
     spaces: [Keyspace; 5],
     memtable_bytes: u64,
@@ -67,14 +81,15 @@ impl EngineDatabase {
         let database = Database::builder(path)
             .cache_size(sizes.cache_bytes)
             .max_journaling_size(JOURNAL_BYTES_MAX)
-            .worker_threads(2)
+            .worker_threads(WORKER_THREADS)
             .open()?;
         let open = |place: usize| {
             let (space, name) = SPACES[place];
             database.keyspace(name, || options(space, sizes.memtable_bytes))
         };
         let spaces = [open(0)?, open(1)?, open(2)?, open(3)?, open(4)?];
-        Ok(Self { database, spaces, memtable_bytes: sizes.memtable_bytes })
+        let chores = EngineChores::start(&spaces)?;
+        Ok(Self { chores, database, spaces, memtable_bytes: sizes.memtable_bytes })
     }
 
     pub(super) fn space(&self, space: KeySpace) -> &Keyspace {
@@ -103,26 +118,47 @@ impl EngineDatabase {
         self.database.persist(PersistMode::SyncAll)
     }
 
-    /// Fails when the engine takes no more writes: its journal, or the flush of committed writes, has failed.
+    /// Fails when the engine takes no more writes: its journal, the flush of committed writes or the thread
+    /// for its chores has failed.
     pub(super) fn check(&self) -> Result<(), fjall::Error> {
+        // Without its thread no memtable would be written out again.
+        if !self.chores.is_running() {
+            return Err(fjall::Error::Poisoned);
+        }
         // Nothing is in a buffer between commits, so this only looks.
         self.database.persist(PersistMode::Buffer)
     }
 
-    /// Has the memory of key spaces that is full written out.
+    /// Has the largest memtable written out where all memtables together have used up their budget.
+    ///
+    /// A budget of their own for each key space would write out each at the same small size. The largest of a
+    /// shared one is several times as large, and each key is merged with the tables below several times less
+    /// often.
     ///
     /// Left to itself, the engine (fjall 3.1) asks its workers to, once with each commit, through a bounded
     /// queue that the workers send to as well. Where commits are faster than the workers the queue fills up,
     /// the workers wait for room in it, which only they could make, and nothing is ever written out again:
-    /// see <https://github.com/fjall-rs/fjall/pull/323>. Asked by the one thread that commits, once for each
-    /// full memory, the queue stays short.
-    pub(super) fn seal_full_memory(&self) -> Result<(), fjall::Error> {
-        for space in &self.spaces {
-            if space.tree.active_memtable().size() >= self.memtable_bytes {
-                space.rotate_memtable()?;
+    /// see <https://github.com/fjall-rs/fjall/pull/323>. Asked for by the one thread that commits, once for
+    /// each full memtable, the queue stays short.
+    pub(super) fn rotate_full_memtables(&self) {
+        self.chores.hold_new_versions();
+        let sizes = self.active_bytes();
+        if sizes.iter().sum::<u64>() >= self.budget_bytes() {
+            let largest = (0..sizes.len()).max_by_key(|place| sizes[*place]).unwrap_or_default();
+            if self.spaces[largest].tree.sealed_memtable_count() <= WAITING_MEMTABLES_MAX {
+                self.chores.rotate(largest);
             }
         }
-        Ok(())
+    }
+
+    /// The bytes of the memtable that takes writes, of each key space.
+    fn active_bytes(&self) -> [u64; 5] {
+        self.spaces.each_ref().map(|space| space.tree.active_memtable().size())
+    }
+
+    /// The bytes that these memtables may have together.
+    fn budget_bytes(&self) -> u64 {
+        self.memtable_bytes.max(1) * ACTIVE_MEMTABLES
     }
 
     /// Waits until a commit does not have to wait within the engine.
@@ -131,10 +167,15 @@ impl EngineDatabase {
             space.tree.sealed_memtable_count() > WAITING_MEMTABLES_MAX
                 || space.tree.l0_run_count() > LOWEST_RUNS_MAX
         };
+        let active_max = self.budget_bytes() * ACTIVE_OVERRUN;
         loop {
             self.check()?;
-            if !self.spaces.iter().any(is_behind) {
+            let is_full = self.active_bytes().iter().sum::<u64>() >= active_max;
+            if !is_full && !self.spaces.iter().any(is_behind) {
                 return Ok(());
+            }
+            if is_full {
+                self.rotate_full_memtables();
             }
             #[expect(clippy::disallowed_methods, reason = "the engine has no signal after a flush")]
             std::thread::sleep(FLUSH_WAIT);
@@ -183,7 +224,7 @@ fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 /// The options of a new key space, which it keeps from then on.
 fn options(space: KeySpace, memtable_bytes: u64) -> KeyspaceCreateOptions {
     let options = KeyspaceCreateOptions::default()
-        // A limit that `seal_full_memory` keeps it from ever reaching.
+        // A limit that `rotate_full_memtables` keeps it from ever reaching.
         .max_memtable_size(memtable_bytes.saturating_mul(MEMTABLE_OVERRUN))
         .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
         // Below the level of fresh tables, which stay in memory whole, indexes and filters are read in blocks
@@ -287,6 +328,70 @@ mod tests {
             assert!(engine.space(KeySpace::Ids).get(scattered_key(number)).expect("a read").is_some());
             let read = metrics.block_io() - before;
             assert!((1..=24 * 1024).contains(&read), "{read} bytes were read for one key");
+        }
+    }
+
+    /// Writes this many values of 256 KiB to one key space, as the writer does. They cannot be compressed.
+    fn write_values(engine: &EngineDatabase, space: KeySpace, values: u64) {
+        let mut value = vec![0; 256 << 10];
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        for number in 0..values {
+            for bytes in value.chunks_exact_mut(8) {
+                random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                bytes.copy_from_slice(&random.to_le_bytes());
+            }
+            engine.wait_for_flushes().expect("the engine can write");
+            engine.space(space).insert(scattered_key(number), value.clone()).expect("a value is written");
+            engine.rotate_full_memtables();
+        }
+    }
+
+    /// See <https://github.com/fjall-rs/fjall/issues/288>.
+    #[test]
+    fn journals_stay_bounded_beside_an_idle_key_space() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let engine = EngineDatabase::open(directory.path(), SIZES).expect("the engine opens");
+        engine.space(KeySpace::Log).insert("idle", "from the first journal").expect("a value is written");
+        // Five journals of 64 MB.
+        write_values(&engine, KeySpace::Items, 5 * 256);
+        while engine.database.outstanding_flushes() > 0 {
+            engine.wait_for_flushes().expect("the engine can write");
+            std::thread::yield_now();
+        }
+        let journals = engine.database.journal_count();
+        assert!(journals < 5, "{journals} journals are left");
+    }
+
+    /// See <https://github.com/fjall-rs/fjall/issues/257>.
+    #[test]
+    fn an_engine_with_many_fresh_tables_writes_again() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let engine = EngineDatabase::open(directory.path(), SIZES).expect("the engine opens");
+        write_values(&engine, KeySpace::Items, 100);
+        // More fresh tables than the engine takes writes with, and no time to merge them.
+        for number in 0..40 {
+            engine.space(KeySpace::Ids).insert(scattered_key(number), "v").expect("a value is written");
+            engine.space(KeySpace::Ids).rotate_memtable().expect("memory is sealed");
+        }
+        drop(engine);
+        let engine = EngineDatabase::open(directory.path(), SIZES).expect("the engine opens");
+        write_values(&engine, KeySpace::Items, 100);
+        write_values(&engine, KeySpace::Ids, 100);
+    }
+
+    #[test]
+    fn a_closed_engine_leaves_no_obsolete_tables() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let engine = EngineDatabase::open(directory.path(), SIZES).expect("the engine opens");
+        // Each value again and again, so that merges make tables obsolete.
+        for _ in 0..12 {
+            write_values(&engine, KeySpace::Items, 32);
+        }
+        drop(engine);
+        let engine = EngineDatabase::open(directory.path(), SIZES).expect("the engine opens");
+        let space = engine.space(KeySpace::Items);
+        for number in 0..32 {
+            assert!(space.get(scattered_key(number)).expect("a read").is_some(), "value {number} is lost");
         }
     }
 }

@@ -6,16 +6,18 @@ use std::path::Path;
 
 use fjall::{Guard, Iter, Slice};
 use onehop_runtime::planted;
+use tokio::time::Instant;
 
 use super::database::EngineSizes;
 use super::durability::{Blocks, Durability};
 use super::fjall_engine::{self, FjallEngine, FjallView};
 use super::key_space::{KeyChange, KeySpace};
 use super::open_error::OpenError;
+use super::phase_timer::PhaseTimer;
 #[cfg(feature = "simulation")]
 use super::simulated::{SimulatedDisk, SimulatedEngine, SimulatedEntry, SimulatedRange, SimulatedView};
 use super::tombstone_hints::{META_LISTS, TombstoneHints};
-use crate::Fault;
+use crate::{CommitPhase, Fault};
 
 /// The storage engine.
 pub(super) struct Engine {
@@ -85,17 +87,29 @@ impl Engine {
     /// # Errors
     /// [`FaultKind::Full`]: nothing was written. Otherwise the journal may hold the commit or not: the next
     /// opening will show.
-    pub(super) fn commit(&self, mut changes: Vec<KeyChange>) -> Result<(), Fault> {
+    pub(super) fn commit(&self, changes: Vec<KeyChange>) -> Result<(), Fault> {
+        self.commit_timed(changes, &mut PhaseTimer::since(Instant::now()))
+    }
+
+    /// The same with its phases timed.
+    pub(super) fn commit_timed(
+        &self,
+        mut changes: Vec<KeyChange>,
+        timer: &mut PhaseTimer,
+    ) -> Result<(), Fault> {
         on_engine!(&self.kind, engine => engine.prepare())?;
+        timer.end(CommitPhase::Backpressure);
         if let Some(lists) = self.ends.expect(&changes) {
             changes.push((KeySpace::Meta, META_LISTS.to_vec(), Some(lists)));
         }
         let (batch, rest) = atomic_batch(changes);
-        let apply = |batch| on_engine!(&self.kind, engine => engine.apply(batch));
+        let mut apply = |batch| on_engine!(&self.kind, engine => engine.apply(batch, timer));
         let committed = apply(batch).and_then(|()| rest.map_or(Ok(()), apply));
         self.ends.settle();
         committed?;
+        timer.end(CommitPhase::Publication);
         on_engine!(&self.kind, engine => engine.write_out());
+        timer.end(CommitPhase::Rotation);
         Ok(())
     }
 

@@ -15,8 +15,9 @@ use super::engine_faults::{cannot_write, closed, engine_fault, no_writes};
 use super::journal_rewrite::rewrite_last_journal;
 use super::key_space::{KeyChange, KeySpace};
 use super::open_error::OpenError;
+use super::phase_timer::PhaseTimer;
 use super::tombstone_hints::META_LISTS;
-use crate::Fault;
+use crate::{CommitPhase, Fault};
 
 /// The wait of a reopening for reads that are under way.
 const READS_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -115,7 +116,7 @@ impl FjallEngine {
     }
 
     /// Writes all changes or none, as durable as configured, and publishes a view with them.
-    pub(super) fn apply(&self, changes: Vec<KeyChange>) -> Result<(), Fault> {
+    pub(super) fn apply(&self, changes: Vec<KeyChange>, timer: &mut PhaseTimer) -> Result<(), Fault> {
         let opened = self.opened()?;
         let mut batch = opened.database.batch().durability(Some(persist_mode(self.durability)));
         for (space, key, value) in changes {
@@ -125,6 +126,7 @@ impl FjallEngine {
             }
         }
         batch.commit().map_err(|error| self.write_fault(error))?;
+        timer.end(CommitPhase::Journal);
         let published = Arc::new(EngineVersion::of(opened));
         *self.published.write() = Some(published);
         Ok(())
@@ -133,10 +135,7 @@ impl FjallEngine {
     /// Has full memory written out after a commit.
     pub(super) fn write_out(&self) {
         let Ok(opened) = self.opened() else { return };
-        if let Err(error) = opened.seal_full_memory() {
-            // The commit is done. The next one meets the same failure.
-            tracing::warn!(%error, "full memory cannot be written out");
-        }
+        opened.rotate_full_memtables();
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {
@@ -259,6 +258,8 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     use super::*;
+    use tokio::time::Instant as TokioInstant;
+
     use crate::FaultKind;
 
     #[test]
@@ -269,7 +270,8 @@ mod tests {
             FjallEngine::open(directory.path(), sizes, Durability::Sync).expect("the engine opens");
         let put = |key: &[u8]| vec![(KeySpace::Ids, key.to_vec(), Some(b"value".to_vec()))];
         let has = |key: &[u8]| engine.get(KeySpace::Ids, key).expect("a read").is_some();
-        engine.apply(put(b"before")).expect("a commit");
+        let mut timer = PhaseTimer::since(TokioInstant::now());
+        engine.apply(put(b"before"), &mut timer).expect("a commit");
         let journal = directory.path().join("0.jnl");
         let file = || journal.metadata().expect("a journal").ino();
         let first = file();
@@ -290,7 +292,7 @@ mod tests {
         engine.reopen(|| {}).expect("the engine opens again");
         assert_ne!(file(), first);
         assert!(engine.can_write() && has(b"before"));
-        engine.apply(put(b"after")).expect("a commit");
+        engine.apply(put(b"after"), &mut timer).expect("a commit");
         engine.reopen(|| {}).expect("the engine opens again");
         assert!(has(b"before") && has(b"after"));
     }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
+use super::change_signals::ChangeSignals;
 use super::database::EngineSizes;
 use super::directory::Directory;
 use super::disk_space::DiskSpace;
@@ -54,8 +55,8 @@ pub struct EmbeddedConfig {
     pub physical_partitions: Option<u16>,
     /// Bytes of all caches: of the engine's blocks, and of items and pages that were read lately.
     pub cache_bytes: u64,
-    /// Bytes that each of the engine's five key spaces collects in memory before it writes them out; it keeps
-    /// the number that it was made with.
+    /// A quarter of the bytes that the engine's key spaces together collect in memory before the largest is
+    /// written out.
     pub memtable_bytes: u64,
     /// The properties that the estimated charges of writes take for indexed. The store's own indexes do not
     /// depend on it.
@@ -203,16 +204,17 @@ fn containers_of(
     let mut containers = Vec::with_capacity(specs.len());
     let mut writer_containers: Vec<Option<WriterContainer>> = Vec::new();
     for (spec, id) in specs.iter().zip(ids.iter().copied()) {
-        let (sender, signal) = watch::channel(0);
+        let signals = Arc::new(ChangeSignals::default());
         let place = usize::from(id);
         if writer_containers.len() <= place {
             writer_containers.resize_with(place + 1, || None);
         }
-        writer_containers[place] = Some(WriterContainer { newest_types: spec.newest_types, signal: sender });
+        writer_containers[place] =
+            Some(WriterContainer { newest_types: spec.newest_types, signals: Arc::clone(&signals) });
         let policy = spec.indexing_policy(indexing);
-        containers.push(EmbeddedContainer { id, spec: *spec, policy, signal });
+        containers.push(EmbeddedContainer { id, spec: *spec, policy, signals });
     }
-    let unused = || WriterContainer { newest_types: &[], signal: watch::channel(0).0 };
+    let unused = || WriterContainer { newest_types: &[], signals: Arc::default() };
     let writer_containers = writer_containers.into_iter().map(|container| container.unwrap_or_else(unused));
     (containers, writer_containers.collect())
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
+use super::change_signals::ChangeSignals;
 use super::directory::Directory;
 use super::engine::Engine;
 use super::high_water::HighWaterTracker;
@@ -33,7 +35,7 @@ pub(super) struct EmbeddedContainer {
     pub(super) spec: ContainerSpec,
     /// The paths that estimated charges take for indexed.
     pub(super) policy: IndexingPolicy,
-    pub(super) signal: watch::Receiver<u64>,
+    pub(super) signals: Arc<ChangeSignals>,
 }
 
 /// A document store in a directory.
@@ -82,7 +84,8 @@ impl EmbeddedStore {
     ) -> Result<Vec<Option<ETag>>, WriteError> {
         let stopped = || Fault::new(FaultKind::Unavailable, "the store's writer has stopped");
         let (reply, answer) = oneshot::channel();
-        let request = WriteRequest { container, partition_key, physical, operations, reply };
+        let queued_at = Instant::now();
+        let request = WriteRequest { container, partition_key, physical, operations, queued_at, reply };
         self.requests.as_ref().ok_or_else(stopped)?.send(request).await.map_err(|_| stopped())?;
         let lost = |_| Fault::new(FaultKind::Ambiguous, "the store's writer stopped before it answered");
         answer.await.map_err(lost)?
@@ -407,7 +410,7 @@ impl Store for EmbeddedStore {
     }
 
     fn change_signal(&self, scope: &SignalScope<'_>) -> Option<watch::Receiver<u64>> {
-        self.container(scope.container).ok().map(|container| container.signal.clone())
+        self.container(scope.container).ok()?.signals.subscribe(scope, self.partitions)
     }
 
     fn physical_partitions(&self, _container: ContainerName) -> u32 {

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::header::Header;
 use super::keys::ContainerId;
@@ -45,6 +46,8 @@ pub(super) struct WriteRequest {
     pub partition_key: String,
     pub physical: u16,
     pub operations: Vec<WriteOperation>,
+    /// When it entered the writer's queue.
+    pub queued_at: Instant,
     pub reply: oneshot::Sender<Result<Vec<Option<ETag>>, WriteError>>,
 }
 

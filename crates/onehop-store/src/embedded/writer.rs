@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::change_signals::{ChangeSignals, WrittenItems};
 use super::disk_space::DiskSpace;
 use super::engine::Engine;
 use super::header::{Header, encode_value};
@@ -17,11 +18,12 @@ use super::high_water_mark::CommitNumbers;
 use super::item_entries::{body_entries, commit_entries, entries};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{self, ContainerId};
+use super::phase_timer::PhaseTimer;
 use super::read_caches::{ItemCopy, ReadCaches};
 use super::reopenings::Reopenings;
 use super::write_requests::{ItemChange, WriteRequest};
 use super::writer_counters::WriterCounters;
-use crate::{ETag, Fault, FaultKind, WriteError, WriteMarks};
+use crate::{CommitPhase, ETag, Fault, FaultKind, WriteError, WriteMarks};
 use onehop_runtime::clock::Clock;
 use onehop_runtime::planted;
 
@@ -35,7 +37,7 @@ const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The writer's data about a container.
 pub(super) struct WriterContainer {
     pub newest_types: &'static [&'static str],
-    pub signal: watch::Sender<u64>,
+    pub signals: Arc<ChangeSignals>,
 }
 
 /// The item as this group leaves it.
@@ -106,7 +108,7 @@ impl GroupCommitWriter {
         // The journal may have held a commit whose outcome was not known. Reads show it also where writes
         // stay refused.
         for container in self.containers.iter() {
-            container.signal.send_modify(|number| *number += 1);
+            container.signals.announce_all();
         }
         reopened?;
         tracing::info!("the storage engine is open again");
@@ -115,7 +117,10 @@ impl GroupCommitWriter {
 
     async fn commit_group(&mut self, group: Vec<WriteRequest>, bytes: usize) {
         self.counters.on_requests(group.len() as u64);
-        if let Err(fault) = self.admit(bytes) {
+        let mut timer = PhaseTimer::since(group[0].queued_at);
+        let admitted = self.admit(bytes);
+        timer.end(CommitPhase::Admission);
+        if let Err(fault) = admitted {
             for request in group {
                 // A caller that has hung up wants no answer.
                 let _ = request.reply.send(Err(fault.again().into()));
@@ -128,15 +133,16 @@ impl GroupCommitWriter {
         let mut answers = Vec::with_capacity(group.len());
         for request in group {
             let outcome = self.evaluate(&request, &mut touched, now_ms);
-            answers.push((request.reply, request.container, outcome));
+            answers.push((WrittenItems::of(&request), request.reply, request.container, outcome));
         }
         if planted!("signal-before-commit") {
-            answers.iter().for_each(|(_, container, _)| self.signal(*container));
+            answers.iter().for_each(|(written, _, container, _)| self.signal(*container, written));
         }
-        let committed = self.commit_touched(touched).await;
+        timer.end(CommitPhase::Check);
+        let committed = self.commit_touched(touched, &mut timer).await;
         #[cfg(feature = "simulation")]
         self.engine.interruption("writer: before the signals").await;
-        for (reply, container, outcome) in answers {
+        for (written, reply, container, outcome) in answers {
             let outcome = match (&committed, outcome) {
                 (Ok(()), outcome) => outcome,
                 (Err(fault), Ok(_)) if fault.kind == FaultKind::Full => Err(fault.again().into()),
@@ -145,7 +151,7 @@ impl GroupCommitWriter {
                 (Err(_), refused) => refused,
             };
             if outcome.as_ref().is_ok_and(|etags| !etags.is_empty()) && !planted!("signal-before-commit") {
-                self.signal(container);
+                self.signal(container, &written);
             }
             #[cfg(feature = "simulation")]
             self.engine.interruption("writer: before an answer").await;
@@ -155,8 +161,8 @@ impl GroupCommitWriter {
     }
 
     /// Wakes readers that wait for changes of a container.
-    fn signal(&self, container: ContainerId) {
-        self.containers[usize::from(container)].signal.send_modify(|number| *number += 1);
+    fn signal(&self, container: ContainerId, written: &WrittenItems) {
+        self.containers[usize::from(container)].signals.announce(written);
     }
 
     /// Checks a request against the state that the group so far leaves behind, and adds it to that state
@@ -244,7 +250,11 @@ impl GroupCommitWriter {
     }
 
     /// Commits items, index entries and change log entries of the whole group at once.
-    async fn commit_touched(&mut self, touched: BTreeMap<Vec<u8>, TouchedItem>) -> Result<(), Fault> {
+    async fn commit_touched(
+        &mut self,
+        touched: BTreeMap<Vec<u8>, TouchedItem>,
+        timer: &mut PhaseTimer,
+    ) -> Result<(), Fault> {
         self.commits += 1;
         let mut changes: Vec<KeyChange> = Vec::with_capacity(touched.len() * 6);
         let mut written: Vec<ItemCopy> = Vec::with_capacity(touched.len());
@@ -278,7 +288,8 @@ impl GroupCommitWriter {
         #[cfg(feature = "simulation")]
         self.engine.interrupted_commit(&changes).await;
         let start = Instant::now();
-        self.engine.commit(changes)?;
+        timer.end(CommitPhase::Check);
+        self.engine.commit_timed(changes, timer)?;
         self.counters.on_commit(start.elapsed());
         #[cfg(feature = "simulation")]
         self.engine.interruption("writer: after the commit").await;
@@ -288,6 +299,8 @@ impl GroupCommitWriter {
         for item in written {
             self.caches.remember_item(item, self.commits);
         }
+        timer.end(CommitPhase::Publication);
+        self.counters.on_phases(timer);
         self.high_water.acknowledge(numbers);
         if self.commit_number.is_multiple_of(COMMITS_BETWEEN_MARKS)
             && let Err(fault) = self.high_water.write(&self.engine)
@@ -353,7 +366,7 @@ mod tests {
             engine: Arc::new(engine),
             room: DiskSpace::new(files, 0),
             reopenings: Reopenings::default(),
-            containers: Arc::new(vec![WriterContainer { newest_types: &[], signal: watch::channel(0).0 }]),
+            containers: Arc::new(vec![WriterContainer { newest_types: &[], signals: Arc::default() }]),
             clock: Arc::new(ManualClock::new(0)),
             sequence: 0,
             commit_number: 0,
@@ -375,7 +388,9 @@ mod tests {
             body: vec![b' '; bytes].into(),
         };
         let operations = vec![WriteOperation { id: id.to_owned(), change }];
-        (WriteRequest { container: 0, partition_key: "p".to_owned(), physical: 0, operations, reply }, answer)
+        let partition_key = "p".to_owned();
+        let queued_at = Instant::now();
+        (WriteRequest { container: 0, partition_key, physical: 0, operations, queued_at, reply }, answer)
     }
 
     /// Lets a writer find all requests waiting, and returns its commits and the answers.

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::phase_timer::PhaseTimer;
 use crate::StoreObserver;
 
 /// The work of the writer of a store since it was opened.
@@ -50,6 +51,13 @@ impl WriterCounters {
     pub(super) fn on_commit(&self, duration: Duration) {
         for observer in self.observers.get().into_iter().flat_map(|observers| observers.iter()) {
             observer.on_commit(duration);
+        }
+    }
+
+    /// A commit has been answered: observers hear of its phases.
+    pub(super) fn on_phases(&self, timer: &PhaseTimer) {
+        for observer in self.observers.get().into_iter().flat_map(|observers| observers.iter()) {
+            timer.durations().for_each(|(phase, duration)| observer.on_commit_phase(phase, duration));
         }
     }
 }

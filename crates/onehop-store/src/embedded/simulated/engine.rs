@@ -20,7 +20,8 @@ use crate::embedded::durability::{Blocks, Durability};
 use crate::embedded::engine_faults::{cannot_write, closed, engine_fault, no_writes};
 use crate::embedded::key_space::{KeyChange, KeySpace};
 use crate::embedded::open_error::OpenError;
-use crate::{Fault, FaultKind};
+use crate::embedded::phase_timer::PhaseTimer;
+use crate::{CommitPhase, Fault, FaultKind};
 
 /// The names of the key spaces' files, as messages have them.
 const FILES: [&str; SPACES.len()] = ["ids", "items", "index", "log", "meta"];
@@ -89,7 +90,11 @@ impl SimulatedEngine {
     }
 
     /// Writes all changes or none, as durable as configured, and publishes a view with them.
-    pub(in crate::embedded) fn apply(&self, changes: Vec<KeyChange>) -> Result<(), Fault> {
+    pub(in crate::embedded) fn apply(
+        &self,
+        changes: Vec<KeyChange>,
+        timer: &mut PhaseTimer,
+    ) -> Result<(), Fault> {
         let mut published = self.published.write();
         let maps = published.as_mut().ok_or_else(closed)?;
         let written = self.disk.append(self.process, &changes).and_then(|()| match self.durability {
@@ -97,6 +102,7 @@ impl SimulatedEngine {
             _ => Ok(()),
         });
         written.map_err(|error| self.write_fault(error))?;
+        timer.end(CommitPhase::Journal);
         // Copied only where a view has them.
         Arc::make_mut(maps).apply(changes);
         Ok(())
