@@ -333,7 +333,10 @@ mod tests {
             assert_eq!(response.headers()[CONTENT_SECURITY_POLICY], policy);
         }
         assert_eq!(file("/assets/index-4f2a.js").headers().get(CONTENT_SECURITY_POLICY), None);
-        assert_eq!(written_page(String::new()).headers()[CONTENT_SECURITY_POLICY], PAGE_SECURITY);
+        assert_eq!(
+            written_page(String::new(), &HeaderMap::new()).headers()[CONTENT_SECURITY_POLICY],
+            PAGE_SECURITY
+        );
     }
 
     #[test]

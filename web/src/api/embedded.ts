@@ -89,7 +89,7 @@ function taken(operation: Operation): OperationResult | null {
   waiting ??= embedded();
   const index = waiting.findIndex(
     ({ operation: name, variables }) =>
-      name === nameOf(operation) && stringifyVariables(variables) === stringifyVariables(operation.variables),
+      name === nameOf(operation) && stringifyVariables(variables) === stringifyVariables(operation.variables ?? {}),
   );
   const [found] = index < 0 ? [] : waiting.splice(index, 1);
   return found === undefined ? null : makeResult(operation, found.response);

@@ -202,6 +202,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
       [made.tagIds[0], "calm"],
     ] as const) {
       await page.getByRole("link", { name: "Staff", exact: true }).click();
+      await page.getByRole("link", { name: "Names", exact: true }).click();
       await page.getByLabel("Category or tag").selectOption(item ?? null);
       await page.getByLabel("New name").fill(name);
       await page.getByRole("button", { name: "Rename" }).click();
