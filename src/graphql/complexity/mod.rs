@@ -291,6 +291,15 @@ mod tests {
     }
 
     #[test]
+    fn nodes_count_their_fields_and_a_read_for_each_id() {
+        assert_eq!(complexity("{ nodes(ids: [\"a\", \"b\", \"c\"]) { id } }"), 3 * 2);
+        let given = "query($ids: [ID!]!) { nodes(ids: $ids) { id __typename } }";
+        assert_eq!(complexity_with(given, json!({ "ids": ["a", "b"] })), 2 * 3);
+        let many = vec!["a"; 1000];
+        assert_eq!(complexity_with(given, json!({ "ids": many })), 100 * 3);
+    }
+
+    #[test]
     fn a_text_counts_as_several_fields() {
         assert_eq!(complexity("{ feed(first: 7) { nodes { id content } } }"), 7 * 22 + LIST_READ);
         let comments = "{ post(id: \"x\") { content a: content comments(first: 3) { nodes { content } } } }";
@@ -315,7 +324,9 @@ mod tests {
             let TypeKind::Object(object) = definition.node.kind else { continue };
             let name = definition.node.name.node.as_str();
             for field in object.fields.iter().map(|field| &field.node) {
-                let has_first = field.arguments.iter().any(|argument| argument.node.name.node == FIRST);
+                let is_bounded = |name: &str| matches!(name, FIRST | IDS);
+                let has_first =
+                    field.arguments.iter().any(|argument| is_bounded(argument.node.name.node.as_str()));
                 let (BaseType::List(_), field) = (&field.ty.node.base, field.name.node.as_str()) else {
                     continue;
                 };
