@@ -15,7 +15,7 @@ describe("a generated picture", () => {
   test("is the one that the server draws", async () => {
     const ids = Array.from({ length: 24 }, (_, index) => `thing ${index}`);
     const drawn = Object.fromEntries(ids.map((id) => [id, shapesOf(id)]));
-    await expect(`${JSON.stringify(drawn, null, 1)}\n`).toMatchFileSnapshot("picture-samples.json");
+    await expect(`${JSON.stringify(drawn, null, 2)}\n`).toMatchFileSnapshot("picture-samples.json");
   });
 
   test("is made of finite numbers for every motif", () => {
