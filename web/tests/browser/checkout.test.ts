@@ -194,7 +194,7 @@ describe("a product that is no longer sold", () => {
     await addToCart(page, 2);
     await goToReview(page);
     await placeOrder(page);
-    await page.reload();
+    await page.getByRole("link", { name: "All orders" }).click();
     await page.getByRole("button", { name: "Order again" }).click();
     await heading("Cart").waitFor();
     expect(await page.getByRole("link", { name: "Cart 3", exact: true }).count()).toBe(1);
