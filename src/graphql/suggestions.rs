@@ -1,5 +1,5 @@
-//! Suggestions for misspelt names in errors of validation, beside those of the schema's library: two letters in
-//! the wrong order, and pages that are asked for from their end.
+//! Suggestions for misspelt names in errors of validation, beside the suggestions of the library: two letters
+//! in the wrong order, and pages that a client asks for from the end.
 
 use std::collections::HashMap;
 
@@ -57,8 +57,8 @@ impl FieldNames {
     }
 }
 
-/// The least number of letters to add, to leave out, to replace or to exchange with the next, so that one name
-/// becomes another (optimal string alignment).
+/// The least number of letters to add, to leave out, to replace or to exchange with the next, so that one
+/// name becomes another (optimal string alignment).
 fn changes(one: &str, other: &str) -> usize {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];

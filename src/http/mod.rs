@@ -2,6 +2,7 @@
 //! and the session endpoint of these pages. GraphQL, limits and middleware are
 //! `onehop-graphql-server`'s.
 
+mod page_contents;
 pub mod page_html;
 mod page_reads;
 pub mod pages;

@@ -7,7 +7,7 @@ use icu_properties::props::BidiControl;
 use icu_properties::{CodePointSetData, CodePointSetDataBorrowed};
 use serde_json::Value;
 
-use super::pages::{EmbeddedResponse, PageHead, ShownPage};
+use super::page_contents::{EmbeddedResponse, PageHead, ShownPage};
 
 /// Between these the build has the metadata that holds for all pages.
 const HEAD: (&str, &str) = ("<!-- page -->", "<!-- /page -->");

@@ -9,7 +9,7 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE, FORWARDED};
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use serde_json::json;
 
-use super::pages::{PageQueries, PageQuery, PageReads};
+use super::page_contents::{PageQueries, PageQuery, PageReads};
 use onehop_graphql_server::endpoint::GraphqlEndpoint;
 use onehop_graphql_server::quota::QuotaAccount as _;
 

@@ -15,7 +15,7 @@ use axum::{
 };
 use rust_embed::RustEmbed;
 
-use super::pages::WrittenFile;
+use super::page_contents::WrittenFile;
 use onehop_graphql_server::content_coding::{COMPRESS_BYTES_MIN, accepts, gzip};
 
 /// Names in `/assets/` carry a hash of their content, so a browser never asks for one twice.

@@ -1,6 +1,6 @@
-//! Markdown of users as HTML, as the application shows it: raw HTML is text, a link leads to the web, to a mail
-//! address or to nowhere, and an image is a link, since images of other hosts would leak the addresses of
-//! readers.
+//! Markdown of users as HTML, as the application shows it: raw HTML is text, a link leads to the web, to a
+//! mail address or to nowhere, and an image is a link, since images of other hosts would leak the addresses
+//! of readers.
 
 use std::fmt::Write as _;
 

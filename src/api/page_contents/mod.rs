@@ -1,5 +1,5 @@
-//! The contents of pages: each page asks what its application asks first, by the same document, and is written
-//! from the response. The application finds that response in the page and does not ask again.
+//! The contents of pages: each page sends the first query of its application, by the same document, and is
+//! written from the response. The application finds that response in the page and sends no query of its own.
 
 mod blog;
 mod formats;

@@ -1,6 +1,6 @@
-//! Generated pictures of posts and products, and avatars of users, as SVG elements. The id of the thing chooses
-//! motif, hue and composition. The application draws the same pictures (`web/src/ui/Picture.tsx`), so nothing
-//! changes when it takes the page over; `picture-samples.json` there holds both to that.
+//! Generated pictures of posts and products, and avatars of users, as SVG elements. The id of the item
+//! chooses motif, hue and composition. The application draws the same pictures (`web/src/ui/Picture.tsx`), so
+//! nothing changes when it takes the page over; `picture-samples.json` there has samples for both.
 
 use std::fmt::Write as _;
 

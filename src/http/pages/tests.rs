@@ -1,10 +1,11 @@
 use std::borrow::Cow;
 
+use async_trait::async_trait;
 use axum::body::to_bytes;
-use axum::http::Request;
 use axum::http::header::{
     ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
 };
+use axum::http::{Extensions, Request};
 use serde_json::json;
 
 use super::*;

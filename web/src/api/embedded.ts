@@ -1,6 +1,6 @@
 /**
- * The responses that the server wrote into the page: the first query of the page finds its response there and sends no
- * request. They are those of an anonymous reader at the moment of the page; pages of other readers ask again.
+ * The responses that the server wrote into the page: the first query of the page finds its response there
+ * and sends no request. An anonymous reader gets these responses; the pages of other readers ask again.
  */
 import {
   makeResult,
@@ -39,16 +39,13 @@ export function forgetEmbedded(): void {
   isForgotten = true;
 }
 
-/**
- * Whether a request would bring what the server wrote into the page: for an anonymous reader who has not written, unless the
- * browser kept the page.
- */
+/** Whether a request would bring the same response: not for a signed-in reader, nor in a page from history. */
 function isFresh(): boolean {
   const [navigation] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
   return currentSession() === null && lastPosition() === undefined && navigation?.type !== "back_forward";
 }
 
-/** How a page reads: it shows what is known and asks the server, unless the server has just written the page. */
+/** The request policy of a page: it shows the cache and asks the server, unless its responses are embedded. */
 export function usePagePolicy(): RequestPolicy {
   const [policy] = useState<RequestPolicy>(() =>
     !isForgotten && location.pathname === loadedPath && hasEmbedded() && isFresh()

@@ -35,7 +35,7 @@ const start = (): void => {
     </StrictMode>,
   );
 };
-// The code of the page that is opened arrives while the frame is drawn; a page with a text stays as it is until then.
+// The code of the opened page arrives while the frame is drawn. A page with a text stays as it is until then.
 const isLoaded = preloadRoute(location.pathname);
 if (hasEmbedded()) {
   void isLoaded.then(start);

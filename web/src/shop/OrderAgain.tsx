@@ -56,7 +56,7 @@ export function OrderAgain({ id, className = "button" }: { id: string; className
   );
 }
 
-/** Adds the lines to the cart. Returns the names of the products that the shop does not sell, or not as many. */
+/** Adds the lines to the cart. Returns the names of the products that could not be added. */
 function addedToCart(lines: readonly Line[]): string[] {
   return lines
     .filter(({ product, quantity }) => {

@@ -1,4 +1,7 @@
-/** The pages that the server writes: readable without scripts, taken over without a request, known to programs. */
+/**
+ * Pages from the server: readable without scripts, taken over by the application without a request, and with
+ * metadata for programs.
+ */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { baseUrl, launchBrowser, openPage } from "./browser.js";
