@@ -57,7 +57,7 @@ struct Figures {
 
 fn open(directory: &Path, durability: Durability) -> Result<Arc<dyn Store>, Failure> {
     let config = EmbeddedConfig { durability, ..EmbeddedConfig::new(directory) };
-    Ok(Arc::new(EmbeddedStore::open(&config, &SPECS, Arc::new(SystemClock))?))
+    Ok(Arc::new(EmbeddedStore::open_with(&config, &SPECS, Arc::new(SystemClock))?))
 }
 
 /// Users without accounts, written without waiting for the disk. The first is the author.

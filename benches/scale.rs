@@ -127,7 +127,8 @@ impl Subject {
     fn open(directory: &std::path::Path, users: u32, cache_bytes: u64) -> Result<Self> {
         ensure!(directory.exists(), "{} is missing: `make scale` makes it", directory.display());
         let config = EmbeddedConfig { cache_bytes, ..EmbeddedConfig::new(directory) };
-        let store = EmbeddedStore::open(&config, &onehop::app::container_specs(), Arc::new(SystemClock))?;
+        let store =
+            EmbeddedStore::open_with(&config, &onehop::app::container_specs(), Arc::new(SystemClock))?;
         let store = Arc::new(store);
         let port: Arc<dyn Store> = Arc::clone(&store) as _;
         let dataset = Dataset::new(users, DEFAULT_RNG_SEED, DEFAULT_END_MS).with_texts(Texts::Long);

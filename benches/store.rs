@@ -47,7 +47,7 @@ fn runtime() -> Runtime {
 fn open(directory: &TempDir, durability: Durability) -> Arc<EmbeddedStore> {
     let mut config = EmbeddedConfig::new(directory.path());
     config.durability = durability;
-    Arc::new(EmbeddedStore::open(&config, SPECS, Arc::new(SystemClock)).expect("the store opens"))
+    Arc::new(EmbeddedStore::open_with(&config, SPECS, Arc::new(SystemClock)).expect("the store opens"))
 }
 
 fn item(post: &str, id: &str, item_type: &str, number: usize) -> NewItem {

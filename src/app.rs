@@ -2,7 +2,6 @@
 
 pub mod comparison;
 pub mod demo_users;
-mod drained_change_feed;
 mod engine;
 mod engine_watch;
 mod lease_throughput;
@@ -16,7 +15,6 @@ mod served;
 pub mod staff;
 pub mod work;
 
-pub use drained_change_feed::DrainedChangeFeed;
 pub use engine::{AppOptions, Engine, LIVE_POLL_DEFAULT, PROJECTION_POLL_DEFAULT};
 pub use lease_throughput::warn_of_shared_leases;
 pub use member::Member;

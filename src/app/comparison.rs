@@ -101,7 +101,8 @@ impl Databases {
                     calibration: Arc::clone(calibration),
                     ..EmbeddedConfig::new(path.join(name_of(model)))
                 };
-                let store = EmbeddedStore::open(&config, &container_specs(), Arc::clone(&options.clock))?;
+                let store =
+                    EmbeddedStore::open_with(&config, &container_specs(), Arc::clone(&options.clock))?;
                 OpenStore::Embedded(Arc::new(store))
             }
             DatabaseLocation::Account(account) => {

@@ -36,7 +36,7 @@ impl OpenStore {
     ) -> anyhow::Result<Self> {
         match choice {
             StoreChoice::Embedded(config) => {
-                let store = EmbeddedStore::open(config, specs, Arc::clone(clock))?;
+                let store = EmbeddedStore::open_with(config, specs, Arc::clone(clock))?;
                 Ok(Self::Embedded(Arc::new(store)))
             }
             StoreChoice::Cosmos(account) => {

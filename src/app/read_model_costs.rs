@@ -68,7 +68,7 @@ pub async fn costs_of_copy(
     app.engine.close().await;
     copied?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let store = EmbeddedStore::open(&config(directory), model.containers(), Arc::clone(&clock))?;
+    let store = EmbeddedStore::open_with(&config(directory), model.containers(), Arc::clone(&clock))?;
     Ok(model.read_models().costs(Arc::new(store), clock, charges).await?)
 }
 
@@ -86,7 +86,7 @@ impl CostData {
             durability: Durability::Relaxed,
             ..EmbeddedConfig::new(directory)
         };
-        let store = EmbeddedStore::open(&config, &container_specs(), Arc::clone(&clock))?;
+        let store = EmbeddedStore::open_with(&config, &container_specs(), Arc::clone(&clock))?;
         let store: Arc<dyn Store> = Arc::new(store);
         let dataset = Dataset::new(self.users, self.rng_seed, DEFAULT_END_MS).with_texts(Texts::Long);
         let demo_password_hash = NO_PASSWORD_HASH.to_owned();

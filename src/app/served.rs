@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::drained_change_feed::DrainedChangeFeed;
 use super::engine::{AppOptions, Engine};
 use super::member::Member;
 use super::open_store::OpenStore;
@@ -44,7 +43,7 @@ impl ServedApp {
     /// # Errors
     /// A fault of the store.
     pub async fn verify(&self, repair: bool) -> anyhow::Result<VerificationReport> {
-        let settle: Arc<dyn Settle> = Arc::new(DrainedChangeFeed(Arc::clone(&self.engine.processor)));
+        let settle: Arc<dyn Settle> = Arc::clone(&self.engine.processor) as _;
         let verifier = verifier(&self.model, Arc::clone(&self.engine.background), settle);
         Ok(if repair { verifier.repair(|_| {}).await? } else { verifier.verify(|_| {}).await? })
     }

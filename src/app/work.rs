@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::operations::KeepGoing;
-use super::{App, DrainedChangeFeed, Engine};
+use super::{App, Engine};
 use crate::accounts::password::Password;
 use crate::blog::study::dataset::{DEMO_USERNAMES, Dataset};
 use crate::blog::study::seed::{SeedProgress, Seeder};
@@ -112,7 +112,7 @@ impl App {
     /// # Errors
     /// A fault of the store.
     pub async fn verify(&self, repair: bool, progress: &ProgressSink) -> anyhow::Result<VerificationReport> {
-        let settle: Arc<dyn Settle> = Arc::new(DrainedChangeFeed(Arc::clone(&self.processor)));
+        let settle: Arc<dyn Settle> = Arc::clone(&self.processor) as _;
         let verifiers = [
             verifier(Arc::clone(&self.background), Arc::clone(&settle)),
             webstore::verify::verifier(Arc::clone(&self.background), settle),

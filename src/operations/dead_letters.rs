@@ -102,6 +102,8 @@ pub enum DeadLetterCause {
     Damaged,
     /// The store does not understand a request that the projection made.
     RequestRefused,
+    /// A handler gave the change up.
+    Handler,
     /// A cause that a later release knows.
     Other,
 }

@@ -1,6 +1,7 @@
 //! Architecture tests: rules on names, imports and language that Cargo cannot enforce. They read the sources
 //! of all crates.
 
+mod features;
 mod imports;
 mod rules;
 mod sentences;

@@ -76,8 +76,12 @@ impl RunStore {
                 let config = EmbeddedConfig { cache_bytes: 256 << 20, ..EmbeddedConfig::new("simulated") };
                 let (executor, spawned) = (executor.clone(), group);
                 let spawn = move |writer: BoxFuture<'static, ()>| executor.spawn(spawned, writer);
-                let store =
-                    EmbeddedStore::open_with(&config, specs, clock, &SimulatedParts { disk, spawn: &spawn })?;
+                let store = EmbeddedStore::open_simulated(
+                    &config,
+                    specs,
+                    clock,
+                    &SimulatedParts { disk, spawn: &spawn },
+                )?;
                 let store = Arc::new(store);
                 *open.lock() = Arc::downgrade(&store);
                 Ok(OpenStore::Embedded(store))

@@ -59,7 +59,7 @@ impl Keeper {
                     cache_bytes: 8 * 1024 * 1024,
                     ..EmbeddedConfig::new(directory.path())
                 };
-                let store = EmbeddedStore::open(&config, specs, clock).expect("the store opens");
+                let store = EmbeddedStore::open_with(&config, specs, clock).expect("the store opens");
                 OpenStore::Embedded(Arc::new(store))
             }
         }

@@ -80,6 +80,7 @@ impl ProcessorContext {
         let backoff = self.settings.page_backoff.delay(retry);
         let retry_after = match error {
             PageError::Fault(fault) => fault.retry_after,
+            PageError::Handler { after, .. } => *after,
             _ => None,
         };
         self.pause(retry_after.unwrap_or(backoff).max(backoff)).await

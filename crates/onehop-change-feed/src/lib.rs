@@ -2,7 +2,7 @@
 //!
 //! # Modules
 //!
-//! `projection` and `request` define a projection; `page` and `runner` process changes with it; `page_cache`
+//! `projection` and `request` define a projection, `handler` one with effects; `page` and `runner` process changes with it; `page_cache`
 //! and `read_cache` save reads, `recent_changes` leaves out changes without effect on a projection. `source`
 //! gives a page to all projections of a container. `reader` reads one feed range under a `lease`, which
 //! `lease_handle` shares with the changes of a page. `heartbeat` is the liveness of this instance,
@@ -36,6 +36,7 @@ mod expiring_body;
 mod feed_place;
 mod former_leases;
 mod former_letters;
+mod handler;
 mod heartbeat;
 mod idle;
 mod instance;
@@ -86,6 +87,7 @@ pub use dead_letter_list::{DEAD_LETTERS_LISTED_MAX, DeadLetterList, DeadLetterSu
 pub use dead_letters::{DEAD_LETTER_ENTRIES_MAX, DeadLetterEntry, DeadLetterItem};
 pub use estimator::{Estimator, LeaseEstimate};
 pub use feed_place::{Backfill, FeedPlace};
+pub use handler::{Handler, HandlerCall, HandlerError, handler};
 pub use idle::idle_charge;
 pub use lease::{ChangeCheckpoint, LeaseItem};
 pub use notifications::{LeaseEvent, Notification, Notifications};

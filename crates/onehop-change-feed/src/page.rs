@@ -152,7 +152,7 @@ impl Runner {
         checkpoints: ChangeCheckpoints<'_>,
     ) -> FirstStep {
         for _ in 0..STEPS_MAX {
-            if !step.writes.is_empty() || step.is_in_turn {
+            if !step.writes.is_empty() || step.is_in_turn || step.effect.is_some() {
                 return FirstStep::Step(Box::new(step));
             }
             let NextAction::Ask { reads, state, checkpointed: false } = &step.then else {

@@ -1,6 +1,8 @@
 //! Page errors: why a page of the change feed ended early. It is read again from the last checkpoint, or goes
 //! on where it failed.
 
+use std::time::Duration;
+
 use onehop_store::{Fault, FaultKind, Rejection};
 use serde::{Serialize, Serializer};
 
@@ -16,6 +18,14 @@ pub enum PageError {
     /// A change lost all its races: its reads kept changing before it could write.
     #[error("what was read kept changing: {0}")]
     Contended(Rejection),
+    /// A handler asks for another call.
+    #[error("the handler failed: {message}")]
+    Handler {
+        /// The handler's message.
+        message: String,
+        /// The least delay before the next call.
+        after: Option<Duration>,
+    },
     /// The store failed.
     #[error(transparent)]
     Fault(#[from] Fault),
@@ -26,6 +36,8 @@ pub enum PageError {
 pub enum StallCause {
     /// Lost races (optimistic concurrency).
     Contention,
+    /// Calls of a handler fail.
+    Handler,
     /// The store fails in this way.
     Fault(FaultKind),
 }
@@ -36,6 +48,7 @@ impl StallCause {
     pub fn name(self) -> &'static str {
         match self {
             Self::Contention => "contention",
+            Self::Handler => "handler",
             Self::Fault(kind) => kind.name(),
         }
     }
@@ -54,6 +67,7 @@ impl PageError {
         match self {
             Self::LeaseLost | Self::Stopping => None,
             Self::Contended(_) => Some(StallCause::Contention),
+            Self::Handler { .. } => Some(StallCause::Handler),
             Self::Fault(fault) => Some(StallCause::Fault(fault.kind)),
         }
     }
@@ -63,7 +77,7 @@ impl PageError {
     pub fn is_transient(&self) -> bool {
         match self.stall_cause() {
             None => false,
-            Some(StallCause::Contention) => true,
+            Some(StallCause::Contention | StallCause::Handler) => true,
             Some(StallCause::Fault(kind)) => kind.is_of_the_store(),
         }
     }

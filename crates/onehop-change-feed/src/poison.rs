@@ -23,6 +23,8 @@ pub enum DeadLetterCause {
     Damaged,
     /// The store does not understand a request that the projection made.
     RequestRefused,
+    /// A handler gave the change up.
+    Handler,
     /// A cause that a later release knows.
     #[serde(other)]
     Other,
@@ -42,6 +44,10 @@ impl Poison {
 
     pub(super) fn too_many_steps(steps_max: usize) -> Self {
         Self::new(DeadLetterCause::StepLimit, format!("no end after {steps_max} steps"))
+    }
+
+    pub(super) fn given_up_by_handler(error: String) -> Self {
+        Self { cause: DeadLetterCause::Handler, error }
     }
 
     /// An expired item whose body is not there.

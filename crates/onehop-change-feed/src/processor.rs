@@ -38,6 +38,9 @@ pub enum ProcessorError {
     /// There is no dead letter with this id.
     #[error("there is no dead letter {0:?}")]
     UnknownDeadLetter(String),
+    /// A handler is not rebuilt.
+    #[error("{0} is a handler: its effects are not repeated by a rebuild")]
+    HasEffects(String),
     #[error(
         "the change feed was not drained: it is written to without end, or another process does not get on"
     )]

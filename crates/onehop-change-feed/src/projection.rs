@@ -9,6 +9,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use super::handler::HandlerError;
 use super::request::{ReadRequest, ReadResult};
 use onehop_store::{
     Change, ContainerName, ETag, EncodeError, Fault, Item, PartitionKey, QueryPage, ShapeError, WriteOp,
@@ -60,6 +64,12 @@ pub trait Projection: Send + Sync + 'static {
     /// increases its version by one with each change of an item.
     fn waking_fields(&self, _change: &Change) -> Option<WakingFields> {
         None
+    }
+
+    /// Whether its steps have effects outside of the store, so that no rebuild repeats them; see
+    /// [`Handler`](crate::Handler).
+    fn has_effects(&self) -> bool {
+        false
     }
 
     /// Puts a page into the order in which it is best worked on. Changes of one logical partition have to
@@ -153,7 +163,20 @@ pub struct Step {
     pub(super) cache_update: Option<CacheUpdate>,
     pub(super) yields: bool,
     pub(super) is_in_turn: bool,
+    pub(super) effect: Option<Effect>,
     pub(super) then: NextAction,
+}
+
+/// An effect outside of the store, which happens after the writes of its step. The token is cancelled when the
+/// process stops.
+pub(super) struct Effect(pub(super) Box<EffectCall>);
+
+type EffectCall = dyn FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), HandlerError>> + Send + Sync;
+
+impl fmt::Debug for Effect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Effect")
+    }
 }
 
 #[derive(Debug, Default)]
@@ -225,6 +248,18 @@ impl Step {
     /// written: it writes by cached reads which their writes may change.
     pub fn in_turn(mut self) -> Self {
         self.is_in_turn = true;
+        self
+    }
+
+    /// Adds an effect outside of the store.
+    pub(super) fn with_effect(
+        mut self,
+        call: impl FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), HandlerError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.effect = Some(Effect(Box::new(call)));
         self
     }
 

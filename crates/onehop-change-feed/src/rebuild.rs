@@ -64,7 +64,7 @@ impl Processor {
     /// within a day. It is background work: a few feed ranges at a time, at low priority.
     ///
     /// # Errors
-    /// An unknown projection, a fault of the store, the stop.
+    /// An unknown projection, a handler, a fault of the store, the stop.
     pub async fn rebuild(
         &self,
         projection: &str,
@@ -79,6 +79,9 @@ impl Processor {
         progress: &(dyn Fn(RebuildProgress) + Send + Sync),
     ) -> Result<RebuildReport, ProcessorError> {
         let runner = self.runner(projection)?;
+        if runner.projection.has_effects() {
+            return Err(ProcessorError::HasEffects(projection.to_owned()));
+        }
         runner.read_cache.invalidate();
         let ranges = runner.context.store.feed_ranges(runner.projection.source()).await?;
         let feeds: Vec<_> = ranges.into_iter().map(|range| RangeFeed::of_projection(runner, range)).collect();

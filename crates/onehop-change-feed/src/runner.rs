@@ -2,6 +2,7 @@
 //! poison message ends the change, and a fault of the store the page.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::{join_all, try_join_all};
 use serde_json::Value;
@@ -11,10 +12,11 @@ use super::change_checkpoints::ChangeCheckpoints;
 use super::context::ProcessorContext;
 use super::counters::ProjectionCounters;
 use super::dead_letters::DeadLetterQueue;
+use super::handler::HandlerError;
 use super::page_cache::PageCache;
 use super::page_error::PageError;
 use super::poison::Poison;
-use super::projection::{IntendedWrite, NextAction, Projection, ProjectionError, Step, StepInput};
+use super::projection::{Effect, IntendedWrite, NextAction, Projection, ProjectionError, Step, StepInput};
 use super::read_cache::ReadCache;
 use super::recent_changes::RecentChanges;
 use super::refusals::Refusals;
@@ -63,8 +65,22 @@ enum AttemptError {
     Stale(Rejection),
     /// A fault of the store.
     Fault(Fault),
+    /// A handler asks for another call.
+    Effect {
+        message: String,
+        after: Option<Duration>,
+    },
     Poison(Poison),
     Page(PageError),
+}
+
+impl From<HandlerError> for AttemptError {
+    fn from(error: HandlerError) -> Self {
+        match error {
+            HandlerError::Retry { message, after } => Self::Effect { message, after },
+            HandlerError::Park { message } => Self::Poison(Poison::given_up_by_handler(message)),
+        }
+    }
 }
 
 impl From<ProjectionError> for AttemptError {
@@ -203,6 +219,15 @@ impl Runner {
                 }
                 self.context.pause(settings.stale_backoff.delay(attempts - 1)).await
             }
+            AttemptError::Effect { message, after } => {
+                run.faults += 1;
+                self.counters.record_error(&message);
+                if run.faults > settings.fault_attempts_max {
+                    return Err(ChangeError::Page(PageError::Handler { message, after }));
+                }
+                let backoff = settings.fault_backoff.delay(run.faults - 1);
+                turn.pause_for(self.context.pause(after.unwrap_or(backoff).max(backoff))).await
+            }
             AttemptError::Fault(fault)
                 if planted!("parking-on-throttling") && fault.kind == FaultKind::Throttled =>
             {
@@ -264,6 +289,9 @@ impl Runner {
                 && let Some(page) = (update.page)(&etags)
             {
                 cache_write.end(update.name, update.of, ReadResult::Page(Arc::new(page)));
+            }
+            if let Some(Effect(call)) = step.effect {
+                call(self.context.stop.clone()).await?;
             }
             let NextAction::Ask { reads, state, checkpointed } = step.then else { return Ok(()) };
             if checkpointed {

@@ -7,6 +7,7 @@ pub mod error_chain;
 pub mod memory;
 pub mod planted;
 pub mod private_files;
+#[cfg(feature = "sealed")]
 pub mod sealed;
 pub mod space_saving;
 pub mod tasks;

@@ -52,7 +52,6 @@ pub struct ContainerSpec {
     /// Orders of single types, in place of `order_by`. The first order of a type is its main one; each
     /// further one costs its own index.
     pub orders: &'static [TypeOrder],
-
     /// Properties on which a query across partitions may ask for equality.
     pub equality: &'static [&'static str],
     /// Types of which a query across partitions may ask for the newest.
@@ -112,6 +111,53 @@ const TYPE: &str = "type";
 const DELETED: &str = "deleted";
 
 impl ContainerSpec {
+    /// A container of items that queries find by type within a logical partition, that do not expire, and
+    /// that may be soft-deleted.
+    #[must_use]
+    pub const fn new(name: &'static str, partition_key: &'static str) -> Self {
+        Self {
+            name: ContainerName(name),
+            partition_key,
+            order_by: None,
+            orders: &[],
+            equality: &[],
+            newest_types: &[],
+            ttl_s: None,
+            soft_deletes: true,
+        }
+    }
+
+    /// The same whose queries order items by a property.
+    #[must_use]
+    pub const fn ordered_by(self, property: &'static str) -> Self {
+        Self { order_by: Some(property), ..self }
+    }
+
+    /// The same with properties on which a query across partitions may ask for equality.
+    #[must_use]
+    pub const fn with_equality(self, properties: &'static [&'static str]) -> Self {
+        Self { equality: properties, ..self }
+    }
+
+    /// The same with types of which a query across partitions may ask for the newest.
+    #[must_use]
+    pub const fn with_newest(self, types: &'static [&'static str]) -> Self {
+        Self { newest_types: types, ..self }
+    }
+
+    /// The same whose items end this many seconds after their last write, unless they have a time to live of
+    /// their own.
+    #[must_use]
+    pub const fn expiring_after_s(self, ttl_s: u32) -> Self {
+        Self { ttl_s: Some(ttl_s), ..self }
+    }
+
+    /// The same without soft deletion.
+    #[must_use]
+    pub const fn without_soft_deletes(self) -> Self {
+        Self { soft_deletes: false, ..self }
+    }
+
     /// Whether a top-level property of an item is indexed. `id` always is.
     #[must_use]
     pub fn indexes(&self, indexing: Indexing, property: &str) -> bool {

@@ -134,6 +134,7 @@ pub(super) fn check_keyset(after: Option<&Keyset>) -> Result<(), Fault> {
 ///
 /// # Errors
 /// When the body is not a JSON object.
+#[cfg(feature = "embedded")]
 pub(super) fn read_document(spec: &ContainerSpec, body: &[u8]) -> Result<ParsedBody, serde_json::Error> {
     read(DocumentVisitor { spec, terms: None }, body)
 }

@@ -27,6 +27,12 @@ impl PartitionKey {
     }
 }
 
+impl From<String> for PartitionKey {
+    fn from(value: String) -> Self {
+        Self::new(value)
+    }
+}
+
 impl From<&str> for PartitionKey {
     fn from(value: &str) -> Self {
         Self::new(value)

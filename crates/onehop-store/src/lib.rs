@@ -8,9 +8,11 @@ mod charge;
 mod charge_basis;
 pub mod charges;
 mod container;
+#[cfg(feature = "cosmos")]
 pub mod cosmos;
 mod decorator;
 mod document;
+#[cfg(feature = "embedded")]
 pub mod embedded;
 mod error;
 mod feed;

@@ -136,7 +136,7 @@ mod tests {
         let specs = [&[spec(ORDERS), spec(COPIES)], SPECS].concat();
         let config = EmbeddedConfig { physical_partitions: Some(1), ..EmbeddedConfig::new(directory) };
         let clock = Arc::new(ManualClock::new(0));
-        let store = EmbeddedStore::open(&config, &specs, clock.clone()).unwrap();
+        let store = EmbeddedStore::open_with(&config, &specs, clock.clone()).unwrap();
         let store = Arc::new(MeteredStore::new(Arc::new(store)));
         let settings = Settings { sharing: Sharing::Alone, ..Settings::new("study") };
         let processor = Processor::open(

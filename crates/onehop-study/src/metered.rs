@@ -262,7 +262,7 @@ mod tests {
 
     fn store(directory: &std::path::Path) -> Arc<dyn Store> {
         let config = EmbeddedConfig { physical_partitions: Some(1), ..EmbeddedConfig::new(directory) };
-        Arc::new(EmbeddedStore::open(&config, &specs(), Arc::new(ManualClock::new(0))).unwrap())
+        Arc::new(EmbeddedStore::open_with(&config, &specs(), Arc::new(ManualClock::new(0))).unwrap())
     }
 
     /// The number of changes in the container, of its only physical partition.
@@ -319,7 +319,7 @@ mod tests {
             physical_partitions: Some(physical_partitions),
             ..EmbeddedConfig::new(directory.path())
         };
-        let store = EmbeddedStore::open(&config, &[spec], Arc::new(ManualClock::new(0))).unwrap();
+        let store = EmbeddedStore::open_with(&config, &[spec], Arc::new(ManualClock::new(0))).unwrap();
         let metered = MeteredStore::with_touches(Arc::new(store));
         let ledger = Ledger::new();
         for number in 0..40 {

@@ -87,7 +87,7 @@ mod tests {
             newest_types: &[],
             soft_deletes: true,
         };
-        let store = EmbeddedStore::open(&config, &[spec], Arc::new(ManualClock::new(0))).unwrap();
+        let store = EmbeddedStore::open_with(&config, &[spec], Arc::new(ManualClock::new(0))).unwrap();
         RetryingStore(Arc::new(Throttled { store, refusals: AtomicU32::new(refusals) }))
     }
 

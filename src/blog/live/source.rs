@@ -359,7 +359,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::new(1_800_000_000_000));
         let config = EmbeddedConfig::new(directory.path().join("data"));
-        let store = EmbeddedStore::open(&config, &container_specs(), clock.clone()).unwrap();
+        let store = EmbeddedStore::open_with(&config, &container_specs(), clock.clone()).unwrap();
         let settings = LiveSettings { inbox_events_max: 2, ..LiveSettings::default() };
         let parts = Arc::new(LiveParts { store: Arc::new(store), clock, tasks: Tasks::new(), settings });
         let source = ContainerTail::new(parts, TailSource { container: FEED, types: Some(&[types::POST]) });

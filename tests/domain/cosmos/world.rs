@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use onehop::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use onehop::app::{container_specs, projections};
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
@@ -15,11 +14,10 @@ use onehop::blog::verify::verifier;
 use onehop::webstore;
 use onehop::webstore::commands::{WebstoreCommands, WebstoreParts};
 use onehop_change_feed::{Processor, Projection, Settings, Sharing};
-use onehop_read_models::verify::Settle;
 use onehop_runtime::clock::{Clock, ManualClock, SystemClock};
 use onehop_runtime::tasks::Tasks;
 use onehop_store::cosmos::{Consistency, CosmosStore, RetryPolicy};
-use onehop_store::{Fault, FaultKind, Ledger, Store};
+use onehop_store::{Ledger, Store};
 use tokio_util::sync::CancellationToken;
 
 use crate::webstore::shop::Shop;
@@ -106,22 +104,13 @@ impl Process {
     /// Brings the read models up to date and verifies everything.
     pub async fn assert_clean(&self) {
         for verifier in [verifier, webstore::verify::verifier] {
-            let settle = Arc::new(Drains(self.processor.clone()));
+            let settle = Arc::new(self.processor.clone());
             let report = verifier(Arc::clone(&self.store), settle).verify(|_| {}).await.expect("a report");
             assert!(report.is_clean(), "{:#?}", report.drifts);
         }
         let parked: u64 =
             self.processor.status().await.expect("a status").iter().map(|status| status.dead_letters).sum();
         assert_eq!(parked, 0, "a change was parked");
-    }
-}
-
-struct Drains(Processor);
-
-#[async_trait]
-impl Settle for Drains {
-    async fn settle(&self) -> Result<(), Fault> {
-        self.0.drain().await.map_err(|error| Fault::new(FaultKind::Unavailable, error.to_string()))
     }
 }
 

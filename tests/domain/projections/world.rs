@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use onehop::accounts::username::Username;
 use onehop::blog::containers::{self, ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
 use onehop::blog::ids::{CommentId, LikeId, PostId, UserId};
@@ -13,11 +12,10 @@ use onehop::blog::items::{
 use onehop::blog::read_models;
 use onehop::blog::verify::verifier;
 use onehop_change_feed::{Processor, Settings};
-use onehop_read_models::verify::Settle;
 use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
 use onehop_store::{
-    ContainerName, ContainerSpec, Direction, Fault, FaultKind, FeedRequest, Item, Ledger, NewItem,
-    PartitionKey, Query, Store, WriteOp,
+    ContainerName, ContainerSpec, Direction, FeedRequest, Item, Ledger, NewItem, PartitionKey, Query, Store,
+    WriteOp,
 };
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -195,20 +193,9 @@ impl World {
 
     /// Verifies the blog with the project's own verification.
     pub async fn assert_clean(&self, processor: &Processor) {
-        let settle = Arc::new(Drains(processor.clone()));
+        let settle = Arc::new(processor.clone());
         let report = verifier(self.store.clone(), settle).verify(|_| {}).await.expect("a verification");
         assert!(report.is_clean(), "{:#?}", report.drifts);
-    }
-}
-
-struct Drains(Processor);
-
-#[async_trait]
-impl Settle for Drains {
-    async fn settle(&self) -> Result<(), Fault> {
-        let unavailable =
-            |error: onehop_change_feed::ProcessorError| Fault::new(FaultKind::Unavailable, error.to_string());
-        self.0.drain().await.map_err(unavailable)
     }
 }
 

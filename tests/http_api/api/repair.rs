@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use onehop::app::DrainedChangeFeed;
 use onehop::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
 use onehop::blog::ids::{CommentId, PostId, UserId};
 use onehop::blog::verify::verifier;
@@ -110,7 +109,7 @@ impl Blog<'_> {
     }
 
     async fn repair(&self) -> VerificationReport {
-        let settle = Arc::new(DrainedChangeFeed(Arc::clone(&self.server.app.processor)));
+        let settle = Arc::clone(&self.server.app.processor) as _;
         verifier(Arc::clone(&self.server.app.store), settle).repair(|_| {}).await.unwrap()
     }
 }
@@ -263,7 +262,7 @@ async fn repair_beside_a_deletion(blog: &Blog<'_>, container: ContainerName) -> 
         operation.container == container && operation.kind.writes() && !stopped.swap(true, Ordering::SeqCst)
     };
     let store = SteppedStore::new(Arc::clone(&blog.server.app.store), first_write);
-    let settle = Arc::new(DrainedChangeFeed(Arc::clone(&blog.server.app.processor)));
+    let settle = Arc::clone(&blog.server.app.processor) as _;
     let checked = verifier(Arc::clone(&store) as _, settle);
     let deletion = async {
         store.until_stopped().await;

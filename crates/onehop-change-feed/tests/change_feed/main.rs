@@ -8,6 +8,7 @@ mod expiring_bodies;
 mod faults;
 mod features;
 mod former_leases;
+mod handlers;
 mod pages;
 mod read_cache;
 mod rest;

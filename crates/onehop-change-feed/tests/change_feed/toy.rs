@@ -123,7 +123,7 @@ impl World {
         config.physical_partitions = Some(physical_partitions);
         config.cache_bytes = 1024 * 1024;
         let specs = [&[spec(THINGS), spec(COPIES)], onehop_change_feed::SPECS].concat();
-        let store = EmbeddedStore::open(&config, &specs, clock.clone()).expect("the store opens");
+        let store = EmbeddedStore::open_with(&config, &specs, clock.clone()).expect("the store opens");
         let each = physical_partitions / ranges;
         let spans: Vec<_> = (0..ranges).map(|range| (range * each, (range + 1) * each - 1)).collect();
         Self {

@@ -108,7 +108,7 @@ async fn costs_of_books(indexing: Indexing) -> Vec<ChangeCost> {
     let config =
         EmbeddedConfig { physical_partitions: Some(2), indexing, ..EmbeddedConfig::new(directory.path()) };
     let specs = [SPECS, onehop_change_feed::SPECS].concat();
-    let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(&config, &specs, clock.clone()).unwrap());
+    let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open_with(&config, &specs, clock.clone()).unwrap());
     seed(&*store).await;
     ReadModels::new(SPECS, rules())
         .unwrap()

@@ -13,9 +13,11 @@ mod invariant;
 mod repair;
 mod repair_bounded;
 mod report;
+mod settle;
 mod verifier;
 
 pub use feed_scan::for_each_change;
 pub use invariant::{Invariant, VerifyProgress, Violation};
 pub use report::{Drift, ItemCount, Unreadable, VerificationReport};
-pub use verifier::{Settle, Verifier};
+pub use settle::Settle;
+pub use verifier::Verifier;

@@ -9,26 +9,16 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use onehop_store::{ContainerName, ETag, Fault, Store};
 
 use super::findings::{Findings, Subject};
 use super::invariant::{Invariant, VerifyProgress};
 use super::report::{Drift, VerificationReport};
+use super::settle::Settle;
 use crate::declaration::ReadModels;
 
 /// The comparisons of a suspect; a suspect that was never the same twice is no drift.
 const COMPARISONS_MAX: u32 = 4;
-
-/// Waits until the read models have caught up with the writes so far.
-#[async_trait]
-pub trait Settle: Send + Sync {
-    /// Returns when no change is pending, or after a bounded time.
-    ///
-    /// # Errors
-    /// A fault of the store.
-    async fn settle(&self) -> Result<(), Fault>;
-}
 
 /// A difference that may be a change under way.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -44,7 +44,7 @@ impl Served {
         let mut specs = container_specs(model).expect("containers");
         specs.extend_from_slice(onehop_change_feed::SPECS);
         let store: Arc<dyn Store> =
-            Arc::new(EmbeddedStore::open(&config, &specs, Arc::clone(&clock)).expect("the store opens"));
+            Arc::new(EmbeddedStore::open_with(&config, &specs, Arc::clone(&clock)).expect("the store opens"));
         let read_models = ReadModels::from_model(model).expect("read models");
         let (settings, stop) = (Settings::new("test").without_delays(), CancellationToken::new());
         let processor =

@@ -138,7 +138,8 @@ impl Library {
         };
         let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(1_750_000_000_000));
         let specs = [SPECS, onehop_change_feed::SPECS].concat();
-        let embedded = EmbeddedStore::open(&config, &specs, Arc::clone(&clock)).expect("the store opens");
+        let embedded =
+            EmbeddedStore::open_with(&config, &specs, Arc::clone(&clock)).expect("the store opens");
         let store = Arc::new(FailingStore::new(Arc::new(embedded)));
         let processor = processor(store.clone(), &clock).await;
         Self { store, processor, clock, _directory: directory }

@@ -234,6 +234,7 @@ impl<'p> TermCollector<'p> {
     }
 
     /// The number of top-level properties that were read, indexed or not.
+    #[cfg(feature = "embedded")]
     pub(crate) fn properties(&self) -> usize {
         self.properties
     }

@@ -161,7 +161,8 @@ mod tests {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let config = EmbeddedConfig::new(directory.path());
         let config = EmbeddedConfig { disk_reserve_bytes: 0, ..config };
-        let store = EmbeddedStore::open(&config, &[SPEC], Arc::new(ManualClock::new(0))).expect("it opens");
+        let store =
+            EmbeddedStore::open_with(&config, &[SPEC], Arc::new(ManualClock::new(0))).expect("it opens");
         for id in ["a", "b"] {
             let body = json!({"id": id, "home": "h", "type": "thing", "date": "2027", "owner": "ada"});
             let create = WriteOp::Create(NewItem::encode(id, &body));

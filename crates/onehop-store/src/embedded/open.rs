@@ -31,7 +31,7 @@ use super::writer_counters::WriterCounters;
 use crate::charges::Calibration;
 use crate::document::read_document;
 use crate::{ContainerSpec, Fault, FaultKind, Indexing, WriteMarks};
-use onehop_runtime::clock::Clock;
+use onehop_runtime::clock::{Clock, SystemClock};
 
 /// Physical partitions of a new data directory unless the configuration says otherwise.
 pub const PHYSICAL_PARTITIONS_DEFAULT: u16 = 4;
@@ -84,11 +84,20 @@ impl EmbeddedConfig {
 }
 
 impl EmbeddedStore {
-    /// Opens the store in a directory, and makes a missing directory.
+    /// Opens the store in a directory with the defaults, by the clock of the system, and makes a missing
+    /// directory.
     ///
     /// # Errors
     /// See [`OpenError`].
-    pub fn open(
+    pub fn open(path: impl Into<PathBuf>, specs: &[ContainerSpec]) -> Result<Self, OpenError> {
+        Self::open_with(&EmbeddedConfig::new(path), specs, Arc::new(SystemClock))
+    }
+
+    /// The same with settings and a clock.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_with(
         config: &EmbeddedConfig,
         specs: &[ContainerSpec],
         clock: Arc<dyn Clock>,

@@ -55,7 +55,7 @@ impl Blog {
         let directory = tempfile::tempdir().unwrap();
         let config =
             EmbeddedConfig { durability: Durability::Relaxed, ..EmbeddedConfig::new(directory.path()) };
-        let store = EmbeddedStore::open(&config, &SPECS, Arc::new(ManualClock::new(0))).unwrap();
+        let store = EmbeddedStore::open_with(&config, &SPECS, Arc::new(ManualClock::new(0))).unwrap();
         let store: Arc<dyn Store> = Arc::new(store);
         let dataset = Dataset::new(100, DEFAULT_RNG_SEED, DEFAULT_END_MS);
         let is_large = |post: &SeedPost| post.comment_count + post.like_count > 110;

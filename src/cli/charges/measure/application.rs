@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::accounts::hashing_queue::HashingCaller;
-use crate::app::{App, DrainedChangeFeed};
+use crate::app::App;
 use crate::blog::commands::{CreatePost, CreateUser, UpdateUser};
 use crate::blog::ids::UserId;
 use crate::blog::{read_models, verify};
@@ -132,7 +132,7 @@ impl Run<'_> {
     async fn verify(&self) -> anyhow::Result<usize> {
         let processor = Arc::new(self.processor().await?);
         let store = Arc::clone(&self.store) as Arc<dyn Store>;
-        let report = verify::verifier(store, Arc::new(DrainedChangeFeed(processor))).verify(|_| {}).await?;
+        let report = verify::verifier(store, processor).verify(|_| {}).await?;
         Ok(report.drifts.len() + report.unreadable.len())
     }
 

@@ -131,7 +131,7 @@ impl Budget {
             calibration,
             ..EmbeddedConfig::new(directory.path().join("estimate"))
         };
-        let store = EmbeddedStore::open(&config, &specs(), Arc::new(SystemClock))?;
+        let store = EmbeddedStore::open_with(&config, &specs(), Arc::new(SystemClock))?;
         let estimated = Measurement::of(&OpenStore::Embedded(Arc::new(store)), Member::alone()).await?;
         let mut operations = BTreeMap::<_, (usize, RequestCharge)>::new();
         for case in &estimated.cases.measured {

@@ -27,7 +27,7 @@ impl EmbeddedStore {
     ///
     /// # Errors
     /// See [`OpenError`].
-    pub fn open_with(
+    pub fn open_simulated(
         config: &EmbeddedConfig,
         specs: &[ContainerSpec],
         clock: Arc<dyn Clock>,

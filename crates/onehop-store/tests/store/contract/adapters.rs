@@ -74,7 +74,8 @@ impl Adapter for Embedded {
     async fn open(&self) -> Arc<dyn Store> {
         let mut current = self.store.lock().expect("no test panicked");
         *current = None;
-        let store = EmbeddedStore::open(&self.config, SPECS, self.clock.clone()).expect("the store opens");
+        let store =
+            EmbeddedStore::open_with(&self.config, SPECS, self.clock.clone()).expect("the store opens");
         let store = Arc::new(store);
         *current = Some(Arc::clone(&store));
         store

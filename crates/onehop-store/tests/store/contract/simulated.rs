@@ -59,7 +59,7 @@ impl Adapter for Simulated {
             self.writers.lock().expect("no test panicked").spawn(writer);
         };
         let parts = SimulatedParts { disk: &self.disk, spawn: &spawn };
-        let store = EmbeddedStore::open_with(&self.config, SPECS, self.clock.clone(), &parts);
+        let store = EmbeddedStore::open_simulated(&self.config, SPECS, self.clock.clone(), &parts);
         let store = Arc::new(store.expect("the store opens"));
         *self.store.lock().expect("no test panicked") = Some(Arc::clone(&store));
         Arc::new(InterruptedStore::new(store))

@@ -81,7 +81,7 @@ async fn a_batch_that_writes_an_item_twice_pays_less_for_the_second() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let config = EmbeddedConfig { indexing: Indexing::All, ..config(directory.path()) };
     let clock = Arc::new(ManualClock::new(1_750_000_000_000));
-    let store = EmbeddedStore::open(&config, &[SPEC], clock).expect("the store opens");
+    let store = EmbeddedStore::open_with(&config, &[SPEC], clock).expect("the store opens");
     let model = Calibration::current();
     let operations =
         vec![WriteOp::Create(with_number(1)), WriteOp::Replace { item: with_number(2), if_match: None }];
@@ -100,7 +100,7 @@ async fn nested_paths_arrays_and_null_count_as_the_service_has_them() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let config = EmbeddedConfig { indexing: Indexing::All, ..config(directory.path()) };
     let clock = Arc::new(ManualClock::new(1_750_000_000_000));
-    let store = EmbeddedStore::open(&config, &[SPEC], clock).expect("the store opens");
+    let store = EmbeddedStore::open_with(&config, &[SPEC], clock).expect("the store opens");
     let model = Calibration::current();
     let item = |tags: Value| json!({ "id": "a", "home": "h", "type": "thing", "date": "1", "deep": { "er": null }, "tags": tags });
     let body = item(json!([{ "id": 1, "on": true }, { "id": 2, "on": true }]));
@@ -141,7 +141,7 @@ async fn a_fan_out_is_charged_for_the_items_of_each_partition() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let config = EmbeddedConfig { physical_partitions: Some(8), ..config(directory.path()) };
     let clock = Arc::new(ManualClock::new(1_750_000_000_000));
-    let store = EmbeddedStore::open(&config, &[SPEC], clock).expect("the store opens");
+    let store = EmbeddedStore::open_with(&config, &[SPEC], clock).expect("the store opens");
     for number in 10..40 {
         create(&store, &format!("h{number}"), &format!("a{number}"), number).await;
     }
@@ -172,7 +172,7 @@ async fn the_clients_of_2019_ask_for_five_times_the_share() {
     let calibration = Calibration::article_2019();
     let config = EmbeddedConfig { physical_partitions: Some(2), calibration, ..config(directory.path()) };
     let clock = Arc::new(ManualClock::new(1_750_000_000_000));
-    let store = EmbeddedStore::open(&config, &[SPEC], clock).expect("the store opens");
+    let store = EmbeddedStore::open_with(&config, &[SPEC], clock).expect("the store opens");
     for number in 10..60 {
         create(&store, &format!("h{number}"), &format!("a{number}"), number).await;
     }

@@ -97,5 +97,8 @@ async fn a_container_that_is_not_known_is_not_sound() {
     let found = check_directory(&config(directory.path()), &[], &mut |_| true).expect("found out");
     assert_eq!(found.expect("not stopped").problems.len(), 5, "four items, and index entries of nobody");
     let clock = Arc::new(ManualClock::new(0));
-    drop(EmbeddedStore::open(&config(directory.path()), &[SPEC], clock).expect("it is open to who knows it"));
+    drop(
+        EmbeddedStore::open_with(&config(directory.path()), &[SPEC], clock)
+            .expect("it is open to who knows it"),
+    );
 }

@@ -256,7 +256,8 @@ async fn an_engine_that_fails_again_and_again_refuses_writes() {
     let (table, _) = table.max_by_key(|(_, length)| *length).expect("a table");
     damage(&table, &[3, 6, 9, 12]);
     let clock = Arc::new(ManualClock::new(1_750_000_000_000));
-    let store = EmbeddedStore::open(&compacting(directory.path()), &[SPEC], clock.clone()).expect("it opens");
+    let store =
+        EmbeddedStore::open_with(&compacting(directory.path()), &[SPEC], clock.clone()).expect("it opens");
     let fault = write_until_refused(&store, 0).await;
     assert_eq!(fault.kind, FaultKind::Full, "{fault}");
     assert!(fault.to_string().contains("3 times within 60 s"), "{fault}");

@@ -149,7 +149,7 @@ async fn a_container_with_other_keys_or_indexes_is_refused() {
     ];
     for spec in changed {
         let clock = Arc::new(ManualClock::new(0));
-        let error = refused(EmbeddedStore::open(&config(directory.path()), &[spec], clock));
+        let error = refused(EmbeddedStore::open_with(&config(directory.path()), &[spec], clock));
         assert!(matches!(&error, OpenError::ContainerChanged { container, .. } if container == "things"));
     }
 }
@@ -161,7 +161,7 @@ async fn a_new_index_is_allowed_on_an_unused_property() {
     let spec = ContainerSpec { equality: &["owner", "colour"], ..SPEC };
     for _ in 0..2 {
         let clock = Arc::new(ManualClock::new(0));
-        let store = EmbeddedStore::open(&config(directory.path()), &[spec], clock).expect("it opens");
+        let store = EmbeddedStore::open_with(&config(directory.path()), &[spec], clock).expect("it opens");
         let body = json!({"id": "b", "home": "h1", "type": "thing", "owner": "ada", "colour": "red"});
         let write = WriteOp::Upsert(NewItem::encode("b", &body));
         store.write(THINGS, &"h1".into(), write, &Ledger::new()).await.expect("written");
@@ -194,13 +194,14 @@ async fn containers_keep_their_items_when_reordered() {
     let home = "h1".into();
     {
         let store =
-            EmbeddedStore::open(&config(directory.path()), &[other, SPEC], clock()).expect("it opens");
+            EmbeddedStore::open_with(&config(directory.path()), &[other, SPEC], clock()).expect("it opens");
         assert!(store.read(THINGS, &home, "a", &Ledger::new()).await.expect("a read").is_some());
         assert!(store.read(other.name, &home, "a", &Ledger::new()).await.expect("a read").is_none());
         let create = WriteOp::Create(thing("h1", "b", 2));
         store.write(other.name, &home, create, &Ledger::new()).await.expect("created");
     }
-    let store = EmbeddedStore::open(&config(directory.path()), &[SPEC, other], clock()).expect("it opens");
+    let store =
+        EmbeddedStore::open_with(&config(directory.path()), &[SPEC, other], clock()).expect("it opens");
     assert!(store.read(other.name, &home, "b", &Ledger::new()).await.expect("a read").is_some());
     assert!(store.read(THINGS, &home, "b", &Ledger::new()).await.expect("a read").is_none());
 }

@@ -30,7 +30,7 @@ pub fn config(path: &Path) -> EmbeddedConfig {
 }
 
 pub fn open_with(config: &EmbeddedConfig) -> Result<EmbeddedStore, OpenError> {
-    EmbeddedStore::open(config, &[SPEC], Arc::new(ManualClock::new(1_750_000_000_000)))
+    EmbeddedStore::open_with(config, &[SPEC], Arc::new(ManualClock::new(1_750_000_000_000)))
 }
 
 pub fn open(path: &Path) -> EmbeddedStore {

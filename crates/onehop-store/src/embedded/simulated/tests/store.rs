@@ -45,7 +45,7 @@ impl Process {
         let parts = SimulatedParts { disk, spawn: &spawn };
         let config = EmbeddedConfig { durability: Durability::Sync, ..EmbeddedConfig::new("simulated") };
         let clock = Arc::new(ManualClock::new(0));
-        let store = EmbeddedStore::open_with(&config, &[SPEC], clock.clone(), &parts)?;
+        let store = EmbeddedStore::open_simulated(&config, &[SPEC], clock.clone(), &parts)?;
         Ok(Self { pool, clock, store: Some(Arc::new(store)) })
     }
 

@@ -1,24 +1,28 @@
-//! Settling of a verification: the change feed is drained first.
-
-use std::sync::Arc;
+//! Settling of a verification: the read models catch up first.
 
 use async_trait::async_trait;
-
 use onehop_change_feed::{Processor, ProcessorError};
-use onehop_read_models::verify::Settle;
 use onehop_store::{Fault, FaultKind};
 
-/// Settles by draining the change feed.
-pub struct DrainedChangeFeed(pub Arc<Processor>);
-
+/// Waits until the read models have caught up with the writes so far.
 #[async_trait]
-impl Settle for DrainedChangeFeed {
+pub trait Settle: Send + Sync {
+    /// Returns when no change is pending, or after a bounded time.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    async fn settle(&self) -> Result<(), Fault>;
+}
+
+/// Settles by draining the change feed.
+#[async_trait]
+impl Settle for Processor {
     async fn settle(&self) -> Result<(), Fault> {
         // A repair may have written items that projections have cached.
-        self.0.invalidate_cached_reads();
-        match self.0.drain().await {
+        self.invalidate_cached_reads();
+        match self.drain().await {
             Ok(()) => Ok(()),
-            // A blog that never rests is looked at in its present state.
+            // Data that never rest are looked at in their present state.
             Err(ProcessorError::NotDrained) => {
                 tracing::warn!("the change feed was not drained: late changes may be reported as drifts");
                 Ok(())
