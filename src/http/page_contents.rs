@@ -1,5 +1,5 @@
-//! The contents of pages, as values, and the ports by which pages get them: queries, and the right to send them.
-//! Knows no HTML and no domain.
+//! The contents of pages, as values, and the ports by which pages get them: queries and the right to send
+//! them. Knows no HTML and no domain.
 
 use async_trait::async_trait;
 use axum::http::{Extensions, HeaderMap};

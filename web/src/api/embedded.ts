@@ -39,13 +39,13 @@ export function forgetEmbedded(): void {
   isForgotten = true;
 }
 
-/** Whether a request would bring the same response: not for a signed-in reader, nor in a page from history. */
+/** Whether a request would bring the same response. It would not for a signed-in reader. */
 function isFresh(): boolean {
   const [navigation] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
   return currentSession() === null && lastPosition() === undefined && navigation?.type !== "back_forward";
 }
 
-/** The request policy of a page: it shows the cache and asks the server, unless its responses are embedded. */
+/** The request policy of a page: the cache and the server, unless the responses are embedded. */
 export function usePagePolicy(): RequestPolicy {
   const [policy] = useState<RequestPolicy>(() =>
     !isForgotten && location.pathname === loadedPath && hasEmbedded() && isFresh()

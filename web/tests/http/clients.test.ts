@@ -6,14 +6,15 @@ import { gql as documentOf } from "@apollo/client";
 import type { Client } from "@urql/core";
 import { buildSchema, isScalarType, isSpecifiedScalarType, isInterfaceType } from "graphql";
 import type { Client as LiveClient } from "graphql-ws";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { workerUrl } from "../worker.js";
 
 interface Session {
   keepTokens: (tokens: { accessToken: string; refreshToken: string } | null) => void;
 }
 
-const url = inject("onehopUrl");
+const url = workerUrl;
 const root = join(import.meta.dirname, "..", "..", "..");
 const folder = join(import.meta.dirname, "documented");
 
