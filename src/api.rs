@@ -2,12 +2,12 @@
 //! adapter, listens to no socket and reads no settings.
 
 mod endpoint_parts;
-mod page_heads;
+mod page_contents;
 mod served;
 
 use std::sync::Arc;
 
-use self::page_heads::ModelPageHeads;
+use self::page_contents::SitePages;
 use crate::accounts::Authenticator;
 use crate::accounts::brute_force_protection::Attempts;
 use crate::accounts::oidc::OidcVerifier;
@@ -81,8 +81,9 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     let executor = Arc::new(executor);
     let pages = Pages::new(
         StaticFiles::embedded().with_playground(options.playground),
-        Arc::new(ModelPageHeads { blog: app.reads.clone(), webstore: app.webstore_reads.clone() }),
-    );
+        Arc::new(SitePages { clock: Arc::clone(&app.clock) }),
+    )
+    .with_origin(options.public_origin.clone());
     let parts = EndpointParts {
         engine: Arc::clone(&app.engine),
         service: Arc::clone(&executor) as _,

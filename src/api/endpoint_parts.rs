@@ -58,6 +58,8 @@ pub struct ApiOptions {
     pub live: LiveLimits,
     pub schema: SchemaOptions,
     pub exposure: Exposure,
+    /// The origin of the pages, in addresses that leave the site; by default the name in the request.
+    pub public_origin: Option<String>,
     /// Documents that are known from the start.
     pub trusted: TrustedDocuments,
     /// Document allowlist: whether nothing else runs.
@@ -83,6 +85,7 @@ impl Default for ApiOptions {
             live: LiveLimits::default(),
             schema: SchemaOptions::default(),
             exposure: Exposure::default(),
+            public_origin: None,
             trusted: TrustedDocuments::default(),
             trusted_only: false,
             playground: true,

@@ -346,6 +346,7 @@ impl Serve {
             trusted: self.documents.trusted()?,
             trusted_only: self.documents.trusted_only,
             exposure: self.exposure.exposure(self.serve.listen)?,
+            public_origin: self.exposure.public_origin()?,
             playground: self.exposure.playground(),
             metrics: self.exposure.metrics(),
             operations: self.exposure.operations(),

@@ -54,6 +54,11 @@ pub struct ExposureSettings {
     #[arg(long = "allow-host", value_name = "HOST", env = "ONEHOP_ALLOW_HOSTS", value_delimiter = ',')]
     pub allow_hosts: Vec<String>,
 
+    /// Public origin of the pages, such as https://blog.example: in canonical addresses, link previews,
+    /// sitemaps and the Atom feed [default: the name in the Host header, over plain HTTP]
+    #[arg(long, value_name = "ORIGIN", env = "ONEHOP_PUBLIC_ORIGIN")]
+    pub public_origin: Option<String>,
+
     /// HTTP Strict Transport Security: seconds for which browsers use HTTPS only; 0 sends no header, for
     /// instance behind a proxy that sends it
     #[arg(long, value_name = "SECONDS", env = "ONEHOP_HSTS_SECONDS", default_value_t = 0)]
@@ -101,13 +106,27 @@ impl ExposureSettings {
                 )));
             }
         }
-        let allowed_origins =
-            self.allow_origins.iter().map(|origin| parse_origin(origin)).collect::<Result<_, _>>()?;
+        let allowed_origins = self
+            .allow_origins
+            .iter()
+            .map(|origin| parse_origin("--allow-origin", origin))
+            .collect::<Result<_, _>>()?;
         Ok(Exposure {
             allowed_origins,
             hosts: HostAllowlist::of(&self.allow_hosts, listen),
             hsts_seconds: self.hsts_seconds,
         })
+    }
+
+    /// The public origin of the pages.
+    ///
+    /// # Errors
+    /// A value that is not an origin.
+    pub fn public_origin(&self) -> Result<Option<String>, SettingError> {
+        if let Some(origin) = &self.public_origin {
+            parse_origin("--public-origin", origin)?;
+        }
+        Ok(self.public_origin.clone())
     }
 
     /// Refuses settings that are dangerous in production.
@@ -150,12 +169,12 @@ impl ExposureSettings {
     }
 }
 
-fn parse_origin(origin: &str) -> Result<HeaderValue, SettingError> {
+fn parse_origin(setting: &str, origin: &str) -> Result<HeaderValue, SettingError> {
     let is_origin = origin.split_once("://").is_some_and(|(scheme, host)| {
         matches!(scheme, "http" | "https") && !host.is_empty() && !host.contains('/')
     });
     let value = HeaderValue::from_str(origin).ok().filter(|_| is_origin);
     value.ok_or_else(|| {
-        SettingError::new(format!("--allow-origin {origin:?} is not an origin such as https://blog.example"))
+        SettingError::new(format!("{setting} {origin:?} is not an origin such as https://blog.example"))
     })
 }

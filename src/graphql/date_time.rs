@@ -8,7 +8,7 @@ use onehop_runtime::clock::parse_timestamp;
 pub struct DateTime(pub String);
 
 /// An instant in UTC, RFC 3339 with milliseconds.
-#[Scalar]
+#[Scalar(specified_by_url = "https://scalars.graphql.org/andimarek/date-time.html")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
         match value {

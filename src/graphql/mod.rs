@@ -43,6 +43,7 @@ mod session_service;
 mod subscribe;
 mod subscription;
 mod subscription_root;
+mod suggestions;
 mod user;
 mod validation;
 mod viewer;

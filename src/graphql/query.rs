@@ -1,6 +1,7 @@
 //! The queries of the blog, and `node`. The `model` of a field holds for everything under it.
 
 use async_graphql::{Context, ID, Object, Result};
+use futures::future::try_join_all;
 
 use super::comparison::{self, ReadPlan, ReadRequest};
 use super::connections::{self, PageArguments, PostConnection};
@@ -19,6 +20,9 @@ use crate::blog::ids::UserId;
 use crate::blog::reads;
 use crate::blog::reads::cursor::FEED;
 
+/// The most nodes that are read by one field.
+pub(super) const NODES_MAX: usize = 100;
+
 /// The part of the root of all reads that is about the blog.
 #[derive(Default)]
 pub struct BlogQuery;
@@ -34,6 +38,21 @@ impl BlogQuery {
     ) -> Result<Option<SomeNode>> {
         let id = GlobalId::decode(&id).map_err(|invalid| bad_input("id", invalid))?;
         node::find(scope::of(ctx), id).await
+    }
+
+    /// The objects with these ids, in their order; null for each that does not exist, or no longer.
+    async fn nodes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The ids of nodes of the blog or of the web store, at most 100.")] ids: Vec<ID>,
+    ) -> Result<Option<Vec<Option<SomeNode>>>> {
+        let scope = scope::of(ctx);
+        if ids.len() > NODES_MAX {
+            return Err(bad_input("ids", format_args!("must be at most {NODES_MAX}, are {}", ids.len())));
+        }
+        let ids = ids.iter().map(|id| GlobalId::decode(id)).collect::<Result<Vec<_>, _>>();
+        let ids = ids.map_err(|invalid| bad_input("ids", invalid))?;
+        try_join_all(ids.into_iter().map(|id| node::find(scope, id))).await.map(Some)
     }
 
     /// The signed-in user; null for anonymous requests.

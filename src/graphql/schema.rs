@@ -78,5 +78,7 @@ pub fn sdl() -> String {
 
 /// A schema in schema definition language.
 pub(super) fn sdl_of(schema: &BlogSchema) -> String {
-    schema.sdl_with_options(SDLExportOptions::new().use_space_ident().prefer_single_line_descriptions())
+    schema.sdl_with_options(
+        SDLExportOptions::new().use_space_ident().prefer_single_line_descriptions().include_specified_by(),
+    )
 }

@@ -9,15 +9,21 @@ use async_graphql::{CacheControl, Executor, Request, ServerError, ValidationResu
 use async_trait::async_trait;
 use futures::FutureExt;
 
-use super::schema::{BlogSchema, SchemaOptions, builder};
+use super::schema::{BlogSchema, SchemaOptions, builder, sdl};
+use super::suggestions::FieldNames;
 use super::webstore::decimal::Decimal;
 
 /// Validates documents as the schema does before it executes them.
-pub(super) struct Validator(BlogSchema);
+pub(super) struct Validator {
+    schema: BlogSchema,
+    /// For suggestions, where errors may name parts of the schema.
+    names: Option<FieldNames>,
+}
 
 impl Validator {
     pub(super) fn new(options: SchemaOptions) -> Self {
-        Self(builder(options).extension(ValidatesOnly).finish())
+        let names = options.suggestions.then(|| FieldNames::of_sdl(&sdl()));
+        Self { schema: builder(options).extension(ValidatesOnly).finish(), names }
     }
 
     /// # Errors
@@ -28,7 +34,13 @@ impl Validator {
         operation_name: Option<&str>,
         variables: &Variables,
     ) -> Result<(), Vec<ServerError>> {
-        validation_errors(&self.0, document, operation_name, variables)
+        let checked = validation_errors(&self.schema, document, operation_name, variables);
+        checked.map_err(|mut errors| {
+            if let Some(names) = &self.names {
+                errors.iter_mut().for_each(|error| names.complete(error));
+            }
+            errors
+        })
     }
 }
 

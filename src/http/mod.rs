@@ -1,7 +1,9 @@
-//! The program's HTTP interface beside GraphQL: the pages of the web build with HTML metadata for link
-//! previews, and the session endpoint of these pages. GraphQL, limits and middleware are
+//! The program's HTTP interface beside GraphQL: the pages of the web build with their texts and metadata,
+//! and the session endpoint of these pages. GraphQL, limits and middleware are
 //! `onehop-graphql-server`'s.
 
+mod page_contents;
+pub mod page_html;
 mod page_reads;
 pub mod pages;
 pub mod session_cookie;
@@ -15,6 +17,7 @@ use axum::extract::Request;
 use axum::routing::post;
 use onehop_graphql_server::endpoint::GraphqlEndpoint;
 
+use self::page_reads::EndpointReads;
 use self::pages::Pages;
 use self::session_cookie::session_path;
 use self::session_endpoint::{SessionEndpoint, SessionService};
@@ -27,11 +30,11 @@ pub fn page_routes(
     sessions: Option<Arc<dyn SessionService>>,
     graphql: &Arc<GraphqlEndpoint>,
 ) -> Router {
-    let (pages, reads) = (Arc::new(pages), Arc::clone(graphql));
+    let (pages, reads) = (Arc::new(pages), EndpointReads(Arc::clone(graphql)));
     let sessions = sessions.map(|sessions| session_router(&sessions, graphql));
     sessions.unwrap_or_default().fallback(move |request: Request| {
-        let (pages, reads) = (Arc::clone(&pages), Arc::clone(&reads));
-        async move { pages.respond(&request.into_parts().0, &*reads).await }
+        let (pages, reads) = (Arc::clone(&pages), reads.clone());
+        async move { pages.respond(&request.into_parts().0, &reads).await }
     })
 }
 

@@ -15,7 +15,8 @@ use axum::{
 };
 use rust_embed::RustEmbed;
 
-use onehop_graphql_server::content_coding::accepts;
+use super::page_contents::WrittenFile;
+use onehop_graphql_server::content_coding::{COMPRESS_BYTES_MIN, accepts, gzip};
 
 /// Names in `/assets/` carry a hash of their content, so a browser never asks for one twice.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
@@ -124,12 +125,25 @@ impl StaticFiles {
 }
 
 /// A page that was written for this answer, as safe as the pages of the build.
-pub(super) fn written_page(html: String) -> Response<Body> {
-    let mut response = Response::new(Body::from(html));
+pub(super) fn written_page(html: String, request: &HeaderMap) -> Response<Body> {
+    let file = WrittenFile { media_type: "text/html; charset=utf-8", text: html };
+    let mut response = written_text(file, request);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, PAGE_SECURITY);
+    response
+}
+
+/// A file that was written for this answer. It holds no secret, so its compressed length reveals none.
+pub(super) fn written_text(file: WrittenFile, request: &HeaderMap) -> Response<Body> {
+    let is_compressed = file.text.len() >= COMPRESS_BYTES_MIN && accepts(request, "gzip");
+    let body = if is_compressed { gzip(file.text.as_bytes()) } else { file.text.into_bytes() };
+    let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(file.media_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(REVALIDATED));
-    headers.insert(CONTENT_SECURITY_POLICY, PAGE_SECURITY);
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    if is_compressed {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     response
 }
 
@@ -319,7 +333,10 @@ mod tests {
             assert_eq!(response.headers()[CONTENT_SECURITY_POLICY], policy);
         }
         assert_eq!(file("/assets/index-4f2a.js").headers().get(CONTENT_SECURITY_POLICY), None);
-        assert_eq!(written_page(String::new()).headers()[CONTENT_SECURITY_POLICY], PAGE_SECURITY);
+        assert_eq!(
+            written_page(String::new(), &HeaderMap::new()).headers()[CONTENT_SECURITY_POLICY],
+            PAGE_SECURITY
+        );
     }
 
     #[test]

@@ -92,13 +92,76 @@ const KINDS: [ProductKind; 37] = [
     kind("Horns", "Horn", 19.0),
     kind("Flags", "Flag", 6.0),
 ];
-const ADJECTIVES: [&str; 20] = [
-    "amber", "brisk", "calm", "dusky", "even", "fleet", "glossy", "hardy", "ivory", "jolly", "keen", "lucid",
-    "mellow", "nimble", "olive", "plain", "quiet", "rustic", "sturdy", "tidy",
+const COLOURS: [&str; 20] = [
+    "amber", "black", "charcoal", "copper", "coral", "cream", "forest", "graphite", "ivory", "mint", "navy",
+    "olive", "plum", "red", "rust", "sand", "silver", "sky", "slate", "teal",
 ];
-const NOUNS: [&str; 20] = [
-    "anchor", "breeze", "comet", "delta", "ember", "falcon", "grove", "harbour", "island", "junction",
-    "kestrel", "lantern", "meadow", "north", "orchard", "pebble", "quarry", "ridge", "summit", "tide",
+/// The series of products, each with its promise.
+const SERIES: [(&str, &str); 20] = [
+    ("Anchor", "Made for daily use, and easy to fit"),
+    ("Breeze", "Light enough to forget about"),
+    ("Comet", "Fast, quiet and made to last"),
+    ("Delta", "A plain design that goes with every bicycle"),
+    ("Ember", "Warm to the touch, also in winter"),
+    ("Falcon", "Tested on long descents"),
+    ("Grove", "Made from renewable materials"),
+    ("Harbour", "Shrugs off rain and salt"),
+    ("Island", "Small enough for every pocket"),
+    ("Junction", "Fits every common size, without tools"),
+    ("Kestrel", "Polished by hand in small batches"),
+    ("Lantern", "Easy to see at night"),
+    ("Meadow", "Comes with all the parts you need"),
+    ("North", "Built for cold mornings and rough roads"),
+    ("Orchard", "A favourite of our workshop"),
+    ("Pebble", "Round, simple and hard to break"),
+    ("Quarry", "Heavy duty, for cargo and for families"),
+    ("Ridge", "Made for gravel and mountain tracks"),
+    ("Summit", "The choice of riders who count every gram"),
+    ("Tide", "Repairable: every part can be replaced"),
+];
+const USES: [&str; 20] = [
+    "cargo",
+    "city",
+    "commuting",
+    "family",
+    "folding",
+    "gravel",
+    "indoor",
+    "kids",
+    "mountain",
+    "night",
+    "racing",
+    "rain",
+    "road",
+    "school",
+    "summer",
+    "touring",
+    "trail",
+    "travel",
+    "winter",
+    "workshop",
+];
+const GROUPS: [&str; 20] = [
+    "basics",
+    "bestsellers",
+    "care",
+    "classics",
+    "comfort",
+    "essentials",
+    "extras",
+    "favourites",
+    "gifts",
+    "kit",
+    "news",
+    "offers",
+    "picks",
+    "repair",
+    "safety",
+    "sets",
+    "spares",
+    "style",
+    "upgrades",
+    "value",
 ];
 const FIRST_NAMES: [&str; 20] = [
     "Alba", "Bruno", "Clara", "Dario", "Elin", "Felix", "Greta", "Hugo", "Ines", "Jonas", "Kira", "Leon",
@@ -211,11 +274,11 @@ impl WebstoreDataset {
     #[must_use]
     pub fn tag(&self, index: u32) -> SeedMeta {
         let mut rng = self.rng(streams::TAG, index);
-        let (adjectives, nouns) = (ADJECTIVES.len() as u32, NOUNS.len() as u32);
-        let adjective = ADJECTIVES[(index % adjectives) as usize];
-        let name = match index / adjectives {
-            0 => adjective.to_owned(),
-            round => format!("{adjective} {}", NOUNS[((round - 1) % nouns) as usize]),
+        let (uses, groups) = (USES.len() as u32, GROUPS.len() as u32);
+        let usage = USES[(index % uses) as usize];
+        let name = match index / uses {
+            0 => usage.to_owned(),
+            round => format!("{usage} {}", GROUPS[((round - 1) % groups) as usize]),
         };
         SeedMeta { id: uuid_v7(self.begin_ms(), &mut rng), name }
     }
@@ -229,7 +292,7 @@ impl WebstoreDataset {
             true => index,
             false => ((skewed * skewed * skewed) * f64::from(CATEGORIES)) as u32,
         };
-        let (adjective, noun) = (*rng.pick(&ADJECTIVES), *rng.pick(&NOUNS));
+        let (colour, (series, promise)) = (*rng.pick(&COLOURS), *rng.pick(&SERIES));
         let ProductKind { thing, usual_price, .. } = KINDS[category as usize];
         let mut tags: Vec<u32> = Vec::new();
         for _ in 0..rng.below(TAGS_PER_PRODUCT_MAX + 1) {
@@ -242,8 +305,8 @@ impl WebstoreDataset {
             id: uuid_v7(self.begin_ms(), &mut rng),
             category,
             sku: format!("{}-{:05}", thing[..2].to_uppercase(), index + 1),
-            name: format!("{} {thing} {}", capitalised(noun), capitalised(adjective)),
-            description: format!("The {adjective} {} of our {noun} series.", thing.to_lowercase()),
+            name: format!("{series} {thing}, {colour}"),
+            description: format!("The {series} {} in {colour}. {promise}.", thing.to_lowercase()),
             price: price_below(usual_price * CHEAPEST * PRICE_RATIO.powf(rng.fraction())),
             tags,
         }
@@ -310,11 +373,6 @@ impl WebstoreDataset {
 /// A price in cents that ends with 95, at most 5 cents below a whole number of units.
 fn price_below(units: f64) -> i64 {
     (units.round().max(1.0) as i64) * 100 - 5
-}
-
-fn capitalised(word: &str) -> String {
-    let (first, rest) = word.split_at(1);
-    first.to_uppercase() + rest
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ export function trustedDocuments(generated, sources, plain) {
 /** The sent form of a document: as written by `ask`, with `__typename` by urql's client. */
 function sent(name, json, sources) {
   const asks = new RegExp(`\\bask\\(\\s*${name}\\b`);
-  const uses = new RegExp(`\\b(query: |use(Query|Mutation|Subscription)\\()${name}\\b`);
+  const uses = new RegExp(`\\b(query: |query\\(|use(Query|Mutation|Subscription)\\()${name}\\b`);
   const texts = [];
   if (sources.some((source) => asks.test(source))) {
     texts.push(print(JSON.parse(json)));

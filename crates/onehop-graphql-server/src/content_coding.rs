@@ -78,7 +78,7 @@ pub fn accepts(headers: &HeaderMap, coding: &str) -> bool {
 }
 
 /// The fastest level: the next ones take more than twice as long for a fifth less.
-pub(super) fn gzip(body: &[u8]) -> Vec<u8> {
+pub fn gzip(body: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), Compression::fast());
     let compressed = encoder.write_all(body).and_then(|()| encoder.finish());
     compressed.expect("a vector takes every write")

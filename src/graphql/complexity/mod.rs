@@ -21,7 +21,7 @@ use crate::webstore::commands::{ADDRESSES_MAX, TAGS_PER_PRODUCT_MAX};
 pub(super) use introspection::Introspected;
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 use onehop_graphql_server::selections::fields;
-use operation_input::{FIRST, OperationInput};
+use operation_input::{FIRST, IDS, OperationInput};
 
 /// The complexity of reading a list, beside its fields: nested lists are one read for each of their
 /// parents.
@@ -91,6 +91,8 @@ enum By {
     List(usize),
     /// Its selection for each item of a page, of this size unless `first` says otherwise.
     Page { items_default: usize },
+    /// Its selection for each of the ids, and a read of each.
+    Ids,
     /// Its selection for each plan, and the reads of the plans.
     Comparison { items_default: usize },
 }
@@ -186,6 +188,7 @@ impl Complexity {
             By::Text(fields) => fields,
             By::List(items) => within.saturating_mul(items).saturating_add(1),
             By::Page { items_default } => page(input.items(field, items_default)?, within),
+            By::Ids => within.saturating_add(1).saturating_mul(input.ids(field)),
             By::Comparison { items_default } => {
                 let request = input.argument(field, "request");
                 // Without a valid request, which validation asks for, nothing is compared.
@@ -237,7 +240,9 @@ fn counted(on: &str, field: FieldDefinition, weights: &WeightIndex<'_>) -> (Stri
         weights.has_comparison && field.arguments.iter().any(|argument| argument.node.name.node == "request");
     let place = (on, field.name.node.as_str());
     let (text, list) = (weights.texts.get(&place).copied(), weights.lists.get(&place).copied());
+    let has_ids = field.arguments.iter().any(|argument| argument.node.name.node == IDS);
     let by = match items_default {
+        None if has_ids => By::Ids,
         None => text.map(By::Text).or(list.map(By::List)).unwrap_or(By::Itself),
         Some(items_default) if is_compared => By::Comparison { items_default },
         Some(items_default) => By::Page { items_default },
@@ -286,6 +291,15 @@ mod tests {
     }
 
     #[test]
+    fn nodes_count_their_fields_and_a_read_for_each_id() {
+        assert_eq!(complexity("{ nodes(ids: [\"a\", \"b\", \"c\"]) { id } }"), 3 * 2);
+        let given = "query($ids: [ID!]!) { nodes(ids: $ids) { id __typename } }";
+        assert_eq!(complexity_with(given, json!({ "ids": ["a", "b"] })), 2 * 3);
+        let many = vec!["a"; 1000];
+        assert_eq!(complexity_with(given, json!({ "ids": many })), 100 * 3);
+    }
+
+    #[test]
     fn a_text_counts_as_several_fields() {
         assert_eq!(complexity("{ feed(first: 7) { nodes { id content } } }"), 7 * 22 + LIST_READ);
         let comments = "{ post(id: \"x\") { content a: content comments(first: 3) { nodes { content } } } }";
@@ -310,7 +324,9 @@ mod tests {
             let TypeKind::Object(object) = definition.node.kind else { continue };
             let name = definition.node.name.node.as_str();
             for field in object.fields.iter().map(|field| &field.node) {
-                let has_first = field.arguments.iter().any(|argument| argument.node.name.node == FIRST);
+                let is_bounded = |name: &str| matches!(name, FIRST | IDS);
+                let has_first =
+                    field.arguments.iter().any(|argument| is_bounded(argument.node.name.node.as_str()));
                 let (BaseType::List(_), field) = (&field.ty.node.base, field.name.node.as_str()) else {
                     continue;
                 };

@@ -4,9 +4,13 @@ use async_graphql::parser::types::{ExecutableDocument, Field, VariableDefinition
 use async_graphql::{InputType as _, Positioned, ServerResult, Value, Variables};
 
 use crate::blog::reads::FIRST_MAX;
+use crate::graphql::query::NODES_MAX;
 
 /// The argument of a list that says how many items.
 pub(super) const FIRST: &str = "first";
+
+/// The argument that names all items.
+pub(super) const IDS: &str = "ids";
 
 /// The input of an operation.
 pub(super) struct OperationInput<'a> {
@@ -24,6 +28,15 @@ impl OperationInput<'_> {
             i32::parse(Some(value)).map_err(|error| error.into_server_error(pos.unwrap_or_default()))?;
         // A page size out of bounds is refused by its resolver.
         Ok(usize::try_from(first).unwrap_or(0).clamp(1, FIRST_MAX))
+    }
+
+    /// The number of ids that a field names, and at least one.
+    pub(super) fn ids(&self, field: &Field) -> usize {
+        match self.argument(field, IDS) {
+            // More are refused by the resolver.
+            Some(Value::List(ids)) => ids.len().clamp(1, NODES_MAX),
+            _ => 1,
+        }
     }
 
     /// The value of an argument, if it was given one.

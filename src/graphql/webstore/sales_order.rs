@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::customer::Customer;
 use super::decimal::MoneyValue;
+use super::product::Product;
 use super::staff;
 use crate::graphql::connections::{Connection, Listed};
 use crate::graphql::date_time::DateTime;
@@ -102,6 +103,13 @@ impl SalesOrderLine {
     /// The name that the product had.
     async fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// The product that has this stock keeping unit now, by two point reads; null where none has it.
+    async fn product(&self, ctx: &Context<'_>) -> Result<Option<One<Product>>> {
+        let scope = scope::of(ctx);
+        let product = scope.services().webstore.reads.product_by_sku(&self.0.sku, scope.ledger()).await;
+        Ok(product.map_err(|fault| scope.fault(&fault))?.map(|view| One(Product::new(view))))
     }
 
     /// The price that one had.

@@ -12,7 +12,7 @@ mod holders;
 mod meta;
 mod product;
 mod sales_order;
-mod skus;
+pub(in crate::webstore) mod skus;
 mod text;
 
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::containers::CUSTOMER;
 use super::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
-use super::items::types;
+use super::items::{SkuReservationItem, types};
 use crate::domain::page::{Page, PageRequest};
 use onehop_store::{Direction, Fault, Item, Ledger, Query, QueryPage, Store};
 
@@ -70,6 +70,15 @@ impl WebstoreReads {
         ledger: &Ledger,
     ) -> Result<Option<ProductView>, Fault> {
         decode_found(self.stored.product(category, id, ledger).await?, types::PRODUCT)
+    }
+
+    /// The product that has an SKU, in any case.
+    pub async fn product_by_sku(&self, sku: &str, ledger: &Ledger) -> Result<Option<ProductView>, Fault> {
+        let Some(reservation) = self.stored.sku_reservation(sku, ledger).await? else { return Ok(None) };
+        let SkuReservationItem { category_id, product_id, .. } = reservation.decode()?;
+        let product = self.product(category_id, product_id, ledger).await?;
+        // A reservation may have outlived a crash.
+        Ok(product.filter(|product| product.sku.to_lowercase() == sku.to_lowercase()))
     }
 
     /// The products of a category, by name.

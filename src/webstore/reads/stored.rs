@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
+use crate::domain::containers::ACCOUNTS;
 use crate::domain::page::PageRequest;
+use crate::webstore::commands::skus::sku_reservation_id;
 use crate::webstore::containers::{
     CUSTOMER, PRODUCT, PRODUCT_BY_TAG, PRODUCT_META, RANKING, RANKING_PARTITION,
 };
@@ -60,6 +62,12 @@ impl StoredWebstoreReads {
         ledger: &Ledger,
     ) -> Result<Option<Item>, Fault> {
         self.store.read(PRODUCT, &category.partition_key(), &id.to_string(), ledger).await
+    }
+
+    /// The reservation of an SKU.
+    pub async fn sku_reservation(&self, sku: &str, ledger: &Ledger) -> Result<Option<Item>, Fault> {
+        let id = sku_reservation_id(sku);
+        self.store.read(ACCOUNTS, &PartitionKey::from(id.as_str()), &id, ledger).await
     }
 
     /// The products of a category, by name.

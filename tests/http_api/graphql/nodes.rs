@@ -39,6 +39,19 @@ async fn every_kind_of_node_is_found_by_its_id() {
 }
 
 #[tokio::test]
+async fn nodes_come_in_the_order_of_their_ids() {
+    let blog = small().await;
+    let nothing = GlobalId::Post(PostId(Uuid::from_u128(7))).encode();
+    let ids = [post_node(1), nothing, user_node(0), post_node(1)].map(Value::from);
+    let query = format!("{{ nodes(ids: {}) {{ id ... on Post {{ title }} }} }}", json!(ids));
+    let expected = json!([
+        { "id": post_node(1), "title": "Post 1" }, null, { "id": user_node(0) },
+        { "id": post_node(1), "title": "Post 1" },
+    ]);
+    assert_eq!(blog.data(&query).await["nodes"], expected);
+}
+
+#[tokio::test]
 async fn a_node_that_is_not_there_or_another_kind_of_thing_is_null() {
     let blog = small().await;
     let (post, nothing) = (post_id(0), Uuid::from_u128(7));

@@ -23,7 +23,10 @@ use futures::{
     stream::{BoxStream, iter, once, unfold},
 };
 use onehop::http::page_routes;
-use onehop::http::pages::{PageHead, PageHeads, PageSubject, Pages, SubjectSummary};
+use onehop::http::pages::{
+    Content, PageContents, PageHead, PageKind, PageQueries, PageQuery, PageSubject, Pages, ShownPage,
+    SiteFile, WrittenFile,
+};
 use onehop::http::session_cookie::SESSION_PATH;
 use onehop::http::static_files::{StaticFiles, WebFile};
 use onehop_graphql_server::caller::{Caller, RequestRejection};
@@ -35,7 +38,7 @@ use onehop_graphql_server::live::LiveLimits;
 use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
 use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_graphql_server::position::{InvalidPosition, NotReached, Reach, Waited};
-use onehop_graphql_server::quota::{ChargeRecord, NoCharges, QuotaAccount};
+use onehop_graphql_server::quota::{ChargeRecord, NoCharges};
 use onehop_graphql_server::response_budget::ResponseMemory;
 use onehop_graphql_server::router::{Exposure, HttpParts, router};
 use onehop_graphql_server::server::{ConnectionLimits, Server};
@@ -174,15 +177,33 @@ pub fn toy_router(graphql: GraphqlEndpoint, options: &Options, tasks: &Tasks) ->
     })
 }
 
-/// There is every post, each charged 1 RU, and no user.
+/// There is every post, by a query that is charged 1 RU, and no user.
 struct Posts;
 
 #[async_trait]
-impl PageHeads for Posts {
-    async fn head(&self, subject: PageSubject<'_>, account: &dyn QuotaAccount) -> SubjectSummary {
-        let PageSubject::Post(id) = subject else { return SubjectSummary::Nothing };
-        account.charge(1.0);
-        SubjectSummary::Head(PageHead { title: id.to_owned(), description: String::new() })
+impl PageContents for Posts {
+    async fn page(&self, subject: PageSubject<'_>, queries: &dyn PageQueries) -> Content<Box<ShownPage>> {
+        let PageSubject::Post(id) = subject else { return Content::Nothing };
+        let query = PageQuery { document: "{ viewer }", variables: serde_json::Value::Null };
+        if queries.ask(&query).await.is_none() {
+            return Content::Unavailable;
+        }
+        let head = PageHead {
+            title: id.to_owned(),
+            description: String::new(),
+            kind: PageKind::Article,
+            path: format!("/posts/{id}"),
+            place: "/",
+            image: None,
+            properties: Vec::new(),
+            linked_data: None,
+            has_reading_font: true,
+        };
+        Content::Shown(Box::new(ShownPage { head, html: String::new(), embedded: Vec::new() }))
+    }
+
+    async fn file(&self, _: SiteFile<'_>, _: &str, _: &dyn PageQueries) -> Content<WrittenFile> {
+        Content::Nothing
     }
 }
 

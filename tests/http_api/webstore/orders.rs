@@ -61,6 +61,27 @@ async fn an_order_freezes_names_and_prices() {
 }
 
 #[tokio::test]
+async fn a_line_names_the_product_as_long_as_it_is_sold() {
+    let shop = open().await;
+    let ada = staff_member(&shop).await;
+    let bikes = category(&ada, "Bikes").await;
+    let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
+    let comet = product(&ada, "Comet", "9.99", &bikes, &[]).await;
+    let eva = sign_up_customer(&shop, "eva@example.com").await;
+    let placed = order(&eva, lines(&[(&bell, 1), (&comet, 1)])).await;
+    mutate(&ada, "updateProduct", json!({ "productId": bell["id"], "name": "Horn" }), "product { id }").await;
+    mutate(&ada, "deleteProduct", json!({ "productId": comet["id"] }), "deletedProductId").await;
+    let query =
+        "query($id: ID!) { node(id: $id) { ... on SalesOrder { lines { name product { id name } } } } }";
+    let read = eva.data(query, json!({ "id": placed["salesOrder"]["id"] })).await["node"].take();
+    let expected = json!([
+        { "name": "Bell", "product": { "id": bell["id"], "name": "Horn" } },
+        { "name": "Comet", "product": null },
+    ]);
+    assert_eq!(read["lines"], expected);
+}
+
+#[tokio::test]
 async fn orders_are_listed_newest_first_by_one_operation() {
     let shop = open().await;
     let ada = staff_member(&shop).await;

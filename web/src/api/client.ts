@@ -15,6 +15,7 @@ import { createClient as createLiveClient } from "graphql-ws";
 import { enterCharge } from "../charges/ledger.js";
 import { cache, type MutationUpdates } from "./cache.js";
 import { connectionLost, connectionMade, onReconnect, subscriptionEnded } from "./connection.js";
+import { embeddedExchange, nameOf } from "./embedded.js";
 import { codeOf } from "./errors.js";
 import { bodyWithoutRefusedPosition, forgetPosition, lastPosition, rememberPosition } from "./position.js";
 import { authorization, ENDPOINT } from "./request.js";
@@ -93,6 +94,7 @@ export function createClient(identity = user, cacheUpdates: MutationUpdates = {}
           }
         },
       }),
+      embeddedExchange,
       fetchExchange,
       subscriptionExchange({
         forwardSubscription: ({ query, variables }) => ({
@@ -182,11 +184,6 @@ async function fetchAs(identity: Identity, url: RequestInfo | URL, init: Request
 
 function isMutation(body: unknown): boolean {
   return typeof body === "string" && (JSON.parse(body) as { query: string }).query.trimStart().startsWith("mutation");
-}
-
-function nameOf({ query }: Operation): string {
-  const [operation] = query.definitions as readonly { name?: { value: string } }[];
-  return operation?.name?.value ?? "Anonymous";
 }
 
 function wait(ms: number): Promise<void> {

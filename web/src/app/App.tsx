@@ -4,6 +4,7 @@ import { Route, Switch, useLocation } from "wouter";
 import { SignInAgain } from "../account/SignInAgain.js";
 import { createClient } from "../api/client.js";
 import { askAgain } from "../api/connection.js";
+import { forgetEmbedded } from "../api/embedded.js";
 import { useSession } from "../api/session.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
@@ -85,6 +86,7 @@ function useArrival(pathname: string): void {
       isFirst.current = false;
       return;
     }
+    forgetEmbedded();
     if (!isBack.current) {
       scrollTo(0, 0);
       document.querySelector<HTMLElement>("#page")?.focus({ preventScroll: true });

@@ -17,7 +17,7 @@ export function NavLink({
   const isHere = pathname === path;
   const isBelow = hasPagesBelow && pathname.startsWith(`${path}/`);
   const preload = (): void => {
-    preloadRoute(path);
+    void preloadRoute(path);
   };
   return (
     <Link

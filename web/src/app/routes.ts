@@ -2,23 +2,33 @@
  * Every page with its path and its code, which is loaded when the page is opened. The server knows the same
  * paths.
  */
-import { lazy, type ComponentType, type LazyExoticComponent } from "react";
+import { createElement, lazy, useState, type ComponentType } from "react";
 
 export type RoutePage = ComponentType<{ params: Readonly<Record<string, string | undefined>> }>;
 
 export interface PageRoute {
   path: string;
-  Page: LazyExoticComponent<RoutePage>;
-  preload: () => void;
+  Page: RoutePage;
+  /** Loads the code of the page. Afterwards the page is drawn without a fallback before it. */
+  preload: () => Promise<void>;
 }
 
 function route(path: string, load: () => Promise<{ default: RoutePage }>): PageRoute {
+  const Lazy = lazy(load);
+  let loaded: RoutePage | null = null;
   return {
     path,
-    Page: lazy(load),
-    preload: () => {
-      // A failure here repeats, and is shown, when the page is opened.
-      load().catch(() => undefined);
+    Page(props) {
+      // A page that is shown stays the same component.
+      const [Page] = useState(() => loaded ?? Lazy);
+      return createElement(Page, props);
+    },
+    preload: async () => {
+      try {
+        loaded = (await load()).default;
+      } catch {
+        // A failure repeats, and is shown, when the page is opened.
+      }
     },
   };
 }
@@ -45,8 +55,8 @@ export const routes: readonly PageRoute[] = [
 ];
 
 /** Loads the code of the page at a path, without opening it. */
-export function preloadRoute(pathname: string): void {
-  routes.find(({ path }) => matches(path, pathname))?.preload();
+export async function preloadRoute(pathname: string): Promise<void> {
+  await routes.find(({ path }) => matches(path, pathname))?.preload();
 }
 
 /** Whether a path is one of a pattern, where `:id` stands for one segment. */

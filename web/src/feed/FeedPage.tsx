@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useQuery, useSubscription } from "urql";
 import { Link } from "wouter";
 import { useOnReconnect } from "../api/connection.js";
+import { usePagePolicy } from "../api/embedded.js";
 import { usePageTitle } from "../app/page-title.js";
 import { PostCard } from "../post/PostCard.js";
 import type { PostCardFragment } from "../post/PostCard.generated.js";
@@ -26,7 +27,7 @@ export default function FeedPage() {
   const [first, readAgain] = useQuery({
     query: FeedDocument,
     variables: { first: PAGE_POSTS },
-    requestPolicy: "cache-and-network",
+    requestPolicy: usePagePolicy(),
   });
   const listed = first.data?.feed?.nodes;
   useSubscription({ query: FeedChangesDocument }, (_, event) => {

@@ -11,7 +11,7 @@ import "./post-card.css";
 export function PostCard({ post, hasAuthor = true }: { post: PostCardFragment; hasAuthor?: boolean }) {
   const path = `/posts/${post.id}`;
   const preload = (): void => {
-    preloadRoute(path);
+    void preloadRoute(path);
   };
   return (
     <article className="post-card">

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useSubscription } from "urql";
 import { Link, useLocation } from "wouter";
 import { useOnReconnect, useOnSubscriptionEnd } from "../api/connection.js";
+import { usePagePolicy } from "../api/embedded.js";
 
 import { usePageTitle } from "../app/page-title.js";
 import { Markdown } from "../markdown/Markdown.js";
@@ -27,7 +28,7 @@ export default function PostPage({ params: { id = "" } }: { params: Readonly<Rec
   const [{ data, error }, readAgain] = useQuery({
     query: PostPageDocument,
     variables: { id, firstComments: COMMENTS_OF_PAGE },
-    requestPolicy: "cache-and-network",
+    requestPolicy: usePagePolicy(),
   });
   const refresh = (): void => {
     readAgain({ requestPolicy: "network-only" });

@@ -1,6 +1,7 @@
 import { useQuery } from "urql";
 import { Link } from "wouter";
 import { useSession } from "../api/session.js";
+import { usePagePolicy } from "../api/embedded.js";
 import { usePageTitle } from "../app/page-title.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { PostCard } from "../post/PostCard.js";
@@ -23,7 +24,7 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
   const [{ data, error }, readAgain] = useQuery({
     query: ProfileDocument,
     variables: { id, first: PAGE_POSTS },
-    requestPolicy: "cache-and-network",
+    requestPolicy: usePagePolicy(),
   });
   const refresh = (): void => {
     readAgain({ requestPolicy: "network-only" });

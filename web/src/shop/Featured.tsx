@@ -1,14 +1,14 @@
 import type { ReactNode } from "react";
 import { useQuery } from "urql";
 import { chosenOfDay } from "./picks-of-day.js";
-import { listIn, PAGE_PRODUCTS } from "./product-list.js";
+import { listIn } from "./product-list.js";
 import { ProductGrid, ProductItems, SkeletonProducts } from "./ProductGrid.js";
 import { ProductsDocument } from "./products.generated.js";
 
 /** The number of categories of which products are shown. */
 const CATEGORIES = 4;
 /** The number of products of each of them. */
-const PRODUCTS = 1;
+const PRODUCTS = 2;
 
 /** Products of some categories, which change from day to day. */
 export function Featured({ categories }: { categories: readonly { id: string }[] }) {
@@ -41,16 +41,15 @@ function Section({ children }: { children: ReactNode }) {
   );
 }
 
-/** Asks for the list that the page of the category shows, which is then there at once. */
 function Picks({ categoryId }: { categoryId: string }) {
   const [{ data, fetching }] = useQuery({
     query: ProductsDocument,
-    variables: { id: categoryId, first: PAGE_PRODUCTS },
+    variables: { id: categoryId, first: PRODUCTS },
   });
   const list = listIn(data, "category");
   return list === null ? (
     fetching && <SkeletonProducts products={PRODUCTS} />
   ) : (
-    <ProductItems products={list.products.nodes.slice(0, PRODUCTS)} heading="h3" />
+    <ProductItems products={list.products.nodes} heading="h3" />
   );
 }

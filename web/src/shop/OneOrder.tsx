@@ -7,6 +7,7 @@ import { SkeletonLines } from "../ui/Skeleton.js";
 import { When } from "../ui/When.js";
 import { orderNumber } from "./checkout.js";
 import type { Customer } from "./customer-session.js";
+import { OrderAgain } from "./OrderAgain.js";
 import { CancelOrder, OrderLines, OrderProgress } from "./OrderCard.js";
 import type { OrderCardFragment } from "./OrderCard.generated.js";
 import { OrderDocument } from "./orders.generated.js";
@@ -58,9 +59,13 @@ function Order({ order, customer }: { order: OrderCardFragment; customer: Custom
       <OrderProgress order={order} />
       <OrderLines order={order} />
       <div className="checkout-actions">
-        <Link className="button" href="/shop">
-          Continue shopping
-        </Link>
+        {isPlaced ? (
+          <Link className="button" href="/shop">
+            Continue shopping
+          </Link>
+        ) : (
+          <OrderAgain id={id} />
+        )}
         <Link className="button button-plain" href="/shop/orders">
           All orders
         </Link>

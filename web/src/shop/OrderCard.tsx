@@ -6,6 +6,7 @@ import { Confirm } from "../ui/Confirm.js";
 import { FormError } from "../ui/FormError.js";
 import { When } from "../ui/When.js";
 import { orderNumber, pathOfOrder } from "./checkout.js";
+import { OrderAgain } from "./OrderAgain.js";
 import { formatMoney } from "./money.js";
 import type { OrderCardFragment } from "./OrderCard.generated.js";
 import { DeleteSalesOrderDocument } from "./orders.generated.js";
@@ -29,7 +30,10 @@ export function OrderCard({ order, onDeleted }: { order: OrderCardFragment; onDe
       </header>
       <OrderProgress order={order} />
       <OrderLines order={order} />
-      {viewerCanDelete && <CancelOrder id={id} onDeleted={onDeleted} />}
+      <div className="order-actions">
+        <OrderAgain id={id} className="button button-plain" />
+        {viewerCanDelete && <CancelOrder id={id} onDeleted={onDeleted} />}
+      </div>
     </article>
   );
 }

@@ -16,7 +16,7 @@ export function ProductCard({
   const { id, name, price } = product;
   const path = `/shop/product/${id}`;
   const preload = (): void => {
-    preloadRoute(path);
+    void preloadRoute(path);
   };
   return (
     <article className="product-card">

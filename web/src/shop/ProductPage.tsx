@@ -1,5 +1,6 @@
 import { useQuery } from "urql";
 import { Link } from "wouter";
+import { usePagePolicy } from "../api/embedded.js";
 import { codeOf } from "../api/errors.js";
 import { usePageTitle } from "../app/page-title.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
@@ -12,6 +13,7 @@ import { ProductPageDocument, type ProductPageQuery } from "./product.generated.
 import { RelatedProducts } from "./RelatedProducts.js";
 import { ShopFrame } from "./ShopFrame.js";
 import { TagLinks } from "./TagLinks.js";
+import { useViewerIsStaff } from "./viewer-is-staff.js";
 
 /** A product, the way into the cart, and related products. */
 export default function ProductPage({ params: { id = "" } }: { params: Readonly<Record<string, string | undefined>> }) {
@@ -26,7 +28,7 @@ function LoadedProduct({ id }: { id: string }) {
   const [{ data, error }, readAgain] = useQuery({
     query: ProductPageDocument,
     variables: { id },
-    requestPolicy: "cache-and-network",
+    requestPolicy: usePagePolicy(),
   });
   const product = data?.product;
   usePageTitle(product?.name ?? null, product?.description);
@@ -42,6 +44,7 @@ function LoadedProduct({ id }: { id: string }) {
 
 function Product({ product }: { product: NonNullable<ProductPageQuery["product"]> }) {
   const { id, category, name, sku, price, description, tags } = product;
+  const isStaff = useViewerIsStaff() === true;
   return (
     <>
       <article className="product">
@@ -61,7 +64,15 @@ function Product({ product }: { product: NonNullable<ProductPageQuery["product"]
           </p>
           <AddToCart product={product} />
           <TagLinks tags={tags} />
-          <p className="product-sku">Item no. {sku}</p>
+          <p className="product-sku">
+            Item no. {sku}
+            {isStaff && (
+              <>
+                {" "}
+                · <Link href={`/shop/staff?product=${encodeURIComponent(id)}`}>Edit</Link>
+              </>
+            )}
+          </p>
         </div>
       </article>
       <RelatedProducts productId={id} category={category} tags={tags} />

@@ -1,5 +1,6 @@
 import { useQuery } from "urql";
 import { Link, useSearchParams } from "wouter";
+import { usePagePolicy } from "../api/embedded.js";
 import { codeOf } from "../api/errors.js";
 import { usePageTitle } from "../app/page-title.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
@@ -29,7 +30,7 @@ function List({ id, of }: { id: string; of: ListKind }) {
   const [{ data, error }, readAgain] = useQuery({
     query: ProductsDocument,
     variables: { id, first: PAGE_PRODUCTS },
-    requestPolicy: "cache-and-network",
+    requestPolicy: usePagePolicy(),
   });
   const isStaff = useViewerIsStaff() === true;
   const list = listIn(data, of);
@@ -57,7 +58,7 @@ function List({ id, of }: { id: string; of: ListKind }) {
         <h1 dir="auto">{list.name}</h1>
         {isStaff && (
           <p>
-            <Link href={`/shop/staff?id=${encodeURIComponent(id)}`}>Rename</Link>
+            <Link href={`/shop/staff?task=names&id=${encodeURIComponent(id)}`}>Rename</Link>
           </p>
         )}
       </header>

@@ -1,5 +1,6 @@
 import { useQuery } from "urql";
 import { Link } from "wouter";
+import { usePagePolicy } from "../api/embedded.js";
 import { usePageTitle } from "../app/page-title.js";
 import { Failure } from "../ui/Failure.js";
 import { Notice } from "../ui/Notice.js";
@@ -25,7 +26,7 @@ export default function ShopPage() {
 }
 
 function Catalogue() {
-  const [{ data, error }, readAgain] = useQuery({ query: CatalogueDocument, requestPolicy: "cache-and-network" });
+  const [{ data, error }, readAgain] = useQuery({ query: CatalogueDocument, requestPolicy: usePagePolicy() });
   const { productCategories: categories, productTags: tags } = data ?? {};
   if (categories == null || tags == null) {
     return error === undefined ? <FeaturedSkeleton /> : <Failure error={error} onRetry={readAgain} />;

@@ -1,4 +1,8 @@
-/** Motifs of generated pictures: each fills the frame with shapes from seeded numbers and four colours. */
+/**
+ * Motifs of generated pictures: each fills the frame with shapes from seeded numbers and four colours. The
+ * server draws the same pictures (`src/api/page_contents/pictures.rs`); `picture-samples.json` has samples for
+ * both.
+ */
 import type { ReactNode } from "react";
 
 /** The width of a picture, in units of its own. */
@@ -111,7 +115,7 @@ const dots: Motif = (random, { mid, strong, accent }) => {
   const focusY = random() * HEIGHT;
   const special = Math.floor(random() * cells.length);
   return cells.map(({ x, y }, index) => {
-    const near = Math.max(0, 1 - Math.hypot(x - focusX, y - focusY) / 130);
+    const near = Math.max(0, 1 - Math.sqrt((x - focusX) ** 2 + (y - focusY) ** 2) / 130);
     const fill = index === special ? accent : near > 0.5 ? strong : mid;
     return <circle key={index} cx={x} cy={y} r={index === special ? 9 : 2 + near * 8} fill={fill} />;
   });

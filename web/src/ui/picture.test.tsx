@@ -11,6 +11,13 @@ describe("a generated picture", () => {
     expect(renderToStaticMarkup(<Picture of="horn" />)).not.toBe(one);
   });
 
+  // `npx vitest run -u` writes the samples anew; then the server's pictures have to follow.
+  test("is the one that the server draws", async () => {
+    const ids = Array.from({ length: 24 }, (_, index) => `thing ${index}`);
+    const drawn = Object.fromEntries(ids.map((id) => [id, shapesOf(id)]));
+    await expect(`${JSON.stringify(drawn, null, 2)}\n`).toMatchFileSnapshot("picture-samples.json");
+  });
+
   test("is made of finite numbers for every motif", () => {
     for (let index = 0; index < 60; index += 1) {
       const markup = renderToStaticMarkup(<Picture of={`thing ${index}`} />);
@@ -18,6 +25,11 @@ describe("a generated picture", () => {
     }
   });
 });
+
+/** The shapes of a picture, without its frame. */
+function shapesOf(id: string): string {
+  return renderToStaticMarkup(<Picture of={id} />).replace(/^<svg[^>]*>|<\/svg>$/g, "");
+}
 
 describe("an avatar", () => {
   test.each([

@@ -173,6 +173,11 @@ test("staff's pages of the shop have no fault that axe finds", async () => {
   await showCosts(page);
   await lookAllWays(page, ".rankings ol");
   await page.getByRole("link", { name: "Staff", exact: true }).click();
+  await lookAllWays(page, ".staff-tags");
+  await page.getByRole("link", { name: "Shipping", exact: true }).click();
+  await page.locator(".staff-customers a").first().click();
+  await lookAllWays(page, ".order");
+  await page.getByRole("link", { name: "Names", exact: true }).click();
   await lookAllWays(page, ".staff-form");
   await page.context().close();
 });

@@ -187,13 +187,23 @@ describe("a product that is no longer sold", () => {
     expect(await page.getByRole("rowheader", { name }).count()).toBe(0);
   });
 
-  test("stays in an order that was placed", async () => {
+  test("stays in an order that was placed, and out of its repetition", async () => {
     const { id, name } = await cartOf(1);
+    const [kept] = category.products;
+    await page.goto(new URL(`/shop/product/${kept?.id ?? ""}`, page.url()).href);
+    await addToCart(page, 2);
     await goToReview(page);
     await placeOrder(page);
+    await page.getByRole("link", { name: "All orders" }).click();
+    await page.getByRole("button", { name: "Order again" }).click();
+    await heading("Cart").waitFor();
+    expect(await page.getByRole("link", { name: "Cart 3", exact: true }).count()).toBe(1);
     await staff.withdraw(id);
-    await page.reload();
+    await page.goBack();
     await page.getByRole("rowheader", { name }).waitFor();
+    await page.getByRole("button", { name: "Order again" }).click();
+    await page.getByText(`1 product could not be added: ${name}.`).waitFor();
+    expect(await page.getByRole("link", { name: "Cart 5", exact: true }).count()).toBe(1);
   });
 });
 

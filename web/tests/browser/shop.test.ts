@@ -262,6 +262,7 @@ describe("staff", () => {
   test("rename a category, watch the name travel, and find it on a product", async () => {
     await open("/shop/staff");
     await signInAsStaff(page, "staff");
+    await page.getByRole("link", { name: "Names", exact: true }).click();
     const name = `Renamed ${freshName()}`;
     await page.getByLabel("Category or tag").selectOption(category.id);
     await page.getByLabel("New name").fill(name);
@@ -289,6 +290,60 @@ describe("staff", () => {
     await page.getByText("Done. The new name is shown everywhere.").waitFor();
     await page.goto(new URL(`/shop/product/${product.id}`, page.url()).href);
     await page.getByRole("list", { name: "Tags" }).getByRole("link", { name }).waitFor();
+  });
+
+  test("add a product, change its price, and withdraw it", async () => {
+    await open("/shop/staff");
+    await signInAsStaff(page, "staff");
+    const name = `Alpine Bell ${freshName()}`;
+    await page.getByRole("textbox", { name: "Name" }).fill(name);
+    await page.getByLabel("Description").fill("Rings far.");
+    await page.getByLabel("Price").fill("nine");
+    await page.getByLabel("Item number").fill(`N-${freshName()}`);
+    await page.getByLabel("Category").selectOption(category.id);
+    await page.getByRole("button", { name: "Add product" }).click();
+    await page.locator(".field-error").first().waitFor();
+    await page.getByLabel("Price").fill("9.95");
+    await page.getByRole("button", { name: "Add product" }).click();
+    await page.getByRole("link", { name, exact: true }).click();
+    await heading(name).waitFor();
+    expect(await page.locator(".product-price").innerText()).toBe("€9.95");
+    await page.getByRole("link", { name: "Edit", exact: true }).click();
+    await page.getByLabel("Price").fill("12.50");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved. The price is €12.50").waitFor();
+    await page.getByRole("link", { name: "Back to the product" }).click();
+    expect(await page.locator(".product-price").innerText()).toBe("€12.50");
+    await page.getByRole("link", { name: "Edit", exact: true }).click();
+    await page.getByRole("button", { name: "Withdraw product" }).click();
+    await page.getByRole("button", { name: "Withdraw product" }).click();
+    await page.waitForURL("**/shop/category/**");
+    await page.locator(".product-card").first().waitFor();
+    expect(await page.getByRole("link", { name, exact: true }).count()).toBe(0);
+  });
+
+  test("ship an order, which its customer then cannot cancel", async () => {
+    await open(`/shop/product/${product.id}`);
+    await addToCart(page, 3);
+    await page.getByRole("link", { name: "Sign in to check out" }).click();
+    const lastName = freshName();
+    await signUpCustomer(page, lastName);
+    await fillAddress(page);
+    await page.getByRole("button", { name: "Deliver to this address" }).click();
+    await placeOrder(page);
+    await projectionsDrained(baseUrl);
+    const { page: staff } = await openPage(browser, "/shop/staff");
+    await signInAsStaff(staff, "staff");
+    await staff.getByRole("link", { name: "Shipping", exact: true }).click();
+    await staff.getByRole("link", { name: `Eva ${lastName}` }).click();
+    await staff.getByText("Meadow Lane 7").waitFor();
+    await staff.getByRole("button", { name: "Mark as shipped" }).click();
+    await staff.getByText("Shipped just now").waitFor();
+    expect(await staff.getByRole("button", { name: "Mark as shipped" }).count()).toBe(0);
+    await staff.context().close();
+    await page.reload();
+    await page.getByText("Shipped").waitFor();
+    expect(await page.getByRole("button", { name: "Cancel order" }).count()).toBe(0);
   });
 
   test("see the ranking beside its cross-partition twin, with both charges", async () => {

@@ -34,11 +34,11 @@ export async function categories(url = baseUrl): Promise<Category[]> {
 }
 
 /** Signs up as a customer by the page, and ends where the page leads. */
-export async function signUpCustomer(page: Page): Promise<string> {
+export async function signUpCustomer(page: Page, lastName = "Stone"): Promise<string> {
   const emailAddress = `${freshName()}@example.com`;
   await page.getByRole("button", { name: "Sign up" }).click();
   await page.getByLabel("First name").fill("Eva");
-  await page.getByLabel("Last name").fill("Stone");
+  await page.getByLabel("Last name").fill(lastName);
   await page.getByLabel("E-mail address").fill(emailAddress);
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Sign up", exact: true }).click();

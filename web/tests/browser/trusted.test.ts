@@ -186,6 +186,10 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     await page.getByRole("button", { name: "Deliver to this address" }).click();
     await placeOrder(page);
     await page.getByText("€25.00").first().waitFor();
+    await page.getByRole("link", { name: "All orders" }).click();
+    await page.getByRole("button", { name: "Order again" }).click();
+    await page.getByRole("heading", { level: 1, name: "Cart" }).waitFor();
+    await page.getByRole("link", { name: "Orders", exact: true }).click();
     await page.getByRole("button", { name: "Cancel order" }).click();
     await page.getByRole("group", { name: "Cancel this order?" }).getByRole("button", { name: "Cancel order" }).click();
     await page.getByRole("heading", { name: "You have no orders yet" }).waitFor();
@@ -195,13 +199,19 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     await page.getByLabel("Password").fill(PASSWORD);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.getByRole("link", { name: /^Cart/ }).click();
+    await page.getByRole("link", { name: "Check out" }).click();
+    await page.getByRole("button", { name: "Deliver to this address" }).click();
+    await placeOrder(page);
     await changeCustomerAccount(page, emailAddress);
+    await sellAndShip(page);
 
     for (const [item, name] of [
       [made.categoryId, "Horns"],
       [made.tagIds[0], "calm"],
     ] as const) {
       await page.getByRole("link", { name: "Staff", exact: true }).click();
+      await page.getByRole("link", { name: "Names", exact: true }).click();
       await page.getByLabel("Category or tag").selectOption(item ?? null);
       await page.getByLabel("New name").fill(name);
       await page.getByRole("button", { name: "Rename" }).click();
@@ -293,6 +303,37 @@ async function signedUpStaff(data: string, username: string): Promise<string> {
   );
   await before.stop();
   return createUser.user.id;
+}
+
+/** Adds, changes and withdraws a product as staff, and ships the order of the only customer. */
+async function sellAndShip(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Staff", exact: true }).click();
+  await page.getByRole("textbox", { name: "Name" }).fill("Horn, red");
+  await page.getByLabel("Description").fill("Loud.");
+  await page.getByLabel("Price").fill("5.00");
+  await page.getByLabel("Item number").fill("HO-1");
+  await page.getByRole("button", { name: "Add product" }).click();
+  await page.getByRole("link", { name: "Horn, red" }).click();
+  await page.getByRole("link", { name: "Edit", exact: true }).click();
+  await page.getByLabel("Price").fill("6.00");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  await page.getByRole("button", { name: "Withdraw product" }).click();
+  await page.getByRole("button", { name: "Withdraw product" }).click();
+  await page.waitForURL("**/shop/category/**");
+  await page.getByRole("link", { name: "Staff", exact: true }).click();
+  await page.getByRole("link", { name: "Shipping", exact: true }).click();
+  // The ranking follows the order within moments.
+  const customers = page.locator(".staff-customers a");
+  const countAfterReload = async (): Promise<number> => {
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Ship orders" }).waitFor();
+    return customers.count();
+  };
+  await expect.poll(countAfterReload, { timeout: 20_000 }).toBe(1);
+  await customers.click();
+  await page.getByRole("button", { name: "Mark as shipped" }).click();
+  await page.getByText("Shipped just now").waitFor();
 }
 
 /** Changes password and address of the signed-in customer, and signs out of all browsers. */

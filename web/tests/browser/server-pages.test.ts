@@ -1,0 +1,128 @@
+/**
+ * Pages from the server: readable without scripts, taken over by the application without a request, and with
+ * metadata for programs.
+ */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { baseUrl, launchBrowser, openPage } from "./browser.js";
+import { author, signUp } from "./people.js";
+import { categories, type Category, type Sold } from "./shop.js";
+
+let browser: Browser;
+let postId: string;
+let category: Category;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+  const [first] = await categories();
+  if (first === undefined) {
+    throw new Error("The demo has no category with two products.");
+  }
+  category = first;
+  postId = await (await author()).post("Read without scripts");
+});
+
+afterAll(async () => {
+  await browser.close();
+});
+
+const product = (): Sold => {
+  const [first] = category.products;
+  if (first === undefined) {
+    throw new Error("The category has no product.");
+  }
+  return first;
+};
+
+const pages: [name: string, path: () => string, heading: () => string, text: () => string][] = [
+  ["the feed", () => "/", () => "Latest posts", () => "Read without scripts"],
+  ["a post", () => `/posts/${postId}`, () => "Read without scripts", () => "No comments yet"],
+  ["the shop", () => "/shop", () => "Shop", () => category.name],
+  ["a category", () => `/shop/category/${category.id}`, () => category.name, () => product().name],
+  ["a product", () => `/shop/product/${product().id}`, () => product().name, () => "You may also like"],
+];
+
+describe.each(pages)("%s", (_name, path, heading, text) => {
+  test("is read without scripts", async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(new URL(path(), baseUrl).href);
+    await page.getByRole("heading", { level: 1, name: heading() }).waitFor();
+    expect(await page.locator("main").innerText()).toContain(text());
+    expect(await page.locator(".awaits-script:visible").count()).toBe(0);
+    await context.close();
+  });
+
+  test("is taken over without a request", async () => {
+    const queries: string[] = [];
+    const { page, conduct } = await openPage(browser, path(), {
+      watch: (watched) => {
+        watched.on("request", (request) => {
+          if (new URL(request.url()).pathname === "/graphql") {
+            queries.push(request.postData() ?? "");
+          }
+        });
+      },
+    });
+    // Only the application has this link.
+    await page.locator(".skip").waitFor({ state: "attached" });
+    await page.locator(".awaits-script").first().waitFor({ state: "detached" });
+    await page.waitForLoadState("networkidle");
+    await page.getByRole("heading", { level: 1, name: heading() }).waitFor();
+    expect(await page.locator("main").innerText()).toContain(text());
+    expect(queries).toEqual([]);
+    expect(conduct.errors).toEqual([]);
+    await page.context().close();
+  });
+});
+
+test("a page that is opened from another one asks the server", async () => {
+  const { page } = await openPage(browser, "/shop");
+  const asked = page.waitForRequest((request) => request.postData()?.includes("query Feed") === true);
+  await page.getByRole("link", { name: "Blog", exact: true }).click();
+  await asked;
+  await page.locator(".post-card").first().waitFor();
+  await page.context().close();
+});
+
+test("a signed-in reader gets their own rights after the text", async () => {
+  const { page } = await openPage(browser, "/");
+  await signUp(page);
+  await page.getByRole("link", { name: "Write" }).click();
+  await page.getByLabel("Title").fill("Mine");
+  await page.getByLabel("Text").fill("My words.");
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByRole("link", { name: "Edit" }).waitFor();
+  await page.reload();
+  await page.getByRole("link", { name: "Edit" }).waitFor();
+  await page.context().close();
+});
+
+test("a page comes with what programs need", async () => {
+  const html = await (await fetch(new URL(`/shop/product/${product().id}`, baseUrl))).text();
+  expect(html).toContain(`<link rel="canonical" href="${baseUrl}/shop/product/${product().id}" />`);
+  const linked = /<script type="application\/ld\+json">(.*?)<\/script>/.exec(html)?.[1] ?? "";
+  const [described] = JSON.parse(linked) as { "@type": string; offers: { price: string } }[];
+  expect(described?.["@type"]).toBe("Product");
+  expect(described?.offers.price).toBe(product().price.amount);
+});
+
+test("crawlers find every post and product, and readers of feeds the newest posts", async () => {
+  const robots = await (await fetch(new URL("/robots.txt", baseUrl))).text();
+  const index = /^Sitemap: (.*)$/m.exec(robots)?.[1] ?? "";
+  const addresses = async (url: string) =>
+    [...(await (await fetch(url)).text()).matchAll(/<loc>(.*?)<\/loc>/g)].map(([, address = ""]) => address);
+  const all = (await Promise.all((await addresses(index)).map(addresses))).flat();
+  expect(all).toContain(`${baseUrl}/posts/${postId}`);
+  expect(all).toContain(`${baseUrl}/shop/product/${product().id}`);
+  const feed = await fetch(new URL("/feed.atom", baseUrl));
+  expect(feed.headers.get("content-type")).toContain("application/atom+xml");
+  expect(await feed.text()).toContain("<title>Read without scripts</title>");
+});
+
+test("the shop does not load the font of texts", async () => {
+  const shop = await (await fetch(new URL("/shop", baseUrl))).text();
+  const feed = await (await fetch(baseUrl)).text();
+  expect(shop).not.toContain('crossorigin="" href="/assets/source-serif');
+  expect(feed).toContain('crossorigin="" href="/assets/source-serif');
+});
