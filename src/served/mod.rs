@@ -10,6 +10,7 @@ pub mod cursor;
 pub mod decimal;
 mod ids;
 pub mod input;
+pub mod live;
 mod model;
 mod names;
 mod reads;

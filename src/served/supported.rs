@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use onehop_model::{
-    Action, CopyOrigin, Deletion, Field, FieldKind, Format, Function, Grants, ItemType, ItemVersion, Kept,
-    Model, QueryKind, RelatedField, RelatedSource, Scalar, StoredField, TypeOf, ValueSource,
+    Action, CopyOrigin, Deletion, Event, Field, FieldKind, Format, Function, Grants, ItemType, ItemVersion,
+    Kept, LiveSource, Model, QueryKind, RelatedField, RelatedSource, Scalar, StoredField, Subscription,
+    TypeOf, ValueSource,
 };
 use onehop_read_models::ModelError;
 
@@ -367,13 +368,44 @@ fn operations(model: &Model, findings: &mut Findings) {
             claims(&place, grants, findings);
         }
     }
-    for subscription in model.subscriptions() {
-        findings.add(&format!("Subscription.{}", subscription.name), "@live", "is not served yet");
+    for found in model.subscriptions() {
+        subscription(model, found, findings);
     }
     let accounts = model.items().iter().filter(|item| item.login.is_some());
     for item in accounts.skip(1) {
         findings.add(&item.name, "@account", "is served for one type");
     }
+}
+
+fn subscription(model: &Model, found: &Subscription, findings: &mut Findings) {
+    let place = format!("Subscription.{}", found.name);
+    if let Some(grants) = &found.authorization {
+        claims(&place, grants, findings);
+    }
+    let list = match &found.source {
+        LiveSource::Item => return,
+        LiveSource::Query(name) => {
+            model.queries().iter().find(|query| query.name == *name).and_then(|query| match &query.kind {
+                QueryKind::Related(list) => Some(list),
+                _ => None,
+            })
+        }
+        LiveSource::Field { item_type, field, .. } => {
+            model.item(item_type).and_then(|item| item.field(field)).and_then(related)
+        }
+    };
+    let Some(list) = list else { return };
+    let is_through = matches!(list.source, RelatedSource::Find { through: Some(_), .. });
+    findings.add_if(is_through, &place, "@live(of)", "is not served for a list through a link type");
+    let is_unseen = model.item(&found.item_type).is_some_and(|item| item.deletion == Deletion::Hard)
+        && found.on.contains(&Event::Removed)
+        && super::live::is_followed(list);
+    findings.add_if(
+        is_unseen,
+        &place,
+        "@live(on)",
+        "cannot have REMOVED of HARD deletions, which leave no trace",
+    );
 }
 
 /// The names of the model and the ones that the server adds.

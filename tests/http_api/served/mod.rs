@@ -3,8 +3,10 @@
 mod accounts;
 mod driver;
 mod lists;
+mod live_queries;
 mod refusals;
 mod schema;
 mod server;
 mod strangers;
+mod subscriptions;
 mod writes;
