@@ -7,6 +7,8 @@ use onehop_model::{
 use onehop_read_models::excerpt;
 use serde_json::{Value, json};
 
+use super::amounts::{Within, evaluated, stored_form};
+use super::formats::{encoded, format_of};
 use super::model::Body;
 
 /// The characters of an excerpt where the model states none.
@@ -49,8 +51,8 @@ pub fn value_of(model: &Model, fields: &[Field], field: &Field, body: &Body) -> 
         return value.clone();
     }
     match (&stored.source, &stored.default) {
-        (ValueSource::Computed(rule), _) => computed(model, fields, rule, body),
-        (_, Some(default)) => stored_literal(model, &field.ty.of, &default.value),
+        (ValueSource::Computed(rule), _) => computed(model, fields, (field, rule), body),
+        (_, Some(default)) => literal_of(model, field, &default.value),
         (ValueSource::Version(_), None) => json!(1),
         _ => Value::Null,
     }
@@ -72,6 +74,12 @@ fn other_value(field: &Field, body: &Body) -> Value {
         }
         _ => Value::Null,
     }
+}
+
+/// A literal of a model as it is stored in a field.
+#[must_use]
+pub fn literal_of(model: &Model, field: &Field, literal: &Literal) -> Value {
+    encoded(format_of(field), stored_literal(model, &field.ty.of, literal))
 }
 
 /// A literal of a model as it is stored.
@@ -116,7 +124,12 @@ pub fn enum_name<'a>(of: &'a EnumType, stored: &str) -> Option<&'a str> {
 
 /// The value of a computed field; `null` where its argument is absent.
 #[must_use]
-pub fn computed(model: &Model, fields: &[Field], rule: &Computed, body: &Body) -> Value {
+pub fn computed(model: &Model, fields: &[Field], (field, rule): (&Field, &Computed), body: &Body) -> Value {
+    if matches!(rule.function, Function::Product | Function::Sum) {
+        let within = Within { model, fields, object: body, item: body };
+        let evaluated = evaluated(within, rule).ok().flatten();
+        return evaluated.and_then(|amount| stored_form(field, &amount).ok()).unwrap_or_default();
+    }
     let argument = rule.from.first().and_then(|path| path.single());
     let argument = argument.and_then(|name| fields.iter().find(|field| field.name == *name));
     let Some(argument) = argument.map(|field| value_of(model, fields, field, body)) else {

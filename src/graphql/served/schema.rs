@@ -13,7 +13,7 @@ use super::accounts::{account_mutations, sign_out};
 use super::field_scope::FieldScopes;
 use super::lists::{connection_types, page_info};
 use super::mutations::{embedded_input, mutation_types, mutations};
-use super::objects::{NODE, embedded_object, escaped, item_object};
+use super::objects::{NODE, embedded_object, escaped, item_object, money_input, money_object};
 use super::queries::{NODES, NODES_MAX, has_nodes, query_root};
 use super::subscriptions::{ROOT, event_root, subscription_root};
 use crate::graphql::schema::SchemaOptions;
@@ -101,9 +101,12 @@ fn with_types(builder: SchemaBuilder, model: &Arc<ServedModel>) -> SchemaBuilder
     let mut builder = builder.register(node_interface());
     builder = builder
         .register(Scalar::new("DateTime").description("An instant in UTC, RFC 3339 with milliseconds."));
-    if has_decimals(model) {
+    if has_fields(model, onehop_model::Scalar::Decimal) || has_fields(model, onehop_model::Scalar::Money) {
         let decimal = "An exact decimal number as a string, such as \"12.50\".";
         builder = builder.register(Scalar::new("Decimal").description(decimal));
+    }
+    if has_fields(model, onehop_model::Scalar::Money) {
+        builder = builder.register(money_object()).register(money_input());
     }
     let listed = listed_types(model);
     if !listed.is_empty() {
@@ -117,7 +120,8 @@ fn with_types(builder: SchemaBuilder, model: &Arc<ServedModel>) -> SchemaBuilder
         builder = builder.register(item_object(model, ty));
     }
     for embedded in model.model().embedded().iter().filter(|embedded| !embedded.hidden) {
-        builder = builder.register(embedded_object(model, embedded)).register(embedded_input(embedded));
+        builder = builder.register(embedded_object(model, embedded));
+        builder = embedded_input(embedded).into_iter().fold(builder, SchemaBuilder::register);
     }
     model.model().enums().iter().fold(builder, |builder, declared| builder.register(enum_type(declared)))
 }
@@ -150,13 +154,12 @@ fn node_interface() -> Interface {
         .field(id.description("Identifies the object among all nodes."))
 }
 
-/// Whether a field of the model is a `Decimal`.
-fn has_decimals(model: &ServedModel) -> bool {
+/// Whether a field of the model is of a scalar type.
+fn has_fields(model: &ServedModel, scalar: onehop_model::Scalar) -> bool {
     let items = model.model().items().iter().map(|item| item.fields.as_slice());
     let embedded = model.model().embedded().iter().map(|embedded| embedded.fields.as_slice());
-    let is_decimal =
-        |field: &onehop_model::Field| field.ty.of == TypeOf::Scalar(onehop_model::Scalar::Decimal);
-    items.chain(embedded).flatten().any(is_decimal)
+    let is_of = |field: &onehop_model::Field| field.ty.of == TypeOf::Scalar(scalar);
+    items.chain(embedded).flatten().any(is_of)
 }
 
 /// The item types of connections.

@@ -28,4 +28,4 @@ macro_rules! served_models {
     };
 }
 
-served_models!(helpdesk, library, recipes, chat, tracker, events, photos, timetable, devices, forum);
+served_models!(helpdesk, library, recipes, chat, tracker, events, photos, timetable, devices, forum, bakery);

@@ -93,6 +93,17 @@ impl Driver {
         owner: &Driven,
         nodes: &BTreeMap<String, Value>,
     ) -> bool {
+        if let RelatedSource::Find { by: Some(by), through: Some(link) } = &related.source {
+            let link_type = self.model.index_of(&link.item_type).expect("a type");
+            let leads = |found: &Driven, field: &str, id: &str| {
+                found.references.get(field).is_some_and(|ids| ids.iter().any(|found| found == id))
+            };
+            return self
+                .items
+                .iter()
+                .filter(|found| found.ty == link_type)
+                .any(|found| leads(found, by, &owner.id) && leads(found, &link.to, &item.id));
+        }
         let by = match &related.source {
             RelatedSource::Partition { by } => by.as_slice(),
             RelatedSource::Find { by, .. } => by.as_slice(),
