@@ -71,7 +71,7 @@ fn input_field<'a>(ty: &ServedType, field: &'a Field, action: Action) -> Option<
 }
 
 /// Whether a field is part of the partition key of a needed reference's target, from which it is filled.
-fn follows_reference(ty: &ServedType, name: &str) -> bool {
+pub(super) fn follows_reference(ty: &ServedType, name: &str) -> bool {
     ty.item.fields.iter().any(|field| match &field.kind {
         FieldKind::Reference(reference) => {
             field.ty.non_null && reference.partition.iter().any(|by| **by == *name)

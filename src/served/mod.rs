@@ -11,6 +11,7 @@ pub mod cursor;
 pub mod decimal;
 pub mod formats;
 mod ids;
+pub mod import;
 pub mod input;
 pub mod live;
 mod model;

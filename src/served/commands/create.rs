@@ -109,7 +109,7 @@ impl ServedCommands {
         Ok(body)
     }
 
-    fn set_initial(&self, field: &Field, body: &mut Body) {
+    pub(super) fn set_initial(&self, field: &Field, body: &mut Body) {
         if let FieldKind::Count(count) = &field.kind
             && let Kept::Batch { property, .. } | Kept::Behind { property, .. } = &count.kept
         {
@@ -270,7 +270,7 @@ impl ServedCommands {
 
     /// Writes the partition key of a reference's target into the plain fields that hold it, where these have
     /// no value or are no part of the item's own key.
-    fn fill_partition(
+    pub(super) fn fill_partition(
         &self,
         ty: &ServedType,
         reference: &ReferenceField,

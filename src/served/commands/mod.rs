@@ -6,6 +6,7 @@ mod counts;
 pub mod create;
 mod delete;
 mod embedded;
+pub mod import;
 pub mod update;
 
 use std::sync::Arc;

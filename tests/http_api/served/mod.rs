@@ -2,6 +2,7 @@
 
 mod accounts;
 mod driver;
+mod import;
 mod lists;
 mod live_queries;
 mod refusals;

@@ -144,9 +144,15 @@ impl EntryFields {
         path: &onehop_model::PropertyPath,
     ) -> Result<(), ModelError> {
         let name = property(&place.place, path)?;
-        let fields = if is_always { &mut self.always } else { &mut self.optional };
-        if !fields.contains(&name) {
-            fields.push(name);
+        // Amounts share the property of their currency.
+        let is_known = |fields: &[&str]| fields.contains(&name);
+        match (is_always, is_known(&self.always), is_known(&self.optional)) {
+            (_, true, _) | (false, _, true) => {}
+            (false, false, false) => self.optional.push(name),
+            (true, false, _) => {
+                self.optional.retain(|known| *known != name);
+                self.always.push(name);
+            }
         }
         Ok(())
     }
