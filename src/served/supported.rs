@@ -221,10 +221,17 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
         FieldKind::Related(_) => {}
         FieldKind::Count(count) => {
             let of = item.field(&count.of).and_then(related);
-            let is_partition = of.is_some_and(|of| matches!(of.source, RelatedSource::Partition { .. }));
-            let is_behind = matches!(count.kept, Kept::Behind { .. });
-            let reason = "counts the items of a @partition field alone";
-            findings.add_if(!is_partition && !is_behind, &place, "@count(of)", reason);
+            let is_counted = of.is_some_and(|of| match (&of.source, &count.kept) {
+                // The read models say which of them a projection counts.
+                (_, Kept::Behind { .. }) => true,
+                (RelatedSource::Partition { .. }, Kept::Batch { .. }) => true,
+                // The query counts all items of a logical partition, or all entries.
+                (RelatedSource::Partition { .. }, Kept::Query) => of.conditions.is_empty(),
+                (RelatedSource::List(list), Kept::Query) => list.keep.is_none(),
+                _ => false,
+            });
+            let reason = "counts the items of a @partition field, or with kept: QUERY the entries of a @list";
+            findings.add_if(!is_counted, &place, "@count(of)", reason);
         }
         FieldKind::HasCaller(list) => {
             let listed = item.field(list).and_then(related).and_then(|list| model.item(&list.item_type));
