@@ -86,6 +86,24 @@ impl Client {
         answer
     }
 
+    /// Sends a request without a session to any process after a delay, from another address, while the
+    /// client goes on.
+    pub fn send_beside(
+        &self,
+        delay: Duration,
+        body: Value,
+    ) -> Option<tokio::sync::oneshot::Receiver<Option<Value>>> {
+        let (group, router) = self.world.any_process().and_then(|number| self.world.router_of(number))?;
+        let last = u8::try_from(self.number + 1).expect("few clients");
+        let address = IpAddr::V4(Ipv4Addr::new(10, last, 0, 4));
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.world.executor.spawn(group, async move {
+            tokio::time::sleep(delay).await;
+            let _ = sender.send(send(router, ClientRequest { address, token: None, body }).await);
+        });
+        Some(receiver)
+    }
+
     pub async fn ask_with(&mut self, token: Option<String>, query: &str, variables: Value) -> Answer {
         let world = Arc::clone(&self.world);
         let dice = &world.dice;

@@ -201,6 +201,13 @@ impl History {
         }
     }
 
+    /// Whether an answered write of a register began after a moment.
+    pub fn is_written_after(&self, register: &str, moment: Moment) -> bool {
+        let recorded = self.0.lock();
+        let writes = recorded.registers.get(register).map_or(&[][..], |register| &register.writes);
+        writes.iter().any(|write| write.end.is_some() && moment < write.start && write.start < Moment::MAX)
+    }
+
     pub fn answered(&self, kind: &str) {
         *self.0.lock().answers.entry(kind.to_owned()).or_default() += 1;
     }

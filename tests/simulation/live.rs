@@ -1,9 +1,11 @@
 //! Subscriptions: clients that listen to the comments of a post or to its changes, by server-sent events.
 //!
 //! An event shows a written value, never goes back to an older version, and announces a comment once. A
-//! subscription that is still open after all faults has announced every comment that was written meanwhile.
+//! subscription that is still open after all faults has announced every comment that was written meanwhile,
+//! and the last title of its post. Where the feed may have skipped the first version of a comment, the comment
+//! is new by the clock of its writer alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +15,8 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use futures::StreamExt as _;
+use onehop::graphql::GlobalId;
+use onehop_runtime::clock::Clock as _;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -35,6 +39,8 @@ struct Shown {
     comments: BTreeMap<String, u32>,
     /// The last version of the post.
     version: i64,
+    /// The last title of the post.
+    title: Option<String>,
 }
 
 /// A subscription of a client to one post.
@@ -43,6 +49,8 @@ struct Subscription {
     post: String,
     process: u32,
     is_of_comments: bool,
+    /// The time by the clock of the process when it was opened (Unix ms).
+    opened_ms: i64,
     /// Since when it listens surely; `None` until then.
     since: Option<Moment>,
     shown: Shown,
@@ -60,6 +68,7 @@ impl Client {
         let Some((group, router)) = world.any_process().and_then(|number| world.router_of(number)) else {
             return;
         };
+        let Some(clock) = world.clock_of(group.0) else { return };
         let is_of_comments = world.dice.percent(60);
         let number = {
             let mut subscriptions = world.subscriptions.0.lock();
@@ -71,6 +80,7 @@ impl Client {
                 post: post.clone(),
                 process: group.0,
                 is_of_comments,
+                opened_ms: clock.now_ms(),
                 since: None,
                 shown,
                 has_ended: false,
@@ -115,7 +125,11 @@ async fn listen(
     world.executor.spawn(group, async move {
         tokio::time::sleep(BEGIN_MAX).await;
         let now = begun.history.now();
-        begun.subscriptions.0.lock()[number].since = Some(now);
+        let clock_ms = begun.clock_of(group.0).map(|clock| clock.now_ms());
+        let subscription = &mut begun.subscriptions.0.lock()[number];
+        subscription.since = Some(now);
+        // The clock may have been set meanwhile.
+        subscription.opened_ms = clock_ms.unwrap_or(i64::MAX).max(subscription.opened_ms);
     });
     let mut stream = response.into_body().into_data_stream();
     let mut received = Vec::new();
@@ -174,19 +188,61 @@ impl Subscriptions {
                 world.history.broken("events never go back", what);
             }
             shown.version = version;
+            shown.title = Some(title.to_owned());
             saw(&format!("post {post}"), title);
             world.count("change of a post announced");
         }
     }
 
-    /// Checks that open subscriptions have announced the comments that were written while they were open.
-    /// Read models have caught up.
+    /// Checks that open subscriptions have announced the comments that were written while they were open, and
+    /// the last title of their post. Read models have caught up.
     pub fn check(&self, world: &World) {
+        self.check_changes(world);
+        self.check_comments(world);
+    }
+
+    fn check_changes(&self, world: &World) {
+        for (number, subscription) in self.0.lock().iter().enumerate() {
+            let Subscription {
+                post,
+                process,
+                is_of_comments: false,
+                since: Some(since),
+                shown,
+                has_ended: false,
+                ..
+            } = subscription
+            else {
+                continue;
+            };
+            if world.router_of(*process).is_none() {
+                continue;
+            }
+            let (register, view) = (format!("post {post}"), format!("last event of subscription {number}"));
+            let now = world.history.now();
+            match &shown.title {
+                // The subscription listened when it had this event, so it has had every later one.
+                Some(title) => {
+                    let read = Read { view, value: title.clone(), recent: Recent::All, start: now, end: now };
+                    world.history.read(&register, read);
+                }
+                None if world.history.is_written_after(&register, *since) => {
+                    let what = format!("{post} by subscription {number}");
+                    world.history.broken("a change of a post is announced", what);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn check_comments(&self, world: &World) {
+        let unchanged = unchanged_comments(world);
         for (number, subscription) in self.0.lock().iter().enumerate() {
             let Subscription {
                 post,
                 process,
                 is_of_comments: true,
+                opened_ms,
                 since: Some(since),
                 shown,
                 has_ended: false,
@@ -201,6 +257,10 @@ impl Subscriptions {
             for (comment, ..) in comments.iter().filter(|(_, of, _)| of == post) {
                 // A tail that lags shows no comment that was deleted meanwhile.
                 let began = world.history.only_write_of(&format!("comment {comment}"));
+                let (id, created_ms) = id_and_creation(comment);
+                if created_ms < *opened_ms && !unchanged.contains(&id) {
+                    continue;
+                }
                 if began.is_some_and(|began| began > *since) && !shown.comments.contains_key(comment) {
                     let what = format!("{comment} of {post} by subscription {number}");
                     world.history.broken("a comment is announced", what);
@@ -208,4 +268,24 @@ impl Subscriptions {
             }
         }
     }
+}
+
+/// The ids of comments that were written once, as far as the store tells.
+fn unchanged_comments(world: &World) -> HashSet<String> {
+    let mut writes: BTreeMap<String, u32> = BTreeMap::new();
+    for commit in world.store.commits().into_iter().filter(|commit| commit.container.as_str() == "posts") {
+        *writes.entry(commit.id).or_default() += 1;
+    }
+    writes.into_iter().filter(|(_, times)| *times == 1).map(|(id, _)| id).collect()
+}
+
+/// The id of a comment's item, and the time in it (Unix ms) by the clock of its writer.
+fn id_and_creation(comment: &str) -> (String, i64) {
+    let Ok(GlobalId::Comment(_, id)) = GlobalId::decode(comment) else {
+        panic!("{comment} is the id of a comment");
+    };
+    let (seconds, nanos) = id.0.get_timestamp().expect("a UUIDv7").to_unix();
+    let created_ms =
+        i64::try_from(seconds).expect("a time of our days") * 1_000 + i64::from(nanos) / 1_000_000;
+    (id.0.to_string(), created_ms)
 }

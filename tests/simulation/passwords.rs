@@ -3,9 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::blog::{PASSWORD, SESSION};
+use crate::checker::SESSION_GRACE_MS;
 use crate::client::{Answer, Client};
 use crate::history::LateUse;
 
@@ -121,6 +125,8 @@ impl Client {
             known.pending.push(change.clone());
             (change, world.dice.pick(&possible).clone())
         };
+        let sign_ins: Vec<_> =
+            (0..world.dice.below(4)).filter_map(|_| self.sign_in_meanwhile(&me, &current)).collect();
         let query =
             format!("mutation($i: ChangePasswordInput!) {{ changePassword(input: $i) {{ {SESSION} }} }}");
         let input = json!({ "currentPassword": current, "newPassword": password });
@@ -132,6 +138,7 @@ impl Client {
                 world.passwords.lock().took_effect(&me, &change, (&sessions, now_ms));
                 self.start_session(&data["changePassword"], &password);
                 world.count("password changed");
+                self.use_sessions_of_old_password(&me, sign_ins).await;
             }
             Answer::Refused { code } => {
                 if !is_repeated {
@@ -140,6 +147,51 @@ impl Client {
                 self.drop_refused_session(&code);
             }
             Answer::Unknown => {}
+        }
+    }
+
+    /// Signs in beside a change of the password.
+    fn sign_in_meanwhile(&self, user: &str, password: &str) -> Option<oneshot::Receiver<Option<Value>>> {
+        let world = self.world.clone();
+        let name = world.passwords.lock().of(user).name.clone();
+        let query = format!("mutation($i: SignInInput!) {{ signIn(input: $i) {{ {SESSION} }} }}");
+        let body =
+            json!({ "query": query, "variables": { "i": { "username": name, "password": password } } });
+        let delay = Duration::from_millis(world.dice.below(60));
+        world.count("sign-in beside a change of the password");
+        self.send_beside(delay, body)
+    }
+
+    /// Sessions that began with the old password beside its change have ended with it.
+    async fn use_sessions_of_old_password(
+        &mut self,
+        user: &str,
+        sign_ins: Vec<oneshot::Receiver<Option<Value>>>,
+    ) {
+        let world = self.world.clone();
+        let mut tokens = Vec::new();
+        for sign_in in sign_ins {
+            let answer = tokio::time::timeout(Duration::from_secs(40), sign_in).await;
+            let Ok(Ok(Some(answer))) = answer else { continue };
+            let payload = &answer["data"]["signIn"];
+            if let (true, Some(token)) = (payload["user"]["id"] == user, payload["accessToken"].as_str()) {
+                tokens.push(token.to_owned());
+            }
+        }
+        if tokens.is_empty() {
+            return;
+        }
+        let grace_ms =
+            u64::try_from(SESSION_GRACE_MS).expect("a positive time") + world.dice.between(1, 20_000);
+        let ended_ms = world.elapsed_ms();
+        tokio::time::sleep(Duration::from_millis(grace_ms)).await;
+        for token in tokens {
+            let late_ms = world.elapsed_ms() - ended_ms;
+            let answer = self.ask_with(Some(token), "{ viewer { id } }", json!({})).await;
+            if matches!(&answer, Answer::Data { data, .. } if data["viewer"]["id"].is_string()) {
+                let session = format!("of {user}, begun beside a change of the password");
+                world.history.used_late(LateUse { session, late_ms });
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 import { chromium, type Browser, type Page } from "playwright-core";
-import { inject } from "vitest";
+import { workerUrl } from "../worker.js";
 
-export const baseUrl = inject("onehopUrl");
+export const baseUrl = workerUrl;
 
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({

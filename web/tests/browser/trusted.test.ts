@@ -237,7 +237,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
 
   test("compares, and looks at the projections", async () => {
     await page.goto(`${server.url}/compare`);
-    await page.locator(".compare-why").first().waitFor();
+    await page.locator(".compare-operations").waitFor();
     await page.goto(`${server.url}/operations`);
     await page.getByText("Every copy is up to date.").waitFor();
   });

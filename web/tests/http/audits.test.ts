@@ -3,11 +3,12 @@
  * HTTP.
  */
 import { serverAudits } from "graphql-http";
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { workerUrl } from "../worker.js";
 
 const AUDITS = 61;
 
-const audits = serverAudits({ url: `${inject("onehopUrl")}/graphql` });
+const audits = serverAudits({ url: `${workerUrl}/graphql` });
 
 describe("GraphQL over HTTP", () => {
   test(`has ${AUDITS} audits`, () => {

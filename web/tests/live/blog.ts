@@ -1,7 +1,7 @@
 /** A user who writes by plain requests, for the events of subscriptions. */
-import { inject } from "vitest";
+import { workerUrl } from "../worker.js";
 
-export const endpoint = `${inject("onehopUrl")}/graphql`;
+export const endpoint = `${workerUrl}/graphql`;
 
 export const FEED = "subscription { feedChanged { id title } }";
 export const POST = "subscription($id: ID!) { postChanged(id: $id) { likeCount viewerHasLiked } }";
