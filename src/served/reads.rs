@@ -128,6 +128,18 @@ impl ServedReads {
         self.present(place.ty, found)
     }
 
+    /// The last version of an item that has left a list: also of a deleted one, as long as its mark is there.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn last_version(&self, place: &ItemPlace, ledger: &Ledger) -> Result<Option<Arc<Body>>, Fault> {
+        let ty = self.model.ty(place.ty);
+        let found = self.store.read(ty.container, &place.partition, &place.id, ledger).await?;
+        let body: Option<Body> = found.map(|item| item.decode()).transpose()?;
+        let is_type = |body: &Body| body.get("type").and_then(Value::as_str) == Some(ty.type_value);
+        Ok(body.filter(is_type).map(Arc::new))
+    }
+
     /// The item of a read, if it is of its type and not deleted.
     pub(super) fn present(&self, ty: TypeIndex, found: Option<Item>) -> Result<Option<Arc<Body>>, Fault> {
         let Some(item) = found else { return Ok(None) };

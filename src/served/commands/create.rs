@@ -303,11 +303,17 @@ impl ServedCommands {
         all.extend(filled.currencies.iter().cloned());
         for InputCurrency { path, code, name } in &all {
             let other = all.iter().find(|other| other.path == *path && other.code != *code);
+            // Computed amounts follow the others.
+            let is_computed = |field: &Field| {
+                matches!(&field.kind, FieldKind::Stored(stored_field)
+                    if matches!(stored_field.source, ValueSource::Computed(_)))
+            };
             let stays = |field: &&Field| {
                 let is_written = filled.values.iter().any(|(written, _)| *written == *field.name);
                 let roots = currency_roots(self.model.model(), field);
                 let is_there = field.property().is_some_and(|property| stored::get(body, property).is_some());
                 !is_written
+                    && !is_computed(field)
                     && is_there
                     && roots.iter().any(|root| path.properties().first().is_some_and(|first| first == root))
             };

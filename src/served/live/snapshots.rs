@@ -99,6 +99,17 @@ impl Watched {
                 Err(fault) => return Some((Err(fault.into()), None)),
             };
             self.events = differences(&self.snapshot.items, &snapshot.items).into();
+            for event in &mut self.events {
+                // An entry has some fields alone.
+                if event.kind == Event::Removed && event.item.entry_fields.is_some() {
+                    let place = event.item.place.clone();
+                    match self.live.0.reads.last_version(&place, &Ledger::new()).await {
+                        Ok(Some(body)) => event.item = ServedItem::whole(place, body),
+                        Ok(None) => {}
+                        Err(fault) => return Some((Err(fault.into()), None)),
+                    }
+                }
+            }
             self.has_ended = matches!(self.subject, Subject::Item(_)) && snapshot.items.is_empty();
             self.snapshot = snapshot;
         }

@@ -146,6 +146,20 @@ async fn a_bounded_list_is_entered_and_left_by_rank() {
 }
 
 #[tokio::test]
+async fn a_deleted_item_leaves_a_bounded_list_as_it_was() {
+    let desk = Desk::start().await;
+    let id = desk.ticket("Only").await;
+    desk.server.settle().await;
+    let mut socket = desk.socket().await;
+    let query = "subscription { newestRemoved { title status agent { name } } }";
+    subscribe(&mut socket, "1", query, "").await;
+    desk.write("deleteTicket", json!({ "ticketId": id })).await;
+    desk.server.settle().await;
+    let expected = json!({ "title": "Only", "status": "OPEN", "agent": { "name": "Ada" } });
+    assert_eq!(event(&mut socket, "1").await["newestRemoved"], expected);
+}
+
+#[tokio::test]
 async fn items_of_others_are_no_events() {
     let desk = Desk::start().await;
     let bob = sign_up(&desk.server, "Bob").await;

@@ -102,7 +102,8 @@ impl GraphqlEndpoint {
         let context = Arc::new(context);
         let executing = self.observer().executing(context.client.span);
         let write = watch.last_write();
-        let execution = self.service().execute(request, &context).await;
+        let mut execution = self.service().execute(request, &context).await;
+        self.complete_introspection(&context, &mut execution);
         self.observer().executed(&context, &executing, &execution.errors, &execution.extensions);
         let has_faults = execution.errors.iter().any(is_fault);
         let digest = digest_of(&execution);

@@ -49,11 +49,16 @@ impl GraphqlEndpoint {
             let caller = context.caller.as_deref();
             *position = self.read_your_writes().position_after(position, named.as_ref(), caller);
         }
+        self.complete_introspection(&context, &mut execution);
+        charge.written(self.write(&context, execution, &context.budget))
+    }
+
+    /// Adds the directives of the pipeline to introspected ones.
+    pub(crate) fn complete_introspection(&self, context: &RequestContext, execution: &mut Execution) {
         if context.document.size.introspects && self.schema().serves_live() {
             let definitions = &context.document.definitions;
             live_directive::add_to_introspection(definitions, context.operation(), &mut execution.data);
         }
-        charge.written(self.write(&context, execution, &context.budget))
     }
 
     /// Executes a query by its plan; `None` without a fitting plan.
