@@ -271,6 +271,9 @@ fn stored_field(item: &ItemType, place: &str, field: &Field, stored: &StoredFiel
 }
 
 fn embedded_field(model: &Model, place: &str, (fields, field): (&[Field], &Field), findings: &mut Findings) {
+    let is_closed = field.authorization.read.is_some() || field.authorization.update.is_some();
+    let reason = "is not served in an embedded type: it stands on the field of the item";
+    findings.add_if(is_closed, place, "@auth", reason);
     match &field.kind {
         FieldKind::Stored(stored) => {
             let is_served = match &stored.source {

@@ -42,6 +42,7 @@ type Gone @item(container: "things", write: [CREATE, DELETE], partition: "thing"
   id: ID!
   thing: Thing! @reference
 }
+type Box @embedded { secret: String @auth(on: READ, allow: STAFF) }
 type ThingEdge @item(container: "leases") { id: ID! }
 type Query { thing(id: ID!): Thing }
 type Mutation { make: Thing @writes(action: CREATE, rust: true) }
@@ -55,6 +56,7 @@ type Subscription { goneRemoved(thingId: ID!): Gone! @live(of: "Thing.gone", on:
         "Thing.cost: @computed(from) is an amount from one amount, and a number from numbers",
         "Thing.partName: @copy(from) is served from a type that one single reference leads to",
         "Thing.odd: @pattern is no regular expression of this server",
+        "Box.secret: @auth is not served in an embedded type",
         "ThingEdge: type has a name that the server adds to the schema",
         "Mutation.make: @writes(rust) needs a program with the command",
         "Subscription.goneRemoved: @live(on) cannot have REMOVED of HARD deletions",
