@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::decimal::ExactDecimal;
 use super::formats::{currency_path, decoded, format_of, is_currency_of_item, is_money};
 use super::model::Body;
-use super::stored;
+use super::properties::get;
 
 /// The levels of computed fields of computed fields.
 const DEPTH_MAX: usize = 8;
@@ -54,6 +54,8 @@ pub struct Within<'a> {
     pub object: &'a Body,
     /// The properties of the item, which has the currency of all.
     pub item: &'a Body,
+    /// The value of a field of an object.
+    pub value_of: fn(&Model, &[Field], &Field, &Body) -> Value,
 }
 
 /// The product or sum of a computed field; `None` where a value is absent.
@@ -123,7 +125,7 @@ fn sum(
     let Some(field) = within.fields.iter().find(|field| field.name == *list) else { return Ok(None) };
     let TypeOf::Embedded(of) = &field.ty.of else { return Ok(None) };
     let fields = within.model.embedded_type(of).map_or(&[][..], |embedded| &embedded.fields);
-    let value = field.property().and_then(|property| stored::get(within.object, property));
+    let value = field.property().and_then(|property| get(within.object, property));
     let elements = match value {
         Some(Value::Array(elements)) => elements.as_slice(),
         Some(object) => std::slice::from_ref(object),
@@ -149,7 +151,7 @@ fn sum(
             currency: rest.last().and_then(|last| fields.iter().find(|field| field.name == *last)).and_then(
                 |field| {
                     let path = currency_path(field).filter(|_| is_currency_of_item(field))?;
-                    Some(stored::get(within.item, path)?.as_str()?.to_owned())
+                    Some(get(within.item, path)?.as_str()?.to_owned())
                 },
             ),
         },
@@ -166,7 +168,7 @@ fn operand(
     let Some(field) = within.fields.iter().find(|field| field.name == *name) else { return Ok(None) };
     if let (TypeOf::Embedded(of), [_, ..]) = (&field.ty.of, rest) {
         let fields = within.model.embedded_type(of).map_or(&[][..], |embedded| &embedded.fields);
-        let value = field.property().and_then(|property| stored::get(within.object, property));
+        let value = field.property().and_then(|property| get(within.object, property));
         let Some(Value::Object(object)) = value else { return Ok(None) };
         return operand(Within { fields, object, ..within }, rest, depth);
     }
@@ -178,7 +180,7 @@ fn operand(
         return evaluate(within, rule, depth);
     }
     let value =
-        decoded(format_of(field), stored::value_of(within.model, within.fields, field, within.object));
+        decoded(format_of(field), (within.value_of)(within.model, within.fields, field, within.object));
     let amount = match (&value, &field.ty.of) {
         (Value::Number(number), TypeOf::Scalar(Scalar::Float)) => {
             Amount::Float(number.as_f64().unwrap_or_default())
@@ -202,7 +204,7 @@ fn operand(
 pub fn currency_of(within: Within<'_>, field: &Field) -> Option<String> {
     let path = currency_path(field)?;
     let body = if is_currency_of_item(field) { within.item } else { within.object };
-    Some(stored::get(body, path)?.as_str()?.to_owned())
+    Some(get(body, path)?.as_str()?.to_owned())
 }
 
 fn exact(text: &str) -> Result<Amount, AmountError> {

@@ -16,6 +16,7 @@ pub mod input;
 pub mod live;
 mod model;
 mod names;
+mod properties;
 mod reads;
 mod references;
 mod related_fields;

@@ -283,6 +283,8 @@ fn embedded_field(model: &Model, place: &str, (fields, field): (&[Field], &Field
             };
             let reason = "has input, computed values and frozen copies alone";
             findings.add_if(!is_served, place, "@embedded", reason);
+            let reason = "is not served in an embedded type: updates replace the whole object";
+            findings.add_if(stored.immutable, place, "@immutable", reason);
             values(model, place, fields, field, stored, findings);
         }
         FieldKind::Reference(reference) => {

@@ -16,7 +16,7 @@ use super::lists::{ListField, list_field};
 use super::scope::{self, ServedScope};
 use crate::domain::money::StoredAmount;
 use crate::graphql::errors::{self, Code};
-use crate::served::amounts::{Within, currency_of, evaluated};
+use crate::served::amounts::{currency_of, evaluated};
 use crate::served::formats::{currency_roots, decoded, format_of, is_money};
 use crate::served::{
     Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, copied_part, elements, embedded_place,
@@ -405,7 +405,7 @@ fn amount<'a>(
     (object, item): (&Body, &Arc<Body>),
     value: &Json,
 ) -> Result<Option<FieldValue<'a>>> {
-    let within = Within { model: model.model(), fields, object, item };
+    let within = stored::within(model.model(), fields, object, item);
     let computed = || match &field.kind {
         FieldKind::Stored(stored_field) => match &stored_field.source {
             ValueSource::Computed(rule) => evaluated(within, rule).ok().flatten()?.currency,

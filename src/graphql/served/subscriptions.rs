@@ -2,6 +2,7 @@
 //! the fields of `Subscription`: async-graphql 7.2 loses errors below the root of a dynamic subscription.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_graphql::dynamic::{
     Field, FieldFuture, FieldValue, InputValue, Object, Schema, Subscription as SubscriptionType,
@@ -25,11 +26,15 @@ use crate::graphql::schema::SchemaOptions;
 use crate::graphql::subscription_root;
 use crate::served::live::{EventsError, ItemEvent, ItemEvents};
 use crate::served::{Decision, ItemPlace, ServedItem, ServedModel, WrittenItem, interned};
+use onehop_change_feed::WriteScope;
 use onehop_graphql_server::document::select_operation;
 use onehop_graphql_server::etag::ReadTrace;
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_store::Ledger;
+
+/// How long the beginning of a subscription waits for a read model.
+const READ_MODEL_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// The name of the root type.
 pub(super) const ROOT: &str = "Subscription";
@@ -188,9 +193,28 @@ impl EventExecution {
         {
             return Err(refused(decision));
         }
+        self.await_read_model(scope, &model, subscription).await;
         let listened = scope.services().live.listen(subscription, owner, scope.ledger()).await;
         let events = listened.map_err(|fault| scope.fault(&fault))?;
         Ok((grants, events.ok_or_else(|| errors::error(Code::NotFound, "There is no such list."))?))
+    }
+}
+
+impl EventExecution {
+    /// Waits a moment for the entries of a read model that the list of a subscription is known from: items
+    /// that were written before would otherwise leave it unnoticed.
+    async fn await_read_model(&self, scope: &ServedScope, model: &ServedModel, subscription: &Subscription) {
+        let Some(ty) = model.index_of(&subscription.item_type) else { return };
+        if !crate::served::live::begins_with_entries(model, subscription) {
+            return;
+        }
+        let (recency, now_ms) = (&scope.services().recency, scope.services().clock.now_ms());
+        let containers = vec![model.ty(ty).container];
+        let written = WriteScope { containers, since_ms: now_ms, ..WriteScope::default() };
+        if let Some(position) = recency.position_after(&written).await {
+            // A position that was just given is valid. What is late is heard as an event.
+            let _ = recency.reach(&position, READ_MODEL_WAIT_MAX, scope.ledger()).await;
+        }
     }
 }
 

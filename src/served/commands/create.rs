@@ -18,7 +18,7 @@ use crate::domain::digest::sha256_hex;
 use crate::domain::error::{CommandError, Refusal, contended};
 use crate::domain::reservations::KeyClaim;
 use crate::domain::text::IdempotencyKey;
-use crate::served::amounts::{AmountError, Within, evaluated, stored_form};
+use crate::served::amounts::{AmountError, evaluated, stored_form};
 use crate::served::formats::{currency_path, currency_roots, encoded, is_money};
 use crate::served::ids::{ItemPlace, derived_id};
 use crate::served::input::{AMOUNT, InputCheck, InputCurrency, InputField, input_fields, input_name};
@@ -341,7 +341,7 @@ impl ServedCommands {
                 && rule.stored
             {
                 self.check_amount(fields, field, rule, (body, body))?;
-                let within = Within { model: self.model.model(), fields, object: body, item: body };
+                let within = stored::within(self.model.model(), fields, body, body);
                 let currency = evaluated(within, rule).ok().flatten().and_then(|amount| amount.currency);
                 let value = stored::computed(self.model.model(), fields, (field, rule), body);
                 if let (Some(path), Some(currency)) = (currency_path(field), currency) {
@@ -363,7 +363,7 @@ impl ServedCommands {
         (object, item): (&Body, &Body),
     ) -> Result<(), Refusal> {
         let refused = |error: AmountError| Refusal::bad_input(interned(&field.name), error);
-        let within = Within { model: self.model.model(), fields, object, item };
+        let within = stored::within(self.model.model(), fields, object, item);
         let Some(amount) = evaluated(within, rule).map_err(refused)? else { return Ok(()) };
         stored_form(field, &amount).map_err(refused)?;
         // Another amount beside it has the same property for its currency.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::ServedCommands;
 use crate::domain::error::{CommandError, Refusal};
-use crate::served::amounts::{Within, evaluated};
+use crate::served::amounts::evaluated;
 use crate::served::formats::{currency_path, is_currency_of_item};
 use crate::served::ids::ItemPlace;
 use crate::served::input::{InputCurrency, input_name};
@@ -122,7 +122,7 @@ impl ServedCommands {
                 continue;
             }
             self.check_amount(fields, field, rule, (object, object))?;
-            let within = Within { model: self.model.model(), fields, object, item: object };
+            let within = stored::within(self.model.model(), fields, object, object);
             let currency = evaluated(within, rule).ok().flatten().and_then(|amount| amount.currency);
             let value = stored::computed(self.model.model(), fields, (field, rule), object);
             if let (Some(path), Some(currency), false) =

@@ -13,9 +13,9 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 
+use super::events::{EventsOverrun, ItemEvent, ItemEvents, ServedLiveParts};
 use super::membership::Membership;
 use super::seen::Seen;
-use super::{EventsOverrun, ItemEvent, ItemEvents, ServedLiveParts};
 use crate::served::ids::ItemPlace;
 use crate::served::model::{Body, ServedModel, TypeIndex};
 use crate::served::reads::{ServedItem, is_deleted};

@@ -5,6 +5,7 @@
 //! Every other list follows the change feed of its items (tail): no list is read again, however long it is.
 //! Nothing is read without a listener. It knows neither GraphQL nor connections.
 
+mod events;
 mod follower;
 mod membership;
 mod seen;
@@ -13,13 +14,11 @@ mod snapshots;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use futures::stream::BoxStream;
-use onehop_change_feed::{TailSettings, WriteWatches};
-use onehop_model::{Event, LiveSource, RelatedField, RelatedSource, Subscription};
-use onehop_runtime::tasks::Tasks;
-use onehop_store::{ContainerName, Fault, Ledger, Store};
+use onehop_model::{LiveSource, RelatedField, RelatedSource, Subscription};
+use onehop_store::{ContainerName, Fault, Ledger};
 use parking_lot::Mutex;
 
+pub use self::events::{EventsError, EventsOverrun, ItemEvent, ItemEvents, ServedLiveParts};
 use self::follower::Follower;
 use self::membership::Membership;
 use self::seen::Seen;
@@ -28,48 +27,6 @@ use super::ids::ItemPlace;
 use super::model::{ListPlace, ServedModel, TypeIndex};
 use super::reads::{ServedItem, ServedReads};
 use super::related_fields::related;
-
-/// An event of a list or an item.
-#[derive(Debug, Clone)]
-pub struct ItemEvent {
-    /// Its kind.
-    pub kind: Event,
-    /// The item; the last one that is known where it has left.
-    pub item: ServedItem,
-}
-
-/// The listener did not keep up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("more was written than could be handed out")]
-pub struct EventsOverrun;
-
-/// A failure that ends a stream of events.
-#[derive(Debug, thiserror::Error)]
-pub enum EventsError {
-    /// The listener did not keep up.
-    #[error(transparent)]
-    Overrun(#[from] EventsOverrun),
-    /// A fault of the store.
-    #[error(transparent)]
-    Fault(#[from] Fault),
-}
-
-/// The events of one listener. It ends when the item is gone, or the process stops.
-pub type ItemEvents = BoxStream<'static, Result<ItemEvent, EventsError>>;
-
-/// The parts that events need from outside.
-pub struct ServedLiveParts {
-    /// A view of the store that sees commits of other processes.
-    pub store: Arc<dyn Store>,
-    /// The model.
-    pub model: Arc<ServedModel>,
-    /// The writes of all processes.
-    pub watches: Arc<WriteWatches>,
-    /// The readers of the change feeds are tasks of the process.
-    pub tasks: Tasks,
-    /// The settings of these readers.
-    pub tail: TailSettings,
-}
 
 /// The events of a served model. Clones share the readers.
 #[derive(Clone)]
@@ -211,6 +168,25 @@ fn first_of(list: &RelatedField) -> Option<usize> {
         }
         _ => None,
     }
+}
+
+/// Whether the items of a followed list are known from the entries of a read model at the beginning.
+#[must_use]
+pub fn begins_with_entries(model: &ServedModel, subscription: &Subscription) -> bool {
+    let list = match &subscription.source {
+        LiveSource::Item => None,
+        LiveSource::Query(name) => {
+            let query = model.model().queries().iter().find(|query| query.name == *name);
+            query.and_then(|query| match &query.kind {
+                onehop_model::QueryKind::Related(list) => Some(list),
+                _ => None,
+            })
+        }
+        LiveSource::Field { item_type, field, .. } => {
+            model.model().item(item_type).and_then(|item| item.field(field)).and_then(related)
+        }
+    };
+    list.is_some_and(|list| matches!(list.source, RelatedSource::List(_)) && is_followed(list))
 }
 
 /// Whether events of a list can be told from the changes of its items.

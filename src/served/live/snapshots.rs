@@ -9,8 +9,9 @@ use onehop_change_feed::Watch;
 use onehop_model::Event;
 use onehop_store::{Fault, FaultKind, Ledger, WriteMark};
 
+use super::events::{EventsError, ItemEvent, ItemEvents};
 use super::seen::digest_of;
-use super::{EventsError, FirstItems, ItemEvent, ItemEvents, ServedLive};
+use super::{FirstItems, ServedLive};
 use crate::served::ids::ItemPlace;
 use crate::served::reads::ServedItem;
 

@@ -113,6 +113,7 @@ async fn items_of_a_logical_partition_are_added_change_and_leave() {
 async fn a_list_with_conditions_is_entered_and_left() {
     let desk = Desk::start().await;
     let id = desk.ticket("Printer").await;
+    desk.server.settle().await;
     let mut socket = desk.socket().await;
     for name in ["openAdded", "openRemoved"] {
         let query = format!("subscription {{ {name} {{ title status }} }}");

@@ -90,6 +90,21 @@ impl GraphqlEndpoint {
         Ok((once(async { SharedExecution::sent(first) }).chain(later).boxed(), context))
     }
 
+    /// A digest of an answer as the client sees it, without the extensions: charges differ between equal
+    /// answers.
+    fn digest_of(&self, context: &RequestContext, execution: &Execution) -> [u8; 32] {
+        if execution.errors.is_empty() {
+            return digest_of(&execution.data, &[]);
+        }
+        // Null propagation hides data that may have changed.
+        let mut shown = Execution::new(execution.data.clone());
+        shown.errors.clone_from(&execution.errors);
+        // Elements of a list fail in any order.
+        shown.errors.sort_by_cached_key(|error| format!("{:?}", error.path));
+        self.schema().propagate_nulls(&context.document.definitions, context.operation(), &mut shown);
+        digest_of(&shown.data, &shown.errors)
+    }
+
     /// Executes a live query once, with a budget and a record of reads of its own.
     async fn execute_live(
         &self,
@@ -106,7 +121,7 @@ impl GraphqlEndpoint {
         self.complete_introspection(&context, &mut execution);
         self.observer().executed(&context, &executing, &execution.errors, &execution.extensions);
         let has_faults = execution.errors.iter().any(is_fault);
-        let digest = digest_of(&execution);
+        let digest = self.digest_of(&context, &execution);
         let answer = match trace.take() {
             Some(marks) => Ok(Answer { digest, reads: ReadDependencies { write, marks }, has_faults }),
             // A failed read may have no mark.
@@ -163,10 +178,10 @@ fn is_fault(error: &ServerError) -> bool {
     matches!(code, Some(Value::String(code)) if FAULT_CODES.contains(&code.as_str()))
 }
 
-/// A digest of the data and the errors, without the extensions: charges differ between equal answers.
-fn digest_of(execution: &Execution) -> [u8; 32] {
+/// A digest of the data and the errors.
+fn digest_of(data: &Value, errors: &[ServerError]) -> [u8; 32] {
     let mut digest = DigestWriter(Sha256::new());
-    let written = serde_json::to_writer(&mut digest, &(&execution.data, &execution.errors));
+    let written = serde_json::to_writer(&mut digest, &(data, errors));
     written.expect("a GraphQL response has string keys only, and a digest takes every write");
     digest.0.finalize().into()
 }
