@@ -15,6 +15,7 @@ mod served;
 pub mod staff;
 pub mod work;
 
+use engine::tail_settings;
 pub use engine::{AppOptions, Engine, LIVE_POLL_DEFAULT, PROJECTION_POLL_DEFAULT};
 pub use lease_throughput::warn_of_shared_leases;
 pub use member::Member;
@@ -23,7 +24,6 @@ pub use served::ServedApp;
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::blog;
 use crate::blog::commands::{CommandLimits, CommandParts, Commands};
@@ -34,7 +34,7 @@ use crate::config::StoreChoice;
 use crate::webstore;
 use crate::webstore::commands::{WebstoreCommands, WebstoreParts};
 use crate::webstore::reads::WebstoreReads;
-use onehop_change_feed::{Projection, Sharing, TailSettings};
+use onehop_change_feed::Projection;
 use onehop_runtime::clock::Clock;
 use onehop_store::{ContainerSpec, Fault, Ledger};
 
@@ -106,8 +106,9 @@ impl App {
     /// When the change feed processor cannot read its state.
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
         let live_poll = options.live_poll;
-        let live_settings = live_settings(&member, live_poll);
-        let engine = Engine::over(open, member, projections(), options).await?;
+        let live_settings =
+            LiveSettings { tail: tail_settings(&member, live_poll), ..LiveSettings::default() };
+        let engine = Engine::over(open, member, projections(), &container_specs(), options).await?;
         let (clock, passwords, tasks) = (&engine.clock, &engine.passwords, &engine.tasks);
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&engine.decisive),
@@ -162,10 +163,4 @@ impl App {
         }
         Ok(true)
     }
-}
-
-/// Settings of subscriptions. A store without other writers signals every write, so nothing is polled.
-fn live_settings(member: &Member, poll: Duration) -> LiveSettings {
-    let poll = (member.sharing != Sharing::Alone).then_some(poll);
-    LiveSettings { tail: TailSettings { poll, ..TailSettings::default() }, ..LiveSettings::default() }
 }

@@ -20,7 +20,7 @@ use crate::http::session_cookie::SESSION_PATH;
 use crate::operations;
 use crate::telemetry::{Gauges, Telemetry};
 use crate::webstore::staff::Staff;
-use onehop_change_feed::{Position, PositionError, ProcessorStatus, WriteScope};
+use onehop_change_feed::{Position, PositionError, ProcessorStatus, Watch, WriteScope};
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};
 use onehop_graphql_server::live::{LiveLimits, LiveLoad};
@@ -31,8 +31,9 @@ use onehop_graphql_server::router::{Exposure, HttpParts, router};
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::trusted_documents::{TrustError, TrustedDocuments};
 use onehop_graphql_server::variable_coercion::SdlError;
+use onehop_graphql_server::write_watch::{SharedWatch, WriteWatch};
 use onehop_runtime::sealed::Sealer;
-use onehop_store::{FaultKind, Ledger, Store, WriteMark};
+use onehop_store::{Fault, FaultKind, Ledger, Store, WriteMark};
 
 /// The paths that have a label of their own in metrics and traces.
 const LABELLED_PATHS: &[&str] = &[SESSION_PATH, "/session/customer", operations::PATH];
@@ -264,6 +265,20 @@ impl Readiness for ProcessReadiness {
     }
 }
 
+/// A watch of the writes to the store.
+struct ProcessWatch(Watch);
+
+#[async_trait]
+impl WriteWatch for ProcessWatch {
+    fn last_write(&self) -> u64 {
+        self.0.last_write()
+    }
+
+    async fn written(&self, marks: &[u32], write: u64) {
+        self.0.written(marks.iter().copied().map(WriteMark).collect(), write).await;
+    }
+}
+
 /// Read-your-writes by the change feed processor: positions of writes, and the wait for them.
 pub(super) struct ProcessorRecency {
     pub(super) engine: Arc<Engine>,
@@ -324,6 +339,10 @@ impl Recency for ProcessorRecency {
                 Ok(Reach::NotReached(NotReached::Unavailable))
             }
         }
+    }
+
+    async fn watch_writes(&self, ledger: &Ledger) -> Result<SharedWatch, Fault> {
+        Ok(Arc::new(ProcessWatch(self.engine.watches.watch(ledger).await?)))
     }
 
     fn last_write(&self) -> Option<u64> {

@@ -45,6 +45,8 @@ pub fn served_api_of(app: &ServedApp, parts: ServedApiParts) -> Result<Api, ApiE
         reads: ServedReads::new(Arc::clone(&engine.store), Arc::clone(&app.model)),
         recent_reads: ServedReads::new(Arc::clone(&engine.recent), Arc::clone(&app.model)),
         commands: app.commands.clone(),
+        recent_commands: app.recent_commands.clone(),
+        live: app.live.clone(),
         staff: Arc::new(staff),
         attempts: Arc::new(Attempts::new(options.attempts)),
         tokens: tokens.clone(),

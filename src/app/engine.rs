@@ -21,13 +21,16 @@ use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use crate::domain::containers::ACCOUNTS;
 use crate::telemetry::{EmbeddedGauges, HotPartitions};
-use onehop_change_feed::{Processor, Projection};
+use onehop_change_feed::{Processor, Projection, Sharing, TailSettings, WriteWatches};
 use onehop_runtime::blocking;
 use onehop_runtime::clock::{Clock, SystemClock};
 use onehop_runtime::tasks::Tasks;
 use onehop_store::charges::Calibration;
 use onehop_store::embedded::{ConfirmedReads, EmbeddedStore, OpenedAfter};
-use onehop_store::{BackgroundStore, CertainAbsence, Fault, FaultKind, ObservedStore, Store, StoreObserver};
+use onehop_store::{
+    BackgroundStore, CertainAbsence, ContainerName, ContainerSpec, Fault, FaultKind, ObservedStore, Store,
+    StoreObserver,
+};
 
 /// Graceful shutdown timeout of commands in progress.
 const COMMANDS_STOP_MAX: Duration = Duration::from_secs(5);
@@ -71,6 +74,20 @@ impl Default for AppOptions {
     }
 }
 
+/// Settings of the tails behind subscriptions. A store without other writers signals every write, so nothing
+/// is polled.
+#[must_use]
+pub fn tail_settings(member: &Member, poll: Duration) -> TailSettings {
+    let poll = (member.sharing != Sharing::Alone).then_some(poll);
+    TailSettings { poll, ..TailSettings::default() }
+}
+
+/// The containers that requests read: all but the state of the change feed processor.
+fn read_by_requests(containers: &[ContainerSpec]) -> Vec<ContainerName> {
+    let own = onehop_change_feed::SPECS.iter().map(|spec| spec.name).collect::<Vec<_>>();
+    containers.iter().map(|spec| spec.name).filter(|name| !own.contains(name)).collect()
+}
+
 /// The parts of a process beside its domains.
 pub struct Engine {
     /// The adapter. An embedded store does not delete expired items itself.
@@ -85,6 +102,8 @@ pub struct Engine {
     pub clock: Arc<dyn Clock>,
     pub passwords: PasswordHasher,
     pub processor: Arc<Processor>,
+    /// The writes of all processes, for live queries.
+    pub watches: Arc<WriteWatches>,
     /// Hot partitions: request charges of this process by logical partition.
     pub partition_loads: Arc<HotPartitions>,
     /// The background tasks of this process.
@@ -94,7 +113,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// The parts over a store that is open already, with these projections.
+    /// The parts over a store that is open already, with these projections. Requests read these containers.
     ///
     /// # Errors
     /// When the change feed processor cannot read its state.
@@ -102,9 +121,10 @@ impl Engine {
         open: &OpenStore,
         member: Member,
         projections: Vec<Arc<dyn Projection>>,
+        containers: &[ContainerSpec],
         options: AppOptions,
     ) -> anyhow::Result<Self> {
-        let AppOptions { hashing, clock, projection_poll, mut observers, tasks, .. } = options;
+        let AppOptions { hashing, clock, live_poll, projection_poll, mut observers, tasks } = options;
         let partition_loads = Arc::new(HotPartitions::new(partitions::KEY_EXPOSURES));
         observers.push(Arc::clone(&partition_loads) as _);
         let observers: Arc<[_]> = observers.into();
@@ -114,7 +134,12 @@ impl Engine {
         let observed = |store: Arc<dyn Store>| -> Arc<dyn Store> {
             Arc::new(ObservedStore::new(store, Arc::clone(&observers)))
         };
-        let (store, recent) = (observed(open.store()), observed(open.recent()));
+        let recent = observed(open.recent());
+        let watches = {
+            let tail = tail_settings(&member, live_poll);
+            WriteWatches::new(Arc::clone(&recent), read_by_requests(containers), tail, tasks.clone())
+        };
+        let (store, recent) = (watches.marked(observed(open.store())), watches.marked(recent));
         let budget = open.background_budget();
         let background = Arc::new(BackgroundStore::for_background(Arc::clone(&recent), budget.clone()));
         let recent: Arc<dyn Store> = Arc::new(BackgroundStore::new(recent, budget));
@@ -148,6 +173,7 @@ impl Engine {
             clock,
             passwords,
             processor: Arc::new(processor),
+            watches,
             partition_loads,
             tasks,
             processor_stop,

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::engine::{AppOptions, Engine};
+use super::engine::{AppOptions, Engine, tail_settings};
 use super::member::Member;
 use super::open_store::OpenStore;
 use crate::config::StoreChoice;
 use crate::domain::ids::RandomIds;
+use crate::served::live::{ServedLive, ServedLiveParts};
 use crate::served::{ServedCommandParts, ServedCommands, ServedModel, projections, verifier};
 use onehop_read_models::verify::{Settle, VerificationReport};
-use onehop_store::Ledger;
+use onehop_store::{Ledger, Store};
 
 /// The parts of a process that works on the data of a served model.
 pub struct ServedApp {
@@ -22,6 +23,10 @@ pub struct ServedApp {
     pub model: Arc<ServedModel>,
     /// The write side.
     pub commands: ServedCommands,
+    /// Its look-ups, which see commits of other processes.
+    pub recent_commands: ServedCommands,
+    /// The events of subscriptions.
+    pub live: ServedLive,
 }
 
 impl ServedApp {
@@ -81,14 +86,26 @@ impl ServedApp {
         member: Member,
         options: AppOptions,
     ) -> anyhow::Result<Self> {
-        let engine = Arc::new(Engine::over(open, member, projections(&model), options).await?);
-        let commands = ServedCommands::new(ServedCommandParts {
-            store: Arc::clone(&engine.decisive),
+        let tail = tail_settings(&member, options.live_poll);
+        let engine =
+            Arc::new(Engine::over(open, member, projections(&model), model.containers(), options).await?);
+        let over = |store: &Arc<dyn Store>| {
+            ServedCommands::new(ServedCommandParts {
+                store: Arc::clone(store),
+                model: Arc::clone(&model),
+                clock: Arc::clone(&engine.clock),
+                ids: Arc::new(RandomIds),
+                passwords: engine.passwords.clone(),
+            })
+        };
+        let (commands, recent_commands) = (over(&engine.decisive), over(&engine.recent));
+        let live = ServedLive::new(ServedLiveParts {
+            store: Arc::clone(&engine.recent),
             model: Arc::clone(&model),
-            clock: Arc::clone(&engine.clock),
-            ids: Arc::new(RandomIds),
-            passwords: engine.passwords.clone(),
+            watches: Arc::clone(&engine.watches),
+            tasks: engine.tasks.clone(),
+            tail,
         });
-        Ok(Self { engine, model, commands })
+        Ok(Self { engine, model, commands, recent_commands, live })
     }
 }

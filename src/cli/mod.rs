@@ -10,6 +10,7 @@ mod demo_users;
 mod documents;
 pub mod given_settings;
 mod health;
+mod import;
 mod model;
 pub mod new;
 mod output;
@@ -141,6 +142,11 @@ pub enum Command {
     /// request charge of each kind of change, predicted and measured, and the idle charge, as
     /// docs/read-model-costs.md has them.
     ReadModels(read_models::PrintReadModels),
+    /// Import files of rows into the store of a model: JSON lines and CSV, also compressed by gzip
+    ///
+    /// Copies, counts, lists and unique values follow as for any creation. The same command resumes an
+    /// interrupted import. Exit status: 0 all rows are imported, 1 rows were rejected, 2 the import failed.
+    Import(import::Import),
     /// Write a small commented model with example requests, for `serve --model`
     New(new::New),
     /// Check, print, draw and compare models: domains that are declared in one file
@@ -207,6 +213,7 @@ impl Cli {
             Command::Copy(command) => command.run().await,
             Command::Schema(command) => command.run(),
             Command::ReadModels(command) => command.run().await,
+            Command::Import(command) => command.run().await,
             Command::New(command) => command.run(),
             Command::Model(command) => command.run(),
             Command::Study(command) => command.run(),

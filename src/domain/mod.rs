@@ -10,6 +10,7 @@ pub(crate) mod digest;
 pub mod error;
 pub mod ids;
 pub(crate) mod keyed_turns;
+pub mod money;
 pub mod page;
 pub(crate) mod reservations;
 pub mod stored_json;

@@ -57,6 +57,11 @@ const RETRY_AFTER: &str = "retryAfterMs";
 const ERROR_ID: &str = "errorId";
 
 /// An error with a code.
+pub(super) fn limit_exceeded(message: impl Into<String>) -> Error {
+    Error::new(message).extend_with(|_, extensions| extensions.set("code", LimitExceeded::CODE))
+}
+
+/// An error with a code.
 pub(super) fn error(code: Code, message: impl Into<String>) -> Error {
     Error::new(message).extend_with(|_, extensions| extensions.set(CODE, code.as_str()))
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, OperationType};
-use async_graphql::{Extensions, Request, Response, ServerError, Value, Variables};
+use async_graphql::{Extensions, Pos, Request, Response, ServerError, Value, Variables};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use tracing::warn;
@@ -22,6 +22,7 @@ use super::compiled_operation::CompiledOperation;
 use super::complexity::Complexity;
 use super::errors::{self, Code};
 use super::plans::{PlanCaller, PlanRequest};
+use super::recency::Recency;
 use super::response_completion::{complete, conceal_schema, root_keys};
 use super::response_extensions::{OPERATIONS, set_charges, set_reach};
 use super::schema::{
@@ -37,6 +38,7 @@ use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::reads::Session;
+use crate::domain::ids::IdSource;
 use crate::webstore::ids::CustomerId;
 use onehop_change_feed::WriteScope;
 use onehop_graphql_server::caller::{Caller, CallerSession, RequestRejection};
@@ -46,9 +48,14 @@ use onehop_graphql_server::position::{InvalidPosition, POSITION, Reach};
 use onehop_graphql_server::quota::ChargeRecord;
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::variable_coercion::SdlError;
+use onehop_graphql_server::write_watch::SharedWatch;
 use onehop_graphql_server::written_response::WrittenResponse;
+use onehop_runtime::clock::Clock;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::{Ledger, WriteMark};
+
+/// The logical partitions that a live query may read.
+const LIVE_READS_MAX: usize = 1_000;
 
 /// Executes the requests of this process.
 pub struct Executor {
@@ -104,7 +111,7 @@ impl Executor {
 
     async fn run(&self, mut request: Request, context: &Arc<RequestContext>) -> Response {
         // Where other processes write, their projected changes are visible only in the latest commit.
-        let services = if context.waited.is_some() { &self.live_services } else { &self.services };
+        let services = if reads_recent(context) { &self.live_services } else { &self.services };
         let tells_operations = self.tells_operations(&request.extensions);
         let scope = RequestScope::new(Arc::clone(services), Arc::clone(context), ledger_for(context));
         let scope = Arc::new(scope.telling_operations(tells_operations));
@@ -149,7 +156,7 @@ impl Executor {
         if self.has_ended(context).await {
             return None;
         }
-        let services = if context.waited.is_some() { &self.live_services } else { &self.services };
+        let services = if reads_recent(context) { &self.live_services } else { &self.services };
         let session = Session::new(Arc::new(ledger_for(context)));
         let ledger = session.ledger();
         let charged = Charged::new(&*context.quota, ledger);
@@ -347,7 +354,8 @@ impl GraphqlService for Executor {
     }
 
     async fn execute(&self, request: Request, context: &Arc<RequestContext>) -> Response {
-        if self.has_ended(context).await {
+        // A connection ends with its session; an answer is for all members of a group.
+        if !context.is_live && self.has_ended(context).await {
             let message = "The session has ended: sign in again.";
             return Response::from_errors(vec![errors::document_error(Code::Unauthenticated, message)]);
         }
@@ -373,6 +381,11 @@ impl GraphqlService for Executor {
 
     fn join_positions(&self, one: &str, other: &str) -> Option<String> {
         self.services.recency.join(one, other)
+    }
+
+    async fn watch_writes(&self) -> Result<Option<SharedWatch>, ServerError> {
+        let Services { recency, clock, ids, .. } = &*self.services;
+        watch_writes(&**recency, &**clock, &**ids).await
     }
 
     fn last_write(&self) -> Option<u64> {
@@ -406,8 +419,32 @@ fn plan_caller(context: &RequestContext) -> PlanCaller {
 
 /// A ledger that remembers its reads, if the request needs them, under the span of the store's work.
 pub(super) fn ledger_for(context: &RequestContext) -> Ledger {
-    let ledger = if context.read_trace.is_some() { Ledger::remembering() } else { Ledger::new() };
+    let ledger = match context.read_trace {
+        Some(_) if context.is_live => Ledger::remembering_up_to(LIVE_READS_MAX),
+        Some(_) => Ledger::remembering(),
+        None => Ledger::new(),
+    };
     ledger.under(context.span)
+}
+
+/// Whether a request has to see commits of other processes: after a wait for a position, and where a change
+/// of the change feed is the reason of its execution.
+pub(super) fn reads_recent(context: &RequestContext) -> bool {
+    context.waited.is_some() || context.is_live
+}
+
+/// A watch of the writes of all processes, for a live query.
+pub(super) async fn watch_writes(
+    recency: &dyn Recency,
+    clock: &dyn Clock,
+    ids: &dyn IdSource,
+) -> Result<Option<SharedWatch>, ServerError> {
+    match recency.watch_writes(&Ledger::new()).await {
+        Ok(watch) => Ok(Some(watch)),
+        Err(fault) => {
+            Err(errors::fault(&fault, ids.next_id(clock.now_ms())).into_server_error(Pos::default()))
+        }
+    }
 }
 
 /// The sum of all of these ledgers.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use onehop_change_feed::WriteScope;
 use onehop_graphql_server::position::{InvalidPosition, Reach};
-use onehop_store::{Ledger, WriteMark};
+use onehop_graphql_server::write_watch::SharedWatch;
+use onehop_store::{Fault, Ledger, WriteMark};
 
 /// The port to the progress of the read models and to the marks of writes.
 #[async_trait]
@@ -28,6 +29,12 @@ pub trait Recency: Send + Sync + 'static {
         wait_max: Duration,
         ledger: &Ledger,
     ) -> Result<Reach, InvalidPosition>;
+
+    /// A watch of the writes of all processes. The ledger has the reads to begin it.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    async fn watch_writes(&self, ledger: &Ledger) -> Result<SharedWatch, Fault>;
 
     /// The number of the last write that every read sees from now on; `None` where other processes write as
     /// well.

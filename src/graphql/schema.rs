@@ -7,6 +7,7 @@ use super::roots::{Mutation, Query};
 use super::subscription::Subscription;
 use super::validation::SkipsValidation;
 use super::webstore::decimal::Decimal;
+use onehop_graphql_server::live_directive::LIVE_DIRECTIVE_SDL;
 use onehop_graphql_server::service::COMPLEXITY_MAX;
 use onehop_graphql_server::variable_coercion::ScalarCheck;
 
@@ -78,7 +79,6 @@ pub fn sdl() -> String {
 
 /// A schema in schema definition language.
 pub(super) fn sdl_of(schema: &BlogSchema) -> String {
-    schema.sdl_with_options(
-        SDLExportOptions::new().use_space_ident().prefer_single_line_descriptions().include_specified_by(),
-    )
+    let options = SDLExportOptions::new().use_space_ident().prefer_single_line_descriptions();
+    schema.sdl_with_options(options.include_specified_by()) + "\n" + LIVE_DIRECTIVE_SDL
 }

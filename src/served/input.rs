@@ -2,17 +2,22 @@
 //! are reported at once, nested ones with their paths.
 
 use onehop_model::{
-    Action, Checks, Field, FieldKind, FieldType, Literal, ReferenceField, Scalar, TypeOf, ValueSource,
+    Action, Checks, Field, FieldKind, FieldType, Format, Literal, PropertyPath, ReferenceField, Scalar,
+    TypeOf, ValueSource,
 };
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use serde_json::{Map, Value, json};
 
 use super::decimal::{DIGITS_MAX, ExactDecimal};
+use super::formats::{
+    NUMBER_DIGITS_MAX, currency_path, encoded, fits_number, format_of, is_currency_of_item, is_money,
+};
 use super::ids::ItemPlace;
 use super::model::{ServedModel, ServedType};
 use super::names::interned;
 use super::stored;
 use crate::domain::error::{InputStep, InvalidField};
+use crate::domain::money::Money;
 
 /// The most characters of a text whose field has no `@length`.
 pub const TEXT_CHARS_MAX: u32 = 10_000;
@@ -66,7 +71,7 @@ fn input_field<'a>(ty: &ServedType, field: &'a Field, action: Action) -> Option<
 }
 
 /// Whether a field is part of the partition key of a needed reference's target, from which it is filled.
-fn follows_reference(ty: &ServedType, name: &str) -> bool {
+pub(super) fn follows_reference(ty: &ServedType, name: &str) -> bool {
     ty.item.fields.iter().any(|field| match &field.kind {
         FieldKind::Reference(reference) => {
             field.ty.non_null && reference.partition.iter().any(|by| **by == *name)
@@ -113,10 +118,27 @@ pub fn rule_of(field: &Field) -> Option<String> {
     (!rules.is_empty()).then(|| format!("{}.", rules.join("; ")))
 }
 
+/// The member of an amount with the code of its currency.
+pub const CURRENCY_CODE: &str = "currencyCode";
+/// The member of an amount with its minor units, once it is checked.
+pub const AMOUNT: &str = "amount";
+
+/// The currency of an amount of an input, which is a property of the item.
+#[derive(Debug, Clone)]
+pub struct InputCurrency {
+    /// The property.
+    pub path: PropertyPath,
+    /// The code.
+    pub code: String,
+    /// The input with the amount.
+    pub name: &'static str,
+}
+
 /// Checks values, and collects the invalid fields.
 #[derive(Debug)]
 pub struct InputCheck<'a> {
     model: &'a ServedModel,
+    currencies: Vec<InputCurrency>,
     /// The invalid fields so far.
     pub invalid: Vec<InvalidField>,
 }
@@ -125,7 +147,7 @@ impl<'a> InputCheck<'a> {
     /// A check without findings.
     #[must_use]
     pub fn new(model: &'a ServedModel) -> Self {
-        Self { model, invalid: Vec::new() }
+        Self { model, currencies: Vec::new(), invalid: Vec::new() }
     }
 
     /// The stored form of a field's value; `None` where it is invalid.
@@ -137,8 +159,45 @@ impl<'a> InputCheck<'a> {
         within: &[InputStep],
     ) -> Option<Value> {
         let before = self.invalid.len();
-        let stored = self.typed(name, &field.ty, &field.checks, typed, within);
+        let stored = self.formatted(name, field, typed, within);
         (self.invalid.len() == before).then_some(stored)
+    }
+
+    /// A value in the stored format of its field.
+    fn formatted(&mut self, name: &'static str, field: &Field, typed: &Value, within: &[InputStep]) -> Value {
+        let value = self.typed(name, &field.ty, &field.checks, typed, within);
+        let format = format_of(field);
+        let values = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
+        let is_long = |value: &Value| value.as_str().is_some_and(|text| !fits_number(text));
+        if format == Format::Number && values.iter().any(is_long) {
+            self.refuse(name, within, format_args!("must have at most {NUMBER_DIGITS_MAX} digits"));
+        }
+        if is_money(field)
+            && let (Some(path), Some(code)) =
+                (currency_path(field), value.get(CURRENCY_CODE).and_then(Value::as_str))
+        {
+            let is_of_item = within.is_empty() || is_currency_of_item(field);
+            if is_of_item {
+                self.currencies.push(InputCurrency { path: path.clone(), code: code.to_owned(), name });
+            }
+        }
+        encoded(format, value)
+    }
+
+    /// The currencies of the item: one for each of their properties.
+    pub fn take_currencies(&mut self) -> Vec<InputCurrency> {
+        let mut currencies: Vec<InputCurrency> = Vec::new();
+        for found in std::mem::take(&mut self.currencies) {
+            match currencies.iter().find(|known| known.path == found.path) {
+                Some(known) if known.code == found.code => {}
+                Some(known) => {
+                    let rule = format!("must be in {}, as the other amounts of the item", known.code);
+                    self.refuse(found.name, &[], rule);
+                }
+                None => currencies.push(found),
+            }
+        }
+        currencies
     }
 
     /// Reports a field.
@@ -227,18 +286,42 @@ impl<'a> InputCheck<'a> {
                 continue;
             }
             let FieldKind::Stored(stored_field) = &field.kind else { continue };
+            if stored_field.source != ValueSource::Input {
+                continue;
+            }
             let inner_name = interned(&field.name);
             let value = match (values.get(inner_name), &stored_field.default) {
-                (Some(value), _) => self.typed(inner_name, &field.ty, &field.checks, value, &inner),
+                (Some(value), _) => self.formatted(inner_name, field, value, &inner),
                 (None, Some(default)) if !default.sparse => {
-                    stored::stored_literal(self.model.model(), &field.ty.of, &default.value)
+                    stored::literal_of(self.model.model(), field, &default.value)
                 }
                 (None, None) if field.ty.non_null => self.refused(inner_name, &inner, "is needed"),
                 (None, _) => Value::Null,
             };
-            stored::set(&mut object, &stored_field.property, value);
+            match is_money(field) {
+                true => self.set_amount(field, value, &mut object, &inner),
+                false => stored::set(&mut object, &stored_field.property, value),
+            }
         }
         Value::Object(object)
+    }
+
+    /// Writes an amount into an embedded object, with its currency where that is beside it.
+    fn set_amount(
+        &mut self,
+        field: &Field,
+        value: Value,
+        object: &mut Map<String, Value>,
+        within: &[InputStep],
+    ) {
+        let (Some(property), Some(path)) = (field.property(), currency_path(field)) else { return };
+        let code = value.get(CURRENCY_CODE).cloned();
+        stored::set(object, property, value.get(AMOUNT).cloned().unwrap_or_default());
+        let Some(code) = code.filter(|_| !is_currency_of_item(field)) else { return };
+        if stored::get(object, path).is_some_and(|known| *known != code) {
+            self.refuse(interned(&field.name), within, "must be in one currency with the amounts beside it");
+        }
+        stored::set(object, path, code);
     }
 
     /// The stored id of a reference in an embedded object.
@@ -299,11 +382,25 @@ impl<'a> InputCheck<'a> {
                     self.refused(name, within, rule)
                 }
             },
+            (Scalar::Money, Value::Object(amount)) => self.money(name, amount, within),
             (Scalar::DateTime, Value::String(text)) => match parse_timestamp(text) {
                 Some(instant) => json!(format_timestamp(instant)),
                 None => self.refused(name, within, "must be an instant such as 2026-11-20T09:30:00.125Z"),
             },
             _ => self.refused(name, within, format_args!("must be a value of {}", scalar.name())),
+        }
+    }
+
+    /// An amount in minor units with its currency.
+    fn money(&mut self, name: &'static str, amount: &Map<String, Value>, within: &[InputStep]) -> Value {
+        let text = |member: &str| amount.get(member).and_then(Value::as_str).unwrap_or_default();
+        let (sign, digits) = match text(AMOUNT).strip_prefix('-') {
+            Some(digits) => (-1, digits),
+            None => (1, text(AMOUNT)),
+        };
+        match Money::parse(digits, text(CURRENCY_CODE)) {
+            Ok(money) => json!({ AMOUNT: money.minor_units * sign, CURRENCY_CODE: money.currency.as_str() }),
+            Err(rule) => self.refused(name, within, rule),
         }
     }
 

@@ -5,19 +5,25 @@
 //! GraphQL types follow in `graphql::served`. It names no adapter of the store and no other domain.
 
 mod access;
+pub mod amounts;
 pub mod commands;
 pub mod cursor;
 pub mod decimal;
+pub mod formats;
 mod ids;
+pub mod import;
 pub mod input;
+pub mod live;
 mod model;
 mod names;
+mod properties;
 mod reads;
 mod references;
 mod related_fields;
 mod released;
 pub mod stored;
 mod supported;
+mod through;
 mod unique;
 mod verify;
 
@@ -25,7 +31,7 @@ pub use access::{Decision, Requester};
 pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMutation, WrittenItem};
 pub use ids::{InvalidItemId, ItemPlace};
 pub use model::{
-    Body, ListPlace, ListScope, OwnerValue, PartitionSource, ServedModel, ServedType, TypeIndex,
+    Body, ListPlace, ListScope, OwnerValue, PartitionSource, ServedModel, ServedType, ThroughLink, TypeIndex,
 };
 pub use names::interned;
 pub use reads::{ItemLoader, ItemPage, ListPosition, ServedItem, ServedReads};
@@ -33,4 +39,5 @@ pub use references::{copied_part, elements, embedded_place, place_of_id, target_
 pub use related_fields::{lists, related};
 pub use released::projections;
 pub use supported::{Unsupported, mutation_name, pascal};
+pub use through::LINKS_MAX;
 pub use verify::verifier;

@@ -14,6 +14,7 @@ use onehop_store::{ContainerName, ContainerSpec, PartitionKey, interned_list, jo
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use super::formats::currency_roots;
 use super::names::interned;
 use super::related_fields::{is_read_model, lists, placed_lists, related};
 use super::supported::{Unsupported, unsupported};
@@ -94,7 +95,7 @@ pub struct UniqueField {
 }
 
 /// The place of a list's items: a logical partition, or all of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ListPlace {
     /// The container that is queried.
     pub container: ContainerName,
@@ -114,6 +115,19 @@ pub struct ListPlace {
     pub entry_fields: Option<Vec<&'static str>>,
     /// The property with the id of the item.
     pub id_property: &'static str,
+    /// The link of a list through a link type, whose items the query finds.
+    pub through: Option<ThroughLink>,
+}
+
+/// The way from the items of a link type to those of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThroughLink {
+    /// The link type.
+    pub ty: TypeIndex,
+    /// Its reference to the items of the list.
+    pub to: Field,
+    /// The property by which the items are ordered.
+    pub order_by: Option<&'static str>,
 }
 
 /// A value of an item that is the partition key of its list, or part of it.
@@ -252,25 +266,35 @@ impl ServedModel {
             shown_max: None,
             entry_fields: None,
             id_property: "id",
+            through: None,
         };
         match &related.source {
             RelatedSource::Partition { by } => {
                 Some(whole(listed.container, self.scope_by(owner, listed, by)?))
             }
-            RelatedSource::Find { by, .. } => Some(whole(
+            RelatedSource::Find { by, through: None } => Some(whole(
                 listed.container,
                 match by {
-                    Some(by) => ListScope::Equality(interned(listed.item.field(by)?.property()?.last())),
+                    Some(by) => found_scope(listed, by)?,
                     None => ListScope::All,
                 },
             )),
+            RelatedSource::Find { by, through: Some(link) } => {
+                let ty = self.index_of(&link.item_type)?;
+                let links = self.ty(ty);
+                let to = links.item.field(&link.to)?.clone();
+                let through = Some(ThroughLink { ty, to, order_by });
+                let scope = found_scope(links, by.as_ref()?)?;
+                let place = whole(links.container, scope);
+                Some(ListPlace { item_type: links.type_value, order_by: None, through, ..place })
+            }
             RelatedSource::List(list) => {
                 let mut fields = vec!["id", "type", "version"];
                 if let PartitionSource::Properties(properties) = listed.key {
                     fields.extend(properties);
                 }
                 for path in &list.fields {
-                    fields.extend(entry_properties(listed, path.first()));
+                    fields.extend(entry_properties(&self.model, listed, path.first()));
                 }
                 Some(ListPlace {
                     container: ContainerName(interned(&list.container)),
@@ -288,6 +312,7 @@ impl ServedModel {
                         Some(by) if by.ty.list.is_some() => interned(&format!("{}Id", listed.type_value)),
                         _ => "id",
                     },
+                    through: None,
                 })
             }
         }
@@ -458,6 +483,15 @@ fn served_type(model: &Model, item: &ItemType) -> ServedType {
     }
 }
 
+/// The scope of a query for the items with a reference: their partition key, where it is that reference.
+fn found_scope(found: &ServedType, by: &Name) -> Option<ListScope> {
+    let property = interned(found.item.field(by)?.property()?.last());
+    Some(match found.key {
+        PartitionSource::Properties([key]) if *key == property => ListScope::OwnerId,
+        _ => ListScope::Equality(property),
+    })
+}
+
 fn listed_by(model: &Model, item: &ItemType) -> Vec<String> {
     let of_item = lists(model).filter(|(_, related)| related.item_type == item.name);
     let fields = of_item.flat_map(|(_, related)| match &related.source {
@@ -470,7 +504,7 @@ fn listed_by(model: &Model, item: &ItemType) -> Vec<String> {
 }
 
 /// The properties of an entry that hold a field of its item.
-fn entry_properties(ty: &ServedType, field: &str) -> Vec<&'static str> {
+fn entry_properties(model: &Model, ty: &ServedType, field: &str) -> Vec<&'static str> {
     let Some(field) = ty.item.field(field) else { return Vec::new() };
     match &field.kind {
         FieldKind::Reference(reference) => {
@@ -480,7 +514,11 @@ fn entry_properties(ty: &ServedType, field: &str) -> Vec<&'static str> {
             }
             properties
         }
-        FieldKind::Stored(stored) => vec![interned(stored.property.last())],
+        FieldKind::Stored(stored) => {
+            let mut properties = vec![interned(stored.property.last())];
+            properties.extend(currency_roots(model, field));
+            properties
+        }
         _ => field.property().map(|path| interned(path.last())).into_iter().collect(),
     }
 }

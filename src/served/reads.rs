@@ -29,8 +29,8 @@ const LOOKED_AT_MAX: usize = 1_000;
 /// The reads of a served model. Cheap to clone.
 #[derive(Clone)]
 pub struct ServedReads {
-    store: Arc<dyn Store>,
-    model: Arc<ServedModel>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) model: Arc<ServedModel>,
 }
 
 /// An item, or the part of one that an entry or a reference has.
@@ -57,6 +57,8 @@ pub struct ItemPage {
     pub end: Option<ListPosition>,
     /// Whether more items follow.
     pub has_next: bool,
+    /// Whether a list through a link type has more links than are looked at.
+    pub is_too_long: bool,
 }
 
 /// A position in a list.
@@ -126,8 +128,20 @@ impl ServedReads {
         self.present(place.ty, found)
     }
 
+    /// The last version of an item that has left a list: also of a deleted one, as long as its mark is there.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn last_version(&self, place: &ItemPlace, ledger: &Ledger) -> Result<Option<Arc<Body>>, Fault> {
+        let ty = self.model.ty(place.ty);
+        let found = self.store.read(ty.container, &place.partition, &place.id, ledger).await?;
+        let body: Option<Body> = found.map(|item| item.decode()).transpose()?;
+        let is_type = |body: &Body| body.get("type").and_then(Value::as_str) == Some(ty.type_value);
+        Ok(body.filter(is_type).map(Arc::new))
+    }
+
     /// The item of a read, if it is of its type and not deleted.
-    fn present(&self, ty: TypeIndex, found: Option<Item>) -> Result<Option<Arc<Body>>, Fault> {
+    pub(super) fn present(&self, ty: TypeIndex, found: Option<Item>) -> Result<Option<Arc<Body>>, Fault> {
         let Some(item) = found else { return Ok(None) };
         let body: Body = item.decode()?;
         let is_type = body.get("type").and_then(Value::as_str) == Some(self.model.ty(ty).type_value);
@@ -152,6 +166,9 @@ impl ServedReads {
         let mut found = ItemPage::default();
         if left == 0 {
             return Ok(found);
+        }
+        if let Some(through) = &list.through {
+            return self.page_through((ty, list, through), owner, (first, after), ledger).await;
         }
         let entry_fields: Option<Arc<[&'static str]>> = list.entry_fields.clone().map(Into::into);
         let mut place = after.map(|after| after.keyset.clone());
@@ -196,7 +213,7 @@ impl ServedReads {
     }
 
     /// A page of the stored items of a list; `None` where its owner has no logical partition.
-    async fn query(
+    pub(super) async fn query(
         &self,
         list: &ListPlace,
         owner: Option<&ServedItem>,
@@ -221,7 +238,7 @@ impl ServedReads {
         Ok(Some(self.store.query(&query, ledger).await?))
     }
 
-    fn keyset_of(&self, body: &Body, list: &ListPlace) -> Keyset {
+    pub(super) fn keyset_of(&self, body: &Body, list: &ListPlace) -> Keyset {
         let spec = self.model.containers().iter().find(|spec| spec.name == list.container);
         let order_by = list.order_by.or_else(|| spec?.order_of(list.item_type));
         let value = order_by.and_then(|property| body.get(property)).and_then(order_value);

@@ -4,6 +4,7 @@ use onehop_model::{CopyOrigin, Field, FieldKind, Name, ReferenceField, ValueSour
 use onehop_store::{PartitionKey, joined_key};
 use serde_json::{Map, Value, json};
 
+use super::formats::{currency_path, is_currency_of_item};
 use super::ids::ItemPlace;
 use super::model::{Body, ServedModel, TypeIndex};
 use super::stored;
@@ -126,16 +127,36 @@ pub fn write_copied_scalars(
     for field in fields {
         let FieldKind::Stored(stored_field) = &field.kind else { continue };
         let ValueSource::Copied(source) = &stored_field.source else { continue };
-        let CopyOrigin::Reference { reference: of, field: copied } = &source.from else { continue };
-        if **of != *reference {
-            continue;
-        }
+        let copied = match &source.from {
+            CopyOrigin::Reference { reference: of, field: copied } if **of == *reference => copied,
+            // The only reference to the type leads to its item.
+            CopyOrigin::Type { item_type, field: copied }
+                if is_reference_to(fields, reference, item_type) =>
+            {
+                copied
+            }
+            _ => continue,
+        };
         let value = target.and_then(|(place, target)| {
             let ty = model.ty(place.ty);
-            Some(stored::value_of(model.model(), &ty.item.fields, ty.item.field(copied)?, target))
+            let copied = ty.item.field(copied)?;
+            let value = stored::value_of(model.model(), &ty.item.fields, copied, target);
+            if let (Some(path), Some(own)) = (currency_path(copied), currency_path(field))
+                && !is_currency_of_item(field)
+                && let Some(code) = stored::get(target, path)
+            {
+                stored::set(body, own, code.clone());
+            }
+            Some(value)
         });
         stored::set(body, &stored_field.property, value.unwrap_or(Value::Null));
     }
+}
+
+/// Whether a reference leads to items of a type.
+fn is_reference_to(fields: &[Field], reference: &str, item_type: &str) -> bool {
+    let field = fields.iter().find(|field| *field.name == *reference);
+    matches!(field.map(|field| &field.kind), Some(FieldKind::Reference(found)) if *found.target == *item_type)
 }
 
 /// The place of a reference's target in an embedded object; `None` where the reference is absent.

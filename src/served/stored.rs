@@ -2,43 +2,20 @@
 //! properties, defaults and stored texts of enums.
 
 use onehop_model::{
-    Computed, EnumType, Field, FieldKind, Function, Kept, Literal, Model, PropertyPath, TypeOf, ValueSource,
+    Computed, EnumType, Field, FieldKind, Function, Kept, Literal, Model, TypeOf, ValueSource,
 };
 use onehop_read_models::excerpt;
 use serde_json::{Value, json};
 
+use super::amounts::{Within, evaluated, stored_form};
+use super::formats::{encoded, format_of};
 use super::model::Body;
+pub use super::properties::{get, set};
 
 /// The characters of an excerpt where the model states none.
 const EXCERPT_CHARS: u32 = 88;
 /// The digits of a padded number where the model states none.
 const PADDED_CHARS: u32 = 10;
-
-/// The value at a path of properties.
-#[must_use]
-pub fn get<'a>(body: &'a Body, path: &PropertyPath) -> Option<&'a Value> {
-    let (first, rest) = path.properties().split_first()?;
-    let value = rest.iter().try_fold(body.get(first)?, |value, property| value.get(property))?;
-    Some(value).filter(|value| !value.is_null())
-}
-
-/// Writes a value at a path of properties; `null` removes the property.
-pub fn set(body: &mut Body, path: &PropertyPath, value: Value) {
-    let Some((last, parents)) = path.properties().split_last() else { return };
-    let mut object = body;
-    for property in parents {
-        let entry = object.entry(property.clone()).or_insert_with(|| json!({}));
-        if !entry.is_object() {
-            *entry = json!({});
-        }
-        let Value::Object(inner) = entry else { return };
-        object = inner;
-    }
-    match value {
-        Value::Null => drop(object.remove(last)),
-        value => drop(object.insert(last.clone(), value)),
-    }
-}
 
 /// The value of a stored field, with former properties and the default.
 #[must_use]
@@ -49,8 +26,8 @@ pub fn value_of(model: &Model, fields: &[Field], field: &Field, body: &Body) -> 
         return value.clone();
     }
     match (&stored.source, &stored.default) {
-        (ValueSource::Computed(rule), _) => computed(model, fields, rule, body),
-        (_, Some(default)) => stored_literal(model, &field.ty.of, &default.value),
+        (ValueSource::Computed(rule), _) => computed(model, fields, (field, rule), body),
+        (_, Some(default)) => literal_of(model, field, &default.value),
         (ValueSource::Version(_), None) => json!(1),
         _ => Value::Null,
     }
@@ -72,6 +49,18 @@ fn other_value(field: &Field, body: &Body) -> Value {
         }
         _ => Value::Null,
     }
+}
+
+/// The fields of an object, and of the item that it is in, for arithmetic.
+#[must_use]
+pub fn within<'a>(model: &'a Model, fields: &'a [Field], object: &'a Body, item: &'a Body) -> Within<'a> {
+    Within { model, fields, object, item, value_of }
+}
+
+/// A literal of a model as it is stored in a field.
+#[must_use]
+pub fn literal_of(model: &Model, field: &Field, literal: &Literal) -> Value {
+    encoded(format_of(field), stored_literal(model, &field.ty.of, literal))
 }
 
 /// A literal of a model as it is stored.
@@ -116,7 +105,11 @@ pub fn enum_name<'a>(of: &'a EnumType, stored: &str) -> Option<&'a str> {
 
 /// The value of a computed field; `null` where its argument is absent.
 #[must_use]
-pub fn computed(model: &Model, fields: &[Field], rule: &Computed, body: &Body) -> Value {
+pub fn computed(model: &Model, fields: &[Field], (field, rule): (&Field, &Computed), body: &Body) -> Value {
+    if matches!(rule.function, Function::Product | Function::Sum) {
+        let evaluated = evaluated(within(model, fields, body, body), rule).ok().flatten();
+        return evaluated.and_then(|amount| stored_form(field, &amount).ok()).unwrap_or_default();
+    }
     let argument = rule.from.first().and_then(|path| path.single());
     let argument = argument.and_then(|name| fields.iter().find(|field| field.name == *name));
     let Some(argument) = argument.map(|field| value_of(model, fields, field, body)) else {

@@ -5,18 +5,31 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use onehop_model::{
-    Action, CopyOrigin, Deletion, Field, FieldKind, Format, Function, Grants, ItemType, ItemVersion, Kept,
-    Model, QueryKind, RelatedField, RelatedSource, Scalar, StoredField, TypeOf, ValueSource,
+    Action, CopyOrigin, CopySource, Deletion, Event, Field, FieldKind, FieldPath, Function, Grants, ItemType,
+    ItemVersion, Kept, LiveSource, Model, Name, QueryKind, ReferenceField, RelatedSource, StoredField,
+    Subscription, TypeOf, ValueSource,
 };
 use onehop_read_models::ModelError;
 
+use super::formats::{format_of, is_money};
 use super::related_fields::related;
 
 /// Containers of the server itself.
 const OWN_CONTAINERS: [&str; 3] = ["accounts", "leases", "dead-letters"];
 /// Types that the server adds to the schema.
-const OWN_TYPES: [&str; 9] =
-    ["Query", "Mutation", "Subscription", "Node", "PageInfo", "DateTime", "Decimal", "Money", "Upload"];
+const OWN_TYPES: [&str; 10] = [
+    "Query",
+    "Mutation",
+    "Subscription",
+    "Node",
+    "PageInfo",
+    "DateTime",
+    "Decimal",
+    "Money",
+    "MoneyInput",
+    "Upload",
+];
+
 /// Mutations of accounts.
 const ACCOUNT_MUTATIONS: [&str; 4] = ["signIn", "signOut", "renewSession", "changePassword"];
 
@@ -86,7 +99,8 @@ pub fn unsupported(model: &Model) -> Vec<Unsupported> {
     }
     for embedded in model.embedded() {
         for field in &embedded.fields {
-            embedded_field(model, &format!("{}.{}", embedded.name, field.name), field, &mut findings);
+            let place = format!("{}.{}", embedded.name, field.name);
+            embedded_field(model, &place, (&embedded.fields, field), &mut findings);
         }
     }
     hidden(model, &mut findings);
@@ -177,8 +191,12 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
         claims(&place, grants, findings);
     }
     match &field.kind {
-        FieldKind::Stored(stored) => stored_field(item, &place, field, stored, findings),
+        FieldKind::Stored(stored) => {
+            stored_field(item, &place, field, stored, findings);
+            values(model, &place, &item.fields, field, stored, findings);
+        }
         FieldKind::Reference(reference) => {
+            copied_amounts(model, &place, reference, findings);
             let is_nested = reference.property.properties().len() > 1;
             findings.add_if(is_nested, &place, "@stored(as)", "must be a property at the root of the item");
             findings.add_if(
@@ -200,13 +218,20 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
                 "of a list is not served yet",
             );
         }
-        FieldKind::Related(found) => related_field(&place, found, findings),
+        FieldKind::Related(_) => {}
         FieldKind::Count(count) => {
             let of = item.field(&count.of).and_then(related);
-            let is_partition = of.is_some_and(|of| matches!(of.source, RelatedSource::Partition { .. }));
-            let is_behind = matches!(count.kept, Kept::Behind { .. });
-            let reason = "counts the items of a @partition field alone";
-            findings.add_if(!is_partition && !is_behind, &place, "@count(of)", reason);
+            let is_counted = of.is_some_and(|of| match (&of.source, &count.kept) {
+                // The read models say which of them a projection counts.
+                (_, Kept::Behind { .. }) => true,
+                (RelatedSource::Partition { .. }, Kept::Batch { .. }) => true,
+                // The query counts all items of a logical partition, or all entries.
+                (RelatedSource::Partition { .. }, Kept::Query) => of.conditions.is_empty(),
+                (RelatedSource::List(list), Kept::Query) => list.keep.is_none(),
+                _ => false,
+            });
+            let reason = "counts the items of a @partition field, or with kept: QUERY the entries of a @list";
+            findings.add_if(!is_counted, &place, "@count(of)", reason);
         }
         FieldKind::HasCaller(list) => {
             let listed = item.field(list).and_then(related).and_then(|list| model.item(&list.item_type));
@@ -230,46 +255,11 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
 }
 
 fn stored_field(item: &ItemType, place: &str, field: &Field, stored: &StoredField, findings: &mut Findings) {
-    scalar(place, &field.ty.of, stored.format, findings);
-    match &stored.source {
-        ValueSource::Computed(rule) => {
-            let is_served = !matches!(rule.function, Function::Product | Function::Sum);
-            findings.add_if(
-                !is_served,
-                place,
-                "@computed(by)",
-                "is served for EXCERPT, PADDED, SAME and LOWER alone",
-            );
-            let is_plain = rule.from.len() == 1 && rule.from[0].single().is_some();
-            findings.add_if(
-                is_served && !is_plain,
-                place,
-                "@computed(from)",
-                "must be one field of the item",
-            );
-        }
-        ValueSource::Copied(source) => {
-            let is_served = matches!(&source.from, CopyOrigin::Reference { reference, .. }
-                if item.field(reference).is_some_and(|field| field.ty.list.is_none()));
-            findings.add_if(
-                !is_served,
-                place,
-                "@copy(from)",
-                "is served from a single reference of the item alone",
-            );
-        }
-        ValueSource::Input => {
-            let is_written = !field.hidden || !field.ty.non_null || stored.default.is_some();
-            findings.add_if(
-                !is_written,
-                place,
-                "@hidden",
-                "leaves a non-null field without input and @default",
-            );
-            let is_login = item.login.as_ref() == Some(&field.name);
-            findings.add_if(is_login && field.hidden, place, "@hidden", "hides the login");
-        }
-        _ => {}
+    if stored.source == ValueSource::Input {
+        let is_written = !field.hidden || !field.ty.non_null || stored.default.is_some();
+        findings.add_if(!is_written, place, "@hidden", "leaves a non-null field without input and @default");
+        let is_login = item.login.as_ref() == Some(&field.name);
+        findings.add_if(is_login && field.hidden, place, "@hidden", "hides the login");
     }
     let is_nested = stored.property.properties().len() > 1;
     findings.add_if(
@@ -280,14 +270,25 @@ fn stored_field(item: &ItemType, place: &str, field: &Field, stored: &StoredFiel
     );
 }
 
-fn embedded_field(model: &Model, place: &str, field: &Field, findings: &mut Findings) {
+fn embedded_field(model: &Model, place: &str, (fields, field): (&[Field], &Field), findings: &mut Findings) {
+    let is_closed = field.authorization.read.is_some() || field.authorization.update.is_some();
+    let reason = "is not served in an embedded type: it stands on the field of the item";
+    findings.add_if(is_closed, place, "@auth", reason);
     match &field.kind {
         FieldKind::Stored(stored) => {
-            scalar(place, &field.ty.of, stored.format, findings);
-            let is_input = matches!(stored.source, ValueSource::Input);
-            findings.add_if(!is_input, place, "@embedded", "has input fields alone");
+            let is_served = match &stored.source {
+                ValueSource::Input | ValueSource::Computed(_) => true,
+                ValueSource::Copied(source) => source.frozen,
+                _ => false,
+            };
+            let reason = "has input, computed values and frozen copies alone";
+            findings.add_if(!is_served, place, "@embedded", reason);
+            let reason = "is not served in an embedded type: updates replace the whole object";
+            findings.add_if(stored.immutable, place, "@immutable", reason);
+            values(model, place, fields, field, stored, findings);
         }
         FieldKind::Reference(reference) => {
+            copied_amounts(model, place, reference, findings);
             let is_list = field.ty.list.is_some();
             findings.add_if(is_list, place, "@reference", "of a list is not served in an embedded type");
             let key = model.item(&reference.target).and_then(|target| target.key.first());
@@ -300,23 +301,96 @@ fn embedded_field(model: &Model, place: &str, field: &Field, findings: &mut Find
     }
 }
 
-fn scalar(place: &str, of: &TypeOf, format: Format, findings: &mut Findings) {
-    findings.add_if(
-        *of == TypeOf::Scalar(Scalar::Money),
-        place,
-        "Money",
-        "is not served yet: store the amount as a Decimal beside a currency code",
-    );
-    findings.add_if(format != Format::Iso, place, "@stored(format)", "is not served yet");
+/// The values of a field of an item or an object: amounts, computed values and copies.
+fn values(
+    model: &Model,
+    place: &str,
+    fields: &[Field],
+    field: &Field,
+    stored: &StoredField,
+    findings: &mut Findings,
+) {
+    findings.add_if(is_money(field) && field.ty.list.is_some(), place, "Money", "is not served in a list");
+    let named = |name: &Name| fields.iter().find(|other| other.name == *name);
+    match &stored.source {
+        ValueSource::Computed(rule) if matches!(rule.function, Function::Product | Function::Sum) => {
+            let amounts = rule.from.iter().filter(|path| is_amount(model, fields, path)).count();
+            let reason = "is an amount from one amount, and a number from numbers";
+            findings.add_if(amounts != usize::from(is_money(field)), place, "@computed(from)", reason);
+        }
+        ValueSource::Computed(rule) => {
+            let from = rule.from.first().and_then(|path| named(path.single()?));
+            let is_plain = rule.from.len() == 1 && from.is_some();
+            findings.add_if(!is_plain, place, "@computed(from)", "must be one field of the same type");
+            let is_same = from.is_none_or(|from| format_of(from) == stored.format && !is_money(from));
+            findings.add_if(
+                !is_same,
+                place,
+                "@computed(from)",
+                "must have the same @stored(format), and no Money",
+            );
+        }
+        ValueSource::Copied(source) => copied_value(model, place, fields, (field, source), findings),
+        _ => {}
+    }
 }
 
-fn related_field(place: &str, found: &RelatedField, findings: &mut Findings) {
-    match &found.source {
-        RelatedSource::Find { through: Some(_), .. } => {
-            findings.add(place, "@find(through)", "is not served yet")
+/// A copied scalar: from a single reference, of the same stored form.
+fn copied_value(
+    model: &Model,
+    place: &str,
+    fields: &[Field],
+    (field, source): (&Field, &CopySource),
+    findings: &mut Findings,
+) {
+    let target_of = |field: &Field| match &field.kind {
+        FieldKind::Reference(reference) if field.ty.list.is_none() => model.item(&reference.target),
+        _ => None,
+    };
+    let (target, copied) = match &source.from {
+        CopyOrigin::Reference { reference, field } => {
+            (fields.iter().find(|found| found.name == *reference).and_then(target_of), field)
         }
-        RelatedSource::Partition { .. } | RelatedSource::Find { .. } | RelatedSource::List(_) => {}
+        CopyOrigin::Type { item_type, field } => {
+            let mut leading = fields.iter().filter_map(target_of).filter(|target| target.name == *item_type);
+            (leading.next().filter(|_| leading.next().is_none()), field)
+        }
+    };
+    let Some(target) = target else {
+        return findings.add(
+            place,
+            "@copy(from)",
+            "is served from a type that one single reference leads to",
+        );
+    };
+    let Some(copied) = target.field(copied) else { return };
+    let is_same = format_of(copied) == format_of(field) && is_money(copied) == is_money(field);
+    findings.add_if(!is_same, place, "@copy(from)", "must have the type and @stored(format) of its source");
+    let follows = is_money(field) && !source.frozen;
+    findings.add_if(follows, place, "@copy(from)", "of Money must be frozen: its currency does not follow");
+}
+
+/// Copies beside a reference have no place for a currency.
+fn copied_amounts(model: &Model, place: &str, reference: &ReferenceField, findings: &mut Findings) {
+    let target = model.item(&reference.target);
+    let fields = reference.copies.iter().filter_map(|copy| target?.field(&copy.field));
+    let reason = "has no Money: use @copy(from:) with frozen";
+    findings.add_if(fields.into_iter().any(is_money), place, "@copy(fields)", reason);
+}
+
+/// Whether a path leads to an amount.
+fn is_amount(model: &Model, fields: &[Field], path: &FieldPath) -> bool {
+    let mut fields = fields;
+    for (place, name) in path.fields().iter().enumerate() {
+        let Some(field) = fields.iter().find(|field| field.name == *name) else { return false };
+        match &field.ty.of {
+            TypeOf::Embedded(of) => {
+                fields = model.embedded_type(of).map_or(&[][..], |embedded| &embedded.fields);
+            }
+            _ => return is_money(field) && place + 1 == path.fields().len(),
+        }
     }
+    false
 }
 
 /// Served types have served fields, and served fields have served types.
@@ -350,10 +424,6 @@ fn operations(model: &Model, findings: &mut Findings) {
         if let Some(grants) = &query.authorization {
             claims(&place, grants, findings);
         }
-        match &query.kind {
-            QueryKind::Related(found) => related_field(&place, found, findings),
-            QueryKind::ById | QueryKind::ByUnique(_) | QueryKind::Caller => {}
-        }
     }
     for mutation in model.mutations() {
         let place = format!("Mutation.{}", mutation.name);
@@ -367,13 +437,44 @@ fn operations(model: &Model, findings: &mut Findings) {
             claims(&place, grants, findings);
         }
     }
-    for subscription in model.subscriptions() {
-        findings.add(&format!("Subscription.{}", subscription.name), "@live", "is not served yet");
+    for found in model.subscriptions() {
+        subscription(model, found, findings);
     }
     let accounts = model.items().iter().filter(|item| item.login.is_some());
     for item in accounts.skip(1) {
         findings.add(&item.name, "@account", "is served for one type");
     }
+}
+
+fn subscription(model: &Model, found: &Subscription, findings: &mut Findings) {
+    let place = format!("Subscription.{}", found.name);
+    if let Some(grants) = &found.authorization {
+        claims(&place, grants, findings);
+    }
+    let list = match &found.source {
+        LiveSource::Item => return,
+        LiveSource::Query(name) => {
+            model.queries().iter().find(|query| query.name == *name).and_then(|query| match &query.kind {
+                QueryKind::Related(list) => Some(list),
+                _ => None,
+            })
+        }
+        LiveSource::Field { item_type, field, .. } => {
+            model.item(item_type).and_then(|item| item.field(field)).and_then(related)
+        }
+    };
+    let Some(list) = list else { return };
+    let is_through = matches!(list.source, RelatedSource::Find { through: Some(_), .. });
+    findings.add_if(is_through, &place, "@live(of)", "is not served for a list through a link type");
+    let is_unseen = model.item(&found.item_type).is_some_and(|item| item.deletion == Deletion::Hard)
+        && found.on.contains(&Event::Removed)
+        && super::live::is_followed(list);
+    findings.add_if(
+        is_unseen,
+        &place,
+        "@live(on)",
+        "cannot have REMOVED of HARD deletions, which leave no trace",
+    );
 }
 
 /// The names of the model and the ones that the server adds.

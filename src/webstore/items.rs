@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
-use super::money::{CurrencyCode, Money};
+use crate::domain::money::{CurrencyCode, Money};
 
 /// The values of `type`.
 pub mod types {

@@ -7,7 +7,6 @@ pub mod dataset;
 pub mod ids;
 pub mod items;
 pub mod model;
-pub mod money;
 pub mod read_models;
 pub mod reads;
 pub mod seeder;

@@ -15,9 +15,9 @@ use super::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 use super::items::{
     AddressItem, CustomerItem, MetaItem, OrderLineItem, ProductItem, SalesOrderItem, TagCopy, rank_key, types,
 };
-use super::money::CurrencyCode;
 use crate::accounts::email_address::EmailAddress;
 use crate::domain::containers::ACCOUNTS;
+use crate::domain::money::CurrencyCode;
 use onehop_runtime::clock::format_timestamp;
 use onehop_store::{
     Batch, ContainerName, Fault, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp,

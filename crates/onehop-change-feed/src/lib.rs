@@ -79,6 +79,7 @@ mod status;
 mod supervisor;
 mod tail;
 mod turn;
+mod write_watches;
 
 pub use cause::Cause;
 pub use containers::{DEAD_LETTERS, LEASES, SPECS};
@@ -106,3 +107,4 @@ pub use request::{ReadRequest, ReadResult};
 pub use settings::{Backoff, Settings, Sharing, StartFrom};
 pub use status::{LeaseStatus, PENDING_COUNT_MAX, ProcessorStatus, ProjectionHealth, ProjectionStatus};
 pub use tail::{Tail, TailSettings, TailSource};
+pub use write_watches::{Watch, WriteWatches};

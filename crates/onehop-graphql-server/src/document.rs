@@ -14,6 +14,7 @@ use super::{
     document_size::{DocumentSize, SizeError},
     document_text::{NormalText, move_to_original},
     limit_exceeded::LimitExceeded,
+    live_directive,
     syntax_error::syntax_error,
     typename,
 };
@@ -64,6 +65,8 @@ pub struct Document {
     pub tokens: usize,
     pub definitions: ExecutableDocument,
     pub size: DocumentSize,
+    /// The places of the operations that have the directive `@live`, which their definitions have lost.
+    live: Vec<usize>,
     /// Whether it was found to fit the schema with any variables. Other documents are validated again each
     /// time.
     is_valid: AtomicBool,
@@ -94,10 +97,13 @@ impl Document {
             parse_query(text).map_err(|error| DocumentError::Syntax(Box::new(syntax_error(&error))))?;
         let size = limits.measure(&definitions, text.len())?;
         typename::normalize(&mut definitions).map_err(|error| DocumentError::Invalid(Box::new(error)))?;
+        let live = live_directive::take(&mut definitions);
+        let live = live.map_err(|error| DocumentError::Invalid(Box::new(error)))?;
         let compiled = CompiledOperations::new(definitions.operations.iter().count());
         Ok(Self {
             definitions,
             size,
+            live,
             is_valid: AtomicBool::new(false),
             nested_variables_fit: OnceLock::new(),
             compiled,
@@ -135,9 +141,19 @@ impl Document {
         operation: &OperationDefinition,
         compile: impl FnOnce() -> T,
     ) -> Option<&T> {
+        self.compiled.get(self.place_of(operation)?, compile)
+    }
+
+    /// The place of an operation of this document among the others.
+    fn place_of(&self, operation: &OperationDefinition) -> Option<usize> {
         let mut operations = self.definitions.operations.iter();
-        let place = operations.position(|(_, found)| std::ptr::eq(&raw const found.node, operation))?;
-        self.compiled.get(place, compile)
+        operations.position(|(_, found)| std::ptr::eq(&raw const found.node, operation))
+    }
+
+    /// Whether an operation of this document is a live query: the client wants each new answer.
+    #[must_use]
+    pub fn is_live(&self, operation: &OperationDefinition) -> bool {
+        !self.live.is_empty() && self.place_of(operation).is_some_and(|place| self.live.contains(&place))
     }
 
     /// The operation that a request with this `operationName` executes.

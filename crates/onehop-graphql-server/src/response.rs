@@ -174,7 +174,7 @@ fn errors_of(execution: &Execution) -> Bytes {
 ///
 /// async-graphql reports an error of the request (validation, a limit) as errors without a path beside null
 /// data. An error of a field has a path, and its null data is a result: such a response keeps its `data`.
-fn is_request_error(execution: &Execution) -> bool {
+pub(super) fn is_request_error(execution: &Execution) -> bool {
     execution.data == Value::Null
         && !execution.errors.is_empty()
         && execution.errors.iter().all(|error| error.path.is_empty())

@@ -6,6 +6,7 @@ use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, Vari
 use async_graphql::{Positioned, Response, ServerError, Variables};
 
 use crate::known_names::KnownNames;
+use crate::live_directive;
 use crate::nested_variables::VariablePositions;
 use crate::null_propagation::OutputTypes;
 use crate::variable_coercion::{InputTypes, ScalarCheck, SdlError};
@@ -17,6 +18,7 @@ pub struct SchemaIndex {
     outputs: OutputTypes,
     positions: VariablePositions,
     names: KnownNames,
+    serves_live: bool,
 }
 
 impl SchemaIndex {
@@ -29,7 +31,14 @@ impl SchemaIndex {
         let outputs = OutputTypes::of(&definitions);
         let positions = VariablePositions::of(&definitions);
         let names = KnownNames::of(&definitions);
-        Ok(Self { inputs: InputTypes::of(definitions), outputs, positions, names })
+        let serves_live = live_directive::is_defined(sdl);
+        Ok(Self { inputs: InputTypes::of(definitions), outputs, positions, names, serves_live })
+    }
+
+    /// Whether the schema has the directive `@live`.
+    #[must_use]
+    pub fn serves_live(&self) -> bool {
+        self.serves_live
     }
 
     /// The same, whose errors conceal names and types that a client did not write, if so.

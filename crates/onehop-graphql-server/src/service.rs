@@ -15,6 +15,7 @@ use super::document::Document;
 use super::pipeline::context::RequestContext;
 use super::position::{InvalidPosition, Reach};
 use super::quota::ChargeRecord;
+use super::write_watch::SharedWatch;
 use super::written_response::WrittenResponse;
 use onehop_runtime::trace_context::SpanContext;
 
@@ -113,6 +114,20 @@ pub trait GraphqlService: Send + Sync + 'static {
 
     /// Whether nothing under this mark of a trace was written after the write with this number.
     fn is_unwritten_since(&self, mark: u32, write: u64) -> bool;
+
+    /// A watch of the writes of all processes, for live queries; `None` where these are not served. The
+    /// dependencies of an execution whose context is [live](RequestContext::is_live) are marks of the watch.
+    ///
+    /// # Errors
+    /// Writes cannot be watched at this moment.
+    async fn watch_writes(&self) -> Result<Option<SharedWatch>, ServerError> {
+        Ok(None)
+    }
+
+    /// Whether two callers may get different answers to a live query of this document.
+    fn is_personal_query(&self, _document: &ExecutableDocument) -> bool {
+        true
+    }
 
     /// Whether two callers may get different events from a subscription of this document.
     fn is_personal(&self, document: &ExecutableDocument) -> bool;

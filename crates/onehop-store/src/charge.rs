@@ -158,6 +158,8 @@ pub struct Ledger {
     /// The write marks of the items read, if they are recorded; `None` inside when they are unknown. The
     /// parts of a ledger share it.
     touched: Option<Arc<Mutex<Option<Vec<WriteMark>>>>>,
+    /// The number of marks above which they are unknown.
+    touched_max: usize,
     /// Under which the operations are traced, if they are.
     span: Option<SpanContext>,
     is_background: bool,
@@ -173,7 +175,13 @@ impl Ledger {
     /// An empty ledger that also remembers reads.
     #[must_use]
     pub fn remembering() -> Self {
-        Self { touched: Some(Arc::new(Mutex::new(Some(Vec::new())))), ..Self::default() }
+        Self::remembering_up_to(TOUCHED_MAX)
+    }
+
+    /// An empty ledger that also remembers reads of up to this many marks.
+    #[must_use]
+    pub fn remembering_up_to(touched_max: usize) -> Self {
+        Self { touched: Some(Arc::new(Mutex::new(Some(Vec::new())))), touched_max, ..Self::default() }
     }
 
     /// The same, whose operations are traced under this span.
@@ -204,7 +212,7 @@ impl Ledger {
     #[must_use]
     pub fn part(&self) -> Self {
         let (touched, span, is_background) = (self.touched.clone(), self.span, self.is_background);
-        Self { touched, span, is_background, ..Self::default() }
+        Self { touched, touched_max: self.touched_max, span, is_background, ..Self::default() }
     }
 
     /// Remembers that this was read, if that is wanted.
@@ -216,7 +224,7 @@ impl Ledger {
         if marks.contains(&mark) {
             return;
         }
-        if marks.len() == TOUCHED_MAX {
+        if marks.len() == self.touched_max {
             *touched = None;
         } else {
             marks.push(mark);

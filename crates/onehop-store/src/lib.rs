@@ -20,6 +20,7 @@ mod feed;
 mod interned;
 mod item;
 mod json_text;
+mod marked_reads;
 mod observed_store;
 mod order_value;
 mod query;
@@ -45,6 +46,7 @@ pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest, SignalSco
 pub use interned::{InternError, NAME_BYTES_MAX, NAMES_BYTES_MAX, interned, interned_list, interned_orders};
 pub use item::{ETag, EncodeError, Item, NewItem, PartitionKey};
 pub use json_text::json_text;
+pub use marked_reads::MarkedReads;
 pub use observed_store::{ObservedOperation, ObservedStore, OperationScope, StoreObserver};
 pub use order_value::{order_value, value_in_order};
 pub use query::{Direction, Keyset, Query, QueryPage};

@@ -10,14 +10,16 @@ use async_graphql::{Request, Response, ServerError, Value, Variables};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 
+use super::personal::PersonalFields;
 use super::schema::{ServedSchemas, sdl_of, weights};
 use super::scope::{ServedScope, ServedServices};
+use super::subscriptions::EventExecution;
 use crate::accounts::account_id::AccountId;
 use crate::accounts::{AuthenticationError, Authenticator, Bearer, Identity, Verified};
 use crate::graphql::charged::{Charged, StoreCharges, ledger_of};
 use crate::graphql::complexity::{Complexity, Introspected};
 use crate::graphql::errors::{self, Code};
-use crate::graphql::executor::{ledger_for, sum};
+use crate::graphql::executor::{ledger_for, sum, watch_writes};
 use crate::graphql::response_completion::{complete, conceal_schema, root_keys};
 use crate::graphql::response_extensions::{OPERATIONS, set_charges, set_reach};
 use crate::graphql::schema::SchemaOptions;
@@ -32,6 +34,7 @@ use onehop_graphql_server::position::{InvalidPosition, POSITION, Reach};
 use onehop_graphql_server::quota::ChargeRecord;
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::variable_coercion::SdlError;
+use onehop_graphql_server::write_watch::SharedWatch;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::{Ledger, WriteMark};
 
@@ -51,6 +54,7 @@ pub struct ServedExecutor {
     schemas: ServedSchemas,
     sdl: String,
     complexity: Complexity,
+    personal: PersonalFields,
     options: SchemaOptions,
     services: Arc<ServedServices>,
     authenticator: Authenticator,
@@ -72,7 +76,9 @@ impl ServedExecutor {
         let introspected = Introspected::of_schema(&schemas.full);
         let complexity = Complexity::new(&sdl, introspected, &weights(model), options.complexity_max);
         let complexity = complexity.map_err(SdlError::from)?;
-        Ok(Self { schemas, sdl, complexity, options, services: Arc::new(services), authenticator })
+        let personal = PersonalFields::of(model.model());
+        let services = Arc::new(services);
+        Ok(Self { schemas, sdl, complexity, personal, options, services, authenticator })
     }
 
     /// The schema in schema definition language.
@@ -200,7 +206,7 @@ impl GraphqlService for ServedExecutor {
     }
 
     async fn execute(&self, mut request: Request, context: &Arc<RequestContext>) -> Response {
-        if self.has_ended(context).await {
+        if !context.is_live && self.has_ended(context).await {
             let message = "The session has ended: sign in again.";
             return Response::from_errors(vec![errors::document_error(Code::Unauthenticated, message)]);
         }
@@ -232,12 +238,18 @@ impl GraphqlService for ServedExecutor {
 
     async fn subscribe(
         &self,
-        _request: Request,
-        _context: &Arc<RequestContext>,
+        request: Request,
+        context: &Arc<RequestContext>,
     ) -> Result<BoxStream<'static, Response>, Response> {
-        // Validation refuses subscriptions before: the schema has none.
-        let message = "This API has no subscriptions.";
-        Err(Response::from_errors(vec![errors::document_error(Code::ValidationFailed, message)]))
+        let asks = request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true));
+        let execution = EventExecution {
+            schema: self.schemas.events.clone(),
+            services: Arc::clone(&self.services),
+            context: Arc::clone(context),
+            options: self.options,
+            tells_operations: asks && self.options.operations,
+        };
+        execution.begin(request).await
     }
 
     async fn reach(
@@ -253,6 +265,11 @@ impl GraphqlService for ServedExecutor {
         self.services.recency.join(one, other)
     }
 
+    async fn watch_writes(&self) -> Result<Option<SharedWatch>, ServerError> {
+        let ServedServices { recency, clock, ids, .. } = &*self.services;
+        watch_writes(&**recency, &**clock, &**ids).await
+    }
+
     fn last_write(&self) -> Option<u64> {
         self.services.recency.last_write()
     }
@@ -261,8 +278,12 @@ impl GraphqlService for ServedExecutor {
         self.services.recency.is_unwritten_since(WriteMark(mark), write)
     }
 
-    fn is_personal(&self, _document: &ExecutableDocument) -> bool {
-        true
+    fn is_personal_query(&self, document: &ExecutableDocument) -> bool {
+        self.personal.are_selected(document)
+    }
+
+    fn is_personal(&self, document: &ExecutableDocument) -> bool {
+        self.personal.are_selected(document)
     }
 }
 

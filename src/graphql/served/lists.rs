@@ -9,6 +9,7 @@ use onehop_model::{Grants, RelatedField};
 use super::objects::{ItemField, described, readable_by};
 use super::scope::{self, ServedScope};
 use crate::graphql::errors;
+use crate::served::LINKS_MAX;
 use crate::served::{ItemPage, ListPlace, ListPosition, ServedItem, ServedModel, TypeIndex, cursor};
 
 /// The type of the positions of a page.
@@ -120,7 +121,12 @@ impl ListField {
         };
         let (first, has_previous) = (usize::try_from(first).unwrap_or(0), after.is_some());
         let page = scope.reads().page(self.ty, place, owner, (first, after.as_ref()), scope.ledger()).await;
-        let page = self.readable(scope, page.map_err(|fault| scope.fault(&fault))?).await?;
+        let page = page.map_err(|fault| scope.fault(&fault))?;
+        if page.is_too_long {
+            let message = format!("This list has more than {LINKS_MAX} links.");
+            return Err(errors::limit_exceeded(message));
+        }
+        let page = self.readable(scope, page).await?;
         Ok(ConnectionValue { page, label, has_previous })
     }
 

@@ -7,9 +7,11 @@ mod field_scope;
 mod lists;
 mod mutations;
 mod objects;
+mod personal;
 mod queries;
 mod schema;
 mod scope;
+mod subscriptions;
 
 pub use executor::{ServedError, ServedExecutor};
 pub use schema::served_sdl;

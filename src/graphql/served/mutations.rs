@@ -155,6 +155,7 @@ pub(super) fn input_value(field: &InputField<'_>) -> InputValue {
     let name = match (&field.field.kind, &declared.of) {
         (FieldKind::Reference(_), _) => "ID".to_owned(),
         (_, TypeOf::Embedded(name)) => format!("{name}Input"),
+        (_, TypeOf::Scalar(onehop_model::Scalar::Money)) => "MoneyInput".to_owned(),
         (_, of) => of.name().to_owned(),
     };
     let mut ty = declared.clone();
@@ -165,19 +166,25 @@ pub(super) fn input_value(field: &InputField<'_>) -> InputValue {
     if texts.is_empty() { value } else { value.description(texts.join(" ")) }
 }
 
-/// The input type of an embedded type.
-pub(super) fn embedded_input(embedded: &onehop_model::EmbeddedType) -> InputObject {
+/// The input type of an embedded type; `None` where it has no input.
+pub(super) fn embedded_input(embedded: &onehop_model::EmbeddedType) -> Option<InputObject> {
     let mut input = InputObject::new(format!("{}Input", embedded.name));
     if let Some(description) = &embedded.description {
         input = input.description(escaped(description));
     }
-    for field in embedded.fields.iter().filter(|field| !field.hidden) {
+    let is_input = |field: &&onehop_model::Field| match &field.kind {
+        FieldKind::Stored(stored) => stored.source == onehop_model::ValueSource::Input,
+        _ => true,
+    };
+    let mut is_empty = true;
+    for field in embedded.fields.iter().filter(|field| !field.hidden).filter(is_input) {
+        is_empty = false;
         let has_default = matches!(&field.kind, FieldKind::Stored(stored) if stored.default.is_some());
         let name = crate::served::input::input_name(field);
         let is_required = field.ty.non_null && !has_default;
         input = input.field(input_value(&InputField { name, field, is_required }));
     }
-    input
+    (!is_empty).then_some(input)
 }
 
 /// The field of a payload with the written item.

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use async_graphql::dynamic::{Field, FieldFuture, FieldValue, Object, ResolverContext, TypeRef};
+use async_graphql::dynamic::{
+    Field, FieldFuture, FieldValue, InputObject, InputValue, Object, ResolverContext, TypeRef,
+};
 use async_graphql::{Error, Name, Result, Value};
 use onehop_model::{
     FieldKind, FieldType, Function, Grants, ListElements, ReferenceField, TypeOf, ValueSource,
@@ -12,7 +14,10 @@ use serde_json::Value as Json;
 
 use super::lists::{ListField, list_field};
 use super::scope::{self, ServedScope};
+use crate::domain::money::StoredAmount;
 use crate::graphql::errors::{self, Code};
+use crate::served::amounts::{currency_of, evaluated};
+use crate::served::formats::{currency_roots, decoded, format_of, is_money};
 use crate::served::{
     Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, copied_part, elements, embedded_place,
     interned, place_of_id, related, stored, target_place,
@@ -25,7 +30,17 @@ pub(super) const NODE: &str = "Node";
 const BLOCK_END: &str = "\"\"\"";
 
 /// An object within an item.
-struct EmbeddedValue(Body);
+struct EmbeddedValue {
+    object: Body,
+    /// The properties of the item, which may have the currency of its amounts.
+    item: Arc<Body>,
+}
+
+/// An amount of money.
+struct MoneyValue {
+    minor_units: i64,
+    currency_code: String,
+}
 
 /// A field of an item type, by the places of type and field in the model.
 #[derive(Clone)]
@@ -40,9 +55,11 @@ impl ItemField {
         &self.model.ty(self.ty).item.fields[self.index]
     }
 
-    fn json(&self, body: &Body) -> Json {
-        let fields = &self.model.ty(self.ty).item.fields;
-        stored::value_of(self.model.model(), fields, self.declaration(), body)
+    /// Whether everything that the field's value needs is known without another read.
+    fn is_known(&self, item: &ServedItem) -> bool {
+        let root = root_property(self.declaration());
+        root.is_none_or(|property| item.knows(property))
+            && currency_roots(self.model.model(), self.declaration()).iter().all(|root| item.knows(root))
     }
 }
 
@@ -80,16 +97,17 @@ pub(super) fn embedded_object(model: &Arc<ServedModel>, embedded: &onehop_model:
     }
     for field in embedded.fields.iter().filter(|field| !field.hidden) {
         let (model, declaration) = (Arc::clone(model), field.clone());
+        let fields: Arc<[onehop_model::Field]> = embedded.fields.clone().into();
         if let FieldKind::Reference(reference) = &field.kind {
             let resolved = embedded_reference(&model, field, reference);
             object = object.field(described(resolved, field.description.as_deref()));
             continue;
         }
         let resolved = Field::new(&*field.name, type_ref(&field.ty), move |ctx| {
-            let value = ctx.parent_value.try_downcast_ref::<EmbeddedValue>().map(|EmbeddedValue(body)| {
-                stored::value_of(model.model(), std::slice::from_ref(&declaration), &declaration, body)
+            let value = ctx.parent_value.try_downcast_ref::<EmbeddedValue>();
+            let resolved = value.and_then(|EmbeddedValue { object, item }| {
+                output((&model, &fields), &declaration, (object, item))
             });
-            let resolved = value.and_then(|value| output(&model, &declaration, value));
             Resolved::Now(resolved).into_future()
         });
         object = object.field(described(resolved, field.description.as_deref()));
@@ -109,7 +127,7 @@ fn embedded_reference(
         let (model, declaration, reference) =
             (Arc::clone(&model), Arc::clone(&declaration), Arc::clone(&reference));
         FieldFuture::new(async move {
-            let EmbeddedValue(object) = ctx.parent_value.try_downcast_ref::<EmbeddedValue>()?;
+            let EmbeddedValue { object, .. } = ctx.parent_value.try_downcast_ref::<EmbeddedValue>()?;
             let Some(place) = embedded_place(&model, &reference, object) else { return absent(&declaration) };
             let target =
                 readable(scope::of(ctx.ctx), known_target(&model, &reference, place, object, |_| true))
@@ -159,11 +177,7 @@ fn resolve_field<'a>(field: &Arc<ItemField>, ctx: ResolverContext<'a>) -> Resolv
     let declaration = field.declaration();
     let is_free = declaration.authorization.read.is_none();
     let is_stored = matches!(declaration.kind, FieldKind::Stored(_) | FieldKind::Count(_));
-    if is_free
-        && is_stored
-        && let Some(property) = root_property(declaration)
-        && item.knows(property)
-    {
+    if is_free && is_stored && root_property(declaration).is_some() && field.is_known(item) {
         return Resolved::Now(value_of(field, item));
     }
     let (field, scope) = (Arc::clone(field), scope::of(ctx.ctx));
@@ -181,8 +195,7 @@ async fn later<'a>(
         let whole = whole(scope, item).await?;
         authorize(scope, grants, &whole).await?;
     }
-    let is_known = root_property(declaration).is_none_or(|property| item.knows(property));
-    let read = if is_known { None } else { Some(whole(scope, item).await) };
+    let read = if field.is_known(item) { None } else { Some(whole(scope, item).await) };
     let known = match &read {
         None => item,
         Some(Ok(whole)) => whole,
@@ -360,24 +373,83 @@ fn value_of<'a>(field: &ItemField, item: &ServedItem) -> Result<Option<FieldValu
     {
         return Ok(Some(FieldValue::value(item.place.encode(&field.model))));
     }
-    output(&field.model, declaration, field.json(&item.body))
+    let fields = &field.model.ty(field.ty).item.fields;
+    output((&field.model, fields), declaration, (&item.body, &item.body))
 }
 
 /// A stored value as the value of a field.
 fn output<'a>(
-    model: &ServedModel,
+    (model, fields): (&ServedModel, &[onehop_model::Field]),
     field: &onehop_model::Field,
-    value: Json,
+    (object, item): (&Body, &Arc<Body>),
 ) -> Result<Option<FieldValue<'a>>> {
-    match value {
+    let value = stored::value_of(model.model(), fields, field, object);
+    if is_money(field) {
+        return amount((model, fields), field, (object, item), &value);
+    }
+    match decoded(format_of(field), value) {
         Json::Null => absent(field),
         Json::Array(values) if field.ty.list.is_some() => {
             let values: Result<Vec<_>> =
-                values.into_iter().map(|value| single(model, &field.ty.of, value)).collect();
+                values.into_iter().map(|value| single(model, &field.ty.of, value, item)).collect();
             Ok(Some(FieldValue::list(values?)))
         }
-        value => Ok(Some(single(model, &field.ty.of, value)?)),
+        value => Ok(Some(single(model, &field.ty.of, value, item)?)),
     }
+}
+
+/// An amount with its currency, which a computed amount has from its operands.
+fn amount<'a>(
+    (model, fields): (&ServedModel, &[onehop_model::Field]),
+    field: &onehop_model::Field,
+    (object, item): (&Body, &Arc<Body>),
+    value: &Json,
+) -> Result<Option<FieldValue<'a>>> {
+    let within = stored::within(model.model(), fields, object, item);
+    let computed = || match &field.kind {
+        FieldKind::Stored(stored_field) => match &stored_field.source {
+            ValueSource::Computed(rule) => evaluated(within, rule).ok().flatten()?.currency,
+            _ => None,
+        },
+        _ => None,
+    };
+    match (value.as_i64(), currency_of(within, field).or_else(computed)) {
+        (Some(minor_units), Some(currency_code)) => {
+            Ok(Some(FieldValue::owned_any(MoneyValue { minor_units, currency_code })))
+        }
+        _ => absent(field),
+    }
+}
+
+/// The type of amounts of money.
+pub(super) fn money_object() -> Object {
+    let amount = Field::new("amount", TypeRef::named_nn("Decimal"), |ctx| {
+        let value = ctx.parent_value.try_downcast_ref::<MoneyValue>().map(|money| {
+            let MoneyValue { minor_units, currency_code } = money;
+            let text = StoredAmount { minor_units: *minor_units, currency_code }.to_string();
+            Some(FieldValue::value(text))
+        });
+        Resolved::Now(value).into_future()
+    });
+    let currency = Field::new("currencyCode", TypeRef::named_nn(TypeRef::STRING), |ctx| {
+        let value = ctx.parent_value.try_downcast_ref::<MoneyValue>();
+        let value = value.map(|money| Some(FieldValue::value(money.currency_code.as_str())));
+        Resolved::Now(value).into_future()
+    });
+    Object::new("Money")
+        .description("An amount of money.")
+        .field(amount.description("The amount, with the decimals of the currency."))
+        .field(currency.description("The currency, by ISO 4217."))
+}
+
+/// The input of amounts of money.
+pub(super) fn money_input() -> InputObject {
+    let amount = InputValue::new("amount", TypeRef::named_nn("Decimal"));
+    let currency = InputValue::new("currencyCode", TypeRef::named_nn(TypeRef::STRING));
+    InputObject::new("MoneyInput")
+        .description("An amount of money.")
+        .field(amount.description("The amount, with no more decimals than the currency has."))
+        .field(currency.description("The currency, by ISO 4217."))
 }
 
 /// The value of an absent property.
@@ -392,10 +464,12 @@ fn absent<'a>(field: &onehop_model::Field) -> Result<Option<FieldValue<'a>>> {
     }
 }
 
-fn single<'a>(model: &ServedModel, of: &TypeOf, value: Json) -> Result<FieldValue<'a>> {
+fn single<'a>(model: &ServedModel, of: &TypeOf, value: Json, item: &Arc<Body>) -> Result<FieldValue<'a>> {
     Ok(match (of, value) {
         (_, Json::Null) => FieldValue::NULL,
-        (TypeOf::Embedded(_), Json::Object(body)) => FieldValue::owned_any(EmbeddedValue(body)),
+        (TypeOf::Embedded(_), Json::Object(body)) => {
+            FieldValue::owned_any(EmbeddedValue { object: body, item: Arc::clone(item) })
+        }
         (TypeOf::Enum(of), Json::String(text)) => {
             let name = model.model().enum_type(of).and_then(|of| stored::enum_name(of, &text));
             let unknown = || errors::error(Code::Internal, format!("The stored value is no {of}."));

@@ -118,7 +118,7 @@ fn by_unique(model: &Arc<ServedModel>, query: &Query, field: &str) -> Field {
         FieldFuture::new(async move {
             let (scope, Some(ty)) = (scope::of(ctx.ctx), ty) else { return Ok(None) };
             let value = ctx.args.try_get(name)?.string()?;
-            let found = scope.services().commands.item_with((ty, name), value, scope.ledger()).await;
+            let found = scope.lookups().item_with((ty, name), value, scope.ledger()).await;
             match found.map_err(|fault| scope.fault(&fault))? {
                 Some(found) => shown(&ctx, found, grants.as_ref()).await,
                 None => Ok(None),
@@ -135,7 +135,7 @@ fn caller(query: &Query) -> Field {
         FieldFuture::new(async move {
             let scope = scope::of(ctx.ctx);
             let Some(account) = scope.requester().account else { return Ok(None) };
-            let found = scope.services().commands.account_item(account, scope.ledger()).await;
+            let found = scope.lookups().account_item(account, scope.ledger()).await;
             match found.map_err(|fault| scope.fault(&fault))? {
                 Some(found) => shown(&ctx, found, grants.as_ref()).await,
                 None => Ok(None),

@@ -6,14 +6,16 @@ use async_graphql::dynamic::{
     Enum, EnumItem, Interface, InterfaceField, Object, Scalar, Schema, SchemaBuilder, SchemaError, TypeRef,
 };
 use async_graphql::{SDLExportOptions, ValidationMode};
+use onehop_graphql_server::live_directive::LIVE_DIRECTIVE_SDL;
 use onehop_model::{RelatedField, RelatedSource, TypeOf};
 
 use super::accounts::{account_mutations, sign_out};
 use super::field_scope::FieldScopes;
 use super::lists::{connection_types, page_info};
 use super::mutations::{embedded_input, mutation_types, mutations};
-use super::objects::{NODE, embedded_object, escaped, item_object};
+use super::objects::{NODE, embedded_object, escaped, item_object, money_input, money_object};
 use super::queries::{NODES, NODES_MAX, has_nodes, query_root};
+use super::subscriptions::{ROOT, event_root, subscription_root};
 use crate::graphql::schema::SchemaOptions;
 use crate::graphql::validation::{SkipsValidation, ValidatesOnly};
 use crate::served::ServedModel;
@@ -28,6 +30,8 @@ pub(super) struct ServedSchemas {
     pub(super) unchecked: Schema,
     /// Validates alone.
     pub(super) validating: Schema,
+    /// Executes the events of subscriptions.
+    pub(super) events: Schema,
 }
 
 impl ServedSchemas {
@@ -40,6 +44,7 @@ impl ServedSchemas {
             validated: builder().extension(FieldScopes).validation_mode(ValidationMode::Fast).finish()?,
             unchecked: builder().extension(FieldScopes).extension(SkipsValidation).finish()?,
             validating: builder().extension(ValidatesOnly).finish()?,
+            events: events_builder(model, options).extension(FieldScopes).finish()?,
         })
     }
 }
@@ -54,13 +59,15 @@ pub fn served_sdl(model: &Arc<ServedModel>) -> Result<String, SchemaError> {
 
 /// A schema in schema definition language. Descriptions are block strings, in which a backslash is no escape.
 pub(super) fn sdl_of(schema: &Schema) -> String {
-    schema.sdl_with_options(SDLExportOptions::new().use_space_ident())
+    let sdl = schema.sdl_with_options(SDLExportOptions::new().use_space_ident());
+    sdl + "\n" + LIVE_DIRECTIVE_SDL
 }
 
 fn builder(model: &Arc<ServedModel>, options: SchemaOptions) -> SchemaBuilder {
     let writes = mutation_root(model);
     let mutation = writes.as_ref().map(|(root, _)| root.type_name().to_owned());
-    let mut builder = Schema::build("Query", mutation.as_deref(), None);
+    let subscription = subscription_root(model);
+    let mut builder = Schema::build("Query", mutation.as_deref(), subscription.as_ref().map(|_| ROOT));
     if !options.introspection {
         builder = builder.disable_introspection();
     }
@@ -70,12 +77,36 @@ fn builder(model: &Arc<ServedModel>, options: SchemaOptions) -> SchemaBuilder {
     if let Some((root, types)) = writes {
         builder = types.into_iter().fold(builder.register(root), |builder, types| types(builder));
     }
-    builder = builder.register(query_root(model)).register(node_interface());
+    if let Some(root) = subscription {
+        builder = builder.register(root);
+    }
+    with_types(builder.register(query_root(model)), model)
+}
+
+/// The schema of the events of subscriptions, whose root of reads has the fields of `Subscription`. Documents
+/// are validated before.
+fn events_builder(model: &Arc<ServedModel>, options: SchemaOptions) -> SchemaBuilder {
+    let mut builder = match model.model().subscriptions().is_empty() {
+        true => Schema::build("Query", None, None).register(query_root(model)),
+        false => Schema::build(ROOT, None, None).register(event_root(model)),
+    };
+    if !options.introspection {
+        builder = builder.disable_introspection();
+    }
+    with_types(builder.validation_mode(ValidationMode::Fast), model)
+}
+
+/// Adds the types of a model.
+fn with_types(builder: SchemaBuilder, model: &Arc<ServedModel>) -> SchemaBuilder {
+    let mut builder = builder.register(node_interface());
     builder = builder
         .register(Scalar::new("DateTime").description("An instant in UTC, RFC 3339 with milliseconds."));
-    if has_decimals(model) {
+    if has_fields(model, onehop_model::Scalar::Decimal) || has_fields(model, onehop_model::Scalar::Money) {
         let decimal = "An exact decimal number as a string, such as \"12.50\".";
         builder = builder.register(Scalar::new("Decimal").description(decimal));
+    }
+    if has_fields(model, onehop_model::Scalar::Money) {
+        builder = builder.register(money_object()).register(money_input());
     }
     let listed = listed_types(model);
     if !listed.is_empty() {
@@ -89,7 +120,8 @@ fn builder(model: &Arc<ServedModel>, options: SchemaOptions) -> SchemaBuilder {
         builder = builder.register(item_object(model, ty));
     }
     for embedded in model.model().embedded().iter().filter(|embedded| !embedded.hidden) {
-        builder = builder.register(embedded_object(model, embedded)).register(embedded_input(embedded));
+        builder = builder.register(embedded_object(model, embedded));
+        builder = embedded_input(embedded).into_iter().fold(builder, SchemaBuilder::register);
     }
     model.model().enums().iter().fold(builder, |builder, declared| builder.register(enum_type(declared)))
 }
@@ -122,13 +154,12 @@ fn node_interface() -> Interface {
         .field(id.description("Identifies the object among all nodes."))
 }
 
-/// Whether a field of the model is a `Decimal`.
-fn has_decimals(model: &ServedModel) -> bool {
+/// Whether a field of the model is of a scalar type.
+fn has_fields(model: &ServedModel, scalar: onehop_model::Scalar) -> bool {
     let items = model.model().items().iter().map(|item| item.fields.as_slice());
     let embedded = model.model().embedded().iter().map(|embedded| embedded.fields.as_slice());
-    let is_decimal =
-        |field: &onehop_model::Field| field.ty.of == TypeOf::Scalar(onehop_model::Scalar::Decimal);
-    items.chain(embedded).flatten().any(is_decimal)
+    let is_of = |field: &onehop_model::Field| field.ty.of == TypeOf::Scalar(scalar);
+    items.chain(embedded).flatten().any(is_of)
 }
 
 /// The item types of connections.

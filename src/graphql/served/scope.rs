@@ -15,8 +15,10 @@ use crate::domain::error::CommandError;
 use crate::domain::ids::IdSource;
 use crate::graphql::charged::FollowUp;
 use crate::graphql::errors;
+use crate::graphql::executor::reads_recent;
 use crate::graphql::recency::Recency;
 use crate::graphql::viewer::session_of;
+use crate::served::live::ServedLive;
 use crate::served::{ItemLoader, Requester, ServedCommands, ServedReads};
 use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_graphql_server::response_limits::ResponseRefused;
@@ -32,6 +34,10 @@ pub struct ServedServices {
     pub recent_reads: ServedReads,
     /// The write side.
     pub commands: ServedCommands,
+    /// The look-ups of the write side, which see commits of other processes.
+    pub recent_commands: ServedCommands,
+    /// The events of subscriptions.
+    pub live: ServedLive,
     /// The members of staff.
     pub staff: Arc<HashSet<Uuid>>,
     /// Brute-force protection of signing in and up.
@@ -65,7 +71,7 @@ impl ServedScope {
         let account = account.map(|account| account.id);
         let is_staff = account.is_some_and(|account| services.staff.contains(&account));
         let ledger = Arc::new(ledger);
-        let reads = if context.waited.is_some() { &services.recent_reads } else { &services.reads }.clone();
+        let reads = if reads_recent(&context) { &services.recent_reads } else { &services.reads }.clone();
         Self {
             loader: reads.loader(Arc::clone(&ledger)),
             reads,
@@ -87,6 +93,14 @@ impl ServedScope {
 
     pub(super) fn reads(&self) -> &ServedReads {
         &self.reads
+    }
+
+    /// The look-ups of the write side, as recent as the reads.
+    pub(super) fn lookups(&self) -> &ServedCommands {
+        match reads_recent(&self.context) {
+            true => &self.services.recent_commands,
+            false => &self.services.commands,
+        }
     }
 
     pub(super) fn loader(&self) -> &ItemLoader {

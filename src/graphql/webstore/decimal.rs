@@ -2,7 +2,7 @@
 
 use async_graphql::{InputValueError, InputValueResult, Object, Scalar, ScalarType, Value};
 
-use crate::webstore::money::Money;
+use crate::domain::money::Money;
 
 /// A decimal number in its text form. Whether it is an amount of a currency, commands say.
 pub struct Decimal(pub String);

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use onehop_store::{Fault, Ledger, WriteOp};
+use onehop_store::{Ledger, WriteOp};
 use serde_json::{Value, json};
 
 use super::{ServedCommands, new_item, next_version};
+use crate::domain::error::CommandError;
 use crate::served::ids::{ItemPlace, derived_id};
 use crate::served::model::{Body, StoredCount, TypeIndex};
 
@@ -22,13 +23,13 @@ impl ServedCommands {
     /// The writes of the parents that count an item: one more, or one less.
     ///
     /// # Errors
-    /// A fault of the store.
+    /// A fault of the store, and a computed value of the parent that is too large.
     pub(super) async fn count_writes(
         &self,
         (ty, body): (TypeIndex, &Body),
         change: i64,
         ledger: &Ledger,
-    ) -> Result<Result<Vec<WriteOp>, MissingParent>, Fault> {
+    ) -> Result<Result<Vec<WriteOp>, MissingParent>, CommandError> {
         let mut by_parent: BTreeMap<(TypeIndex, String), Vec<StoredCount>> = BTreeMap::new();
         for count in &self.ty(ty).counted_in {
             let Some(id) = body.get(count.by).and_then(Value::as_str) else { continue };
@@ -49,7 +50,7 @@ impl ServedCommands {
                 let before = found.body.get(count.property).and_then(Value::as_i64).unwrap_or(0);
                 found.body.insert(count.property.to_owned(), json!((before + change).max(0)));
             }
-            self.compute(parent, &mut found.body);
+            self.compute(parent, &mut found.body)?;
             next_version(&mut found.body);
             writes.push(WriteOp::Replace { item: new_item(&place, &found.body), if_match: Some(found.etag) });
         }

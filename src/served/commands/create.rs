@@ -3,20 +3,25 @@
 
 use std::sync::Arc;
 
-use onehop_model::{Action, Field, FieldKind, ItemType, Kept, ReferenceField, Scalar, TypeOf, ValueSource};
+use onehop_model::{
+    Action, Computed, Field, FieldKind, ItemType, Kept, ReferenceField, Scalar, TypeOf, ValueSource,
+};
 use onehop_store::{KEY_SEPARATOR, Ledger, PartitionKey, WriteOp, joined_key};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::counts::MissingParent;
+use super::embedded::FilledValues;
 use super::{ServedCommand, ServedCommands, WrittenItem, new_item, next_version, refusal_of};
 use crate::domain::conditional_write::ATTEMPTS_MAX;
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::{CommandError, Refusal, contended};
 use crate::domain::reservations::KeyClaim;
 use crate::domain::text::IdempotencyKey;
+use crate::served::amounts::{AmountError, evaluated, stored_form};
+use crate::served::formats::{currency_path, currency_roots, encoded, is_money};
 use crate::served::ids::{ItemPlace, derived_id};
-use crate::served::input::{InputCheck, InputField, input_fields, input_name};
+use crate::served::input::{AMOUNT, InputCheck, InputCurrency, InputField, input_fields, input_name};
 use crate::served::model::{Body, PartitionSource, ServedType, TypeIndex};
 use crate::served::names::interned;
 use crate::served::references::{partition_beside, write_copied_scalars, write_reference};
@@ -36,6 +41,8 @@ pub(super) struct CheckedInput {
     pub(super) values: Vec<(String, Value)>,
     /// The references, each with the places of its targets.
     pub(super) references: Vec<(String, Vec<ItemPlace>)>,
+    /// The currencies of the amounts.
+    pub(super) currencies: Vec<InputCurrency>,
 }
 
 impl ServedCommands {
@@ -81,8 +88,9 @@ impl ServedCommands {
         for field in &ty.item.fields {
             self.set_initial(field, &mut body);
         }
-        let values = self.filled(ty, checked.values, ledger).await?;
-        self.set_values(ty, values, &mut body);
+        let filled = self.filled(ty, checked.values, ledger).await?;
+        self.set_currencies(ty, &checked.currencies, &filled, &mut body)?;
+        self.set_values(ty, filled.values, &mut body);
         let mut references = checked.references;
         for field in &ty.item.fields {
             if let FieldKind::Reference(reference) = &field.kind
@@ -97,11 +105,11 @@ impl ServedCommands {
             }
         }
         self.set_references(command.mutation.ty, references, &mut body, ledger).await?;
-        self.compute(command.mutation.ty, &mut body);
+        self.compute(command.mutation.ty, &mut body)?;
         Ok(body)
     }
 
-    fn set_initial(&self, field: &Field, body: &mut Body) {
+    pub(super) fn set_initial(&self, field: &Field, body: &mut Body) {
         if let FieldKind::Count(count) = &field.kind
             && let Kept::Batch { property, .. } | Kept::Behind { property, .. } = &count.kept
         {
@@ -109,10 +117,10 @@ impl ServedCommands {
         }
         let FieldKind::Stored(stored_field) = &field.kind else { return };
         let value = match (&stored_field.source, &stored_field.default) {
-            (ValueSource::Created, _) => json!(self.timestamp()),
+            (ValueSource::Created, _) => encoded(stored_field.format, json!(self.timestamp())),
             (ValueSource::Version(_), None) => json!(1),
             (_, Some(default)) if !default.sparse => {
-                stored::stored_literal(self.model.model(), &field.ty.of, &default.value)
+                stored::literal_of(self.model.model(), field, &default.value)
             }
             _ => return,
         };
@@ -126,7 +134,7 @@ impl ServedCommands {
         fields: &[InputField<'_>],
     ) -> Result<CheckedInput, Refusal> {
         let mut check = InputCheck::new(&self.model);
-        let mut checked = CheckedInput { values: Vec::new(), references: Vec::new() };
+        let mut checked = CheckedInput { values: Vec::new(), references: Vec::new(), currencies: Vec::new() };
         for input in fields {
             let Some(typed) = command.input.get(input.name) else {
                 if input.is_required {
@@ -147,6 +155,7 @@ impl ServedCommands {
                 }
             }
         }
+        checked.currencies = check.take_currencies();
         match check.invalid.is_empty() {
             true => Ok(checked),
             false => Err(Refusal::invalid(check.invalid)),
@@ -205,9 +214,12 @@ impl ServedCommands {
             let Some(field) = ty.item.field(&name) else { continue };
             let FieldKind::Stored(stored_field) = &field.kind else { continue };
             let is_default = stored_field.default.as_ref().is_some_and(|default| {
-                default.sparse
-                    && value == stored::stored_literal(self.model.model(), &field.ty.of, &default.value)
+                default.sparse && value == stored::literal_of(self.model.model(), field, &default.value)
             });
+            let value = match is_money(field) {
+                true => value.get(AMOUNT).cloned().unwrap_or_default(),
+                false => value,
+            };
             stored::set(body, &stored_field.property, if is_default { Value::Null } else { value });
         }
     }
@@ -258,7 +270,7 @@ impl ServedCommands {
 
     /// Writes the partition key of a reference's target into the plain fields that hold it, where these have
     /// no value or are no part of the item's own key.
-    fn fill_partition(
+    pub(super) fn fill_partition(
         &self,
         ty: &ServedType,
         reference: &ReferenceField,
@@ -276,18 +288,97 @@ impl ServedCommands {
         }
     }
 
+    /// Writes the currencies of an input. An amount that the input does not change keeps its currency.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` on an amount in another currency than amounts that stay.
+    pub(super) fn set_currencies(
+        &self,
+        ty: &ServedType,
+        currencies: &[InputCurrency],
+        filled: &FilledValues,
+        body: &mut Body,
+    ) -> Result<(), Refusal> {
+        let mut all = currencies.to_vec();
+        all.extend(filled.currencies.iter().cloned());
+        for InputCurrency { path, code, name } in &all {
+            let other = all.iter().find(|other| other.path == *path && other.code != *code);
+            // Computed amounts follow the others.
+            let is_computed = |field: &Field| {
+                matches!(&field.kind, FieldKind::Stored(stored_field)
+                    if matches!(stored_field.source, ValueSource::Computed(_)))
+            };
+            let stays = |field: &&Field| {
+                let is_written = filled.values.iter().any(|(written, _)| *written == *field.name);
+                let roots = currency_roots(self.model.model(), field);
+                let is_there = field.property().is_some_and(|property| stored::get(body, property).is_some());
+                !is_written
+                    && !is_computed(field)
+                    && is_there
+                    && roots.iter().any(|root| path.properties().first().is_some_and(|first| first == root))
+            };
+            let present = stored::get(body, path).and_then(Value::as_str).map(str::to_owned);
+            let kept =
+                present.filter(|present| present != code && ty.item.fields.iter().any(|field| stays(&field)));
+            if let Some(wanted) = kept.or_else(|| other.map(|other| other.code.clone())) {
+                let rule = format!("must be in {wanted}, as the other amounts of the item");
+                return Err(Refusal::bad_input(name, rule));
+            }
+            stored::set(body, path, json!(code));
+        }
+        Ok(())
+    }
+
     /// Writes the computed values that items store.
-    pub(super) fn compute(&self, ty: TypeIndex, body: &mut Body) {
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` on a product or sum that is too large, or has several currencies.
+    pub(super) fn compute(&self, ty: TypeIndex, body: &mut Body) -> Result<(), Refusal> {
         let ItemType { fields, .. } = &self.ty(ty).item;
         for field in fields {
             if let FieldKind::Stored(stored_field) = &field.kind
                 && let ValueSource::Computed(rule) = &stored_field.source
                 && rule.stored
             {
-                let value = stored::computed(self.model.model(), fields, rule, body);
+                self.check_amount(fields, field, rule, (body, body))?;
+                let within = stored::within(self.model.model(), fields, body, body);
+                let currency = evaluated(within, rule).ok().flatten().and_then(|amount| amount.currency);
+                let value = stored::computed(self.model.model(), fields, (field, rule), body);
+                if let (Some(path), Some(currency)) = (currency_path(field), currency) {
+                    stored::set(body, path, json!(currency));
+                }
                 stored::set(body, &stored_field.property, value);
             }
         }
+        Ok(())
+    }
+
+    /// # Errors
+    /// `BAD_USER_INPUT` on a product or sum that is too large, or has several currencies.
+    pub(super) fn check_amount(
+        &self,
+        fields: &[Field],
+        field: &Field,
+        rule: &Computed,
+        (object, item): (&Body, &Body),
+    ) -> Result<(), Refusal> {
+        let refused = |error: AmountError| Refusal::bad_input(interned(&field.name), error);
+        let within = stored::within(self.model.model(), fields, object, item);
+        let Some(amount) = evaluated(within, rule).map_err(refused)? else { return Ok(()) };
+        stored_form(field, &amount).map_err(refused)?;
+        // Another amount beside it has the same property for its currency.
+        let present = currency_path(field).and_then(|path| stored::get(item, path)).and_then(Value::as_str);
+        let is_other = |present: &str| amount.currency.as_deref().is_some_and(|code| code != present);
+        let shares = |other: &&Field| {
+            other.name != field.name
+                && is_money(other)
+                && currency_path(other) == currency_path(field)
+                && other.property().is_some_and(|property| stored::get(item, property).is_some())
+        };
+        if present.is_some_and(is_other) && fields.iter().any(|other| shares(&other)) {
+            return Err(refused(AmountError::Currencies));
+        }
+        Ok(())
     }
 
     /// The id of a new item: derived from its fields, derived from the idempotency key, or new.

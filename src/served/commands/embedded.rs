@@ -1,15 +1,29 @@
-//! References in embedded objects of an input: their targets exist, and their copies are written.
+//! Embedded objects of an input: the targets of their references exist, and their copies and computed values
+//! are written.
 
 use futures::future::BoxFuture;
-use onehop_model::{Field, FieldKind, TypeOf};
+use onehop_model::{CopyOrigin, Field, FieldKind, TypeOf, ValueSource};
 use onehop_store::Ledger;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ServedCommands;
 use crate::domain::error::{CommandError, Refusal};
-use crate::served::input::input_name;
-use crate::served::model::ServedType;
-use crate::served::references::{embedded_place, write_reference};
+use crate::served::amounts::evaluated;
+use crate::served::formats::{currency_path, is_currency_of_item};
+use crate::served::ids::ItemPlace;
+use crate::served::input::{InputCurrency, input_name};
+use crate::served::model::{Body, ServedType};
+use crate::served::names::interned;
+use crate::served::references::{embedded_place, write_copied_scalars, write_reference};
+use crate::served::stored;
+
+/// Checked values with the copies and computed values of their objects.
+pub(super) struct FilledValues {
+    /// The values by their fields.
+    pub(super) values: Vec<(String, Value)>,
+    /// The currencies of copied amounts, which are properties of the item.
+    pub(super) currencies: Vec<InputCurrency>,
+}
 
 impl ServedCommands {
     /// Checked values, with the copies of the references in their objects.
@@ -21,12 +35,12 @@ impl ServedCommands {
         ty: &ServedType,
         values: Vec<(String, Value)>,
         ledger: &Ledger,
-    ) -> Result<Vec<(String, Value)>, CommandError> {
-        let mut filled = values;
-        for (name, value) in &mut filled {
+    ) -> Result<FilledValues, CommandError> {
+        let mut filled = FilledValues { values, currencies: Vec::new() };
+        for (name, value) in &mut filled.values {
             let Some(TypeOf::Embedded(of)) = ty.item.field(name).map(|field| &field.ty.of) else { continue };
             let fields = self.model.embedded(of).map_or(&[][..], |embedded| &embedded.fields);
-            self.fill(fields, value, ledger).await?;
+            self.fill((interned(name), fields), value, &mut filled.currencies, ledger).await?;
         }
         Ok(filled)
     }
@@ -34,15 +48,16 @@ impl ServedCommands {
     /// Fills the objects of a value, and those within them.
     fn fill<'a>(
         &'a self,
-        fields: &'a [Field],
+        (input, fields): (&'static str, &'a [Field]),
         value: &'a mut Value,
+        currencies: &'a mut Vec<InputCurrency>,
         ledger: &'a Ledger,
     ) -> BoxFuture<'a, Result<(), CommandError>> {
         Box::pin(async move {
             let object = match value {
                 Value::Array(elements) => {
                     for element in elements {
-                        self.fill(fields, element, ledger).await?;
+                        self.fill((input, fields), element, currencies, ledger).await?;
                     }
                     return Ok(());
                 }
@@ -58,16 +73,65 @@ impl ServedCommands {
                         let text = format!("there is no such {}", self.ty(place.ty).type_value);
                         Refusal::not_found(input_name(field), &text)
                     })?;
-                    write_reference(&self.model, field, &[(place, &found)], object);
+                    let target = (place, &*found);
+                    write_reference(&self.model, field, std::slice::from_ref(&target), object);
+                    write_copied_scalars(&self.model, fields, &field.name, Some(&target), object);
+                    currencies.extend(self.copied_currencies(input, fields, field, &target));
                 }
                 let TypeOf::Embedded(of) = &field.ty.of else { continue };
                 let inner = self.model.embedded(of).map_or(&[][..], |embedded| &embedded.fields);
                 let property = field.property().map(|path| path.last());
                 if let Some(value) = property.and_then(|property| object.get_mut(property)) {
-                    self.fill(inner, value, ledger).await?;
+                    self.fill((input, inner), value, currencies, ledger).await?;
                 }
             }
+            self.compute_object(fields, object)?;
             Ok(())
         })
+    }
+
+    /// The currencies of the amounts that are copied along a reference, where the item has them.
+    fn copied_currencies(
+        &self,
+        input: &'static str,
+        fields: &[Field],
+        reference: &Field,
+        (place, target): &(ItemPlace, &Body),
+    ) -> Vec<InputCurrency> {
+        let found = fields.iter().filter(|field| is_currency_of_item(field)).filter_map(|field| {
+            let FieldKind::Stored(stored_field) = &field.kind else { return None };
+            let ValueSource::Copied(source) = &stored_field.source else { return None };
+            let copied = match &source.from {
+                CopyOrigin::Reference { reference: of, field } if *of == reference.name => field,
+                CopyOrigin::Type { item_type, field } if **item_type == *self.ty(place.ty).name => field,
+                _ => return None,
+            };
+            let from = self.ty(place.ty).item.field(copied).and_then(currency_path)?;
+            let code = stored::get(target, from)?.as_str()?.to_owned();
+            Some(InputCurrency { path: currency_path(field)?.clone(), code, name: input })
+        });
+        found.collect()
+    }
+
+    /// Writes the computed values that an object stores.
+    fn compute_object(&self, fields: &[Field], object: &mut Body) -> Result<(), Refusal> {
+        for field in fields {
+            let FieldKind::Stored(stored_field) = &field.kind else { continue };
+            let ValueSource::Computed(rule) = &stored_field.source else { continue };
+            if !rule.stored {
+                continue;
+            }
+            self.check_amount(fields, field, rule, (object, object))?;
+            let within = stored::within(self.model.model(), fields, object, object);
+            let currency = evaluated(within, rule).ok().flatten().and_then(|amount| amount.currency);
+            let value = stored::computed(self.model.model(), fields, (field, rule), object);
+            if let (Some(path), Some(currency), false) =
+                (currency_path(field), currency, is_currency_of_item(field))
+            {
+                stored::set(object, path, json!(currency));
+            }
+            stored::set(object, &stored_field.property, value);
+        }
+        Ok(())
     }
 }

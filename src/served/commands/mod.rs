@@ -6,6 +6,7 @@ mod counts;
 pub mod create;
 mod delete;
 mod embedded;
+pub mod import;
 pub mod update;
 
 use std::sync::Arc;
@@ -187,7 +188,7 @@ impl ServedCommands {
         let Some(field) = ty.item.field(condition.field.first()) else { return false };
         let model = self.model.model();
         let value = stored::value_of(model, &ty.item.fields, field, body);
-        let literal = |literal| stored::stored_literal(model, &field.ty.of, literal);
+        let literal = |literal| stored::literal_of(model, field, literal);
         match &condition.test {
             FieldTest::Is(wanted) => value == literal(wanted),
             FieldTest::In(wanted) => wanted.iter().any(|wanted| value == literal(wanted)),

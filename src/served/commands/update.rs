@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{ServedCommand, ServedCommands, StoredBody, WrittenItem, new_item, next_version, refusal_of};
 use crate::domain::conditional_write::ATTEMPTS_MAX;
 use crate::domain::error::{CommandError, Refusal, contended};
+use crate::served::formats::{currency_path, encoded};
 use crate::served::ids::ItemPlace;
 use crate::served::input::{InputField, input_fields};
 use crate::served::model::{Body, ServedType};
@@ -75,13 +76,19 @@ impl ServedCommands {
         let ty = self.ty(command.mutation.ty);
         let checked = self.check(command, fields)?;
         let mut body = before.clone();
-        let values = self.filled(ty, checked.values, ledger).await?;
-        self.set_values(ty, values, &mut body);
+        let filled = self.filled(ty, checked.values, ledger).await?;
+        self.set_currencies(ty, &checked.currencies, &filled, &mut body)?;
+        self.set_values(ty, filled.values, &mut body);
         self.set_references(command.mutation.ty, checked.references, &mut body, ledger).await?;
-        self.compute(command.mutation.ty, &mut body);
+        self.compute(command.mutation.ty, &mut body)?;
         let value =
             |field: &Field, body: &Body| stored::value_of(self.model.model(), &ty.item.fields, field, body);
-        let differs = |field: &&Field| value(field, before) != value(field, &body);
+        let currency = |field: &Field, body: &Body| {
+            currency_path(field).and_then(|path| stored::get(body, path)).cloned()
+        };
+        let differs = |field: &&Field| {
+            value(field, before) != value(field, &body) || currency(field, before) != currency(field, &body)
+        };
         let changed: Vec<&Field> = ty.item.fields.iter().filter(differs).collect();
         if changed.is_empty() && body == *before {
             return Ok(None);
@@ -93,7 +100,8 @@ impl ServedCommands {
             };
             match &stored_field.source {
                 ValueSource::Updated(of) if concerns(of) => {
-                    stored::set(&mut body, &stored_field.property, json!(self.timestamp()));
+                    let now = encoded(stored_field.format, json!(self.timestamp()));
+                    stored::set(&mut body, &stored_field.property, now);
                 }
                 ValueSource::Version(of) if concerns(of) => {
                     let version = value(field, before).as_u64().unwrap_or(1);

@@ -3,11 +3,11 @@
 //! then the product.
 
 use crate::domain::error::{CommandError, InputStep, InvalidField, InvalidFields, Refusal, contended};
+use crate::domain::money::{Money, MoneyError};
 use crate::domain::reservations::KeyClaim;
 use crate::webstore::containers::{PRODUCT, PRODUCT_META};
 use crate::webstore::ids::{CategoryId, ProductId, TagId};
 use crate::webstore::items::{MetaItem, ProductItem, TOMBSTONE_TTL_S, TagCopy, types};
-use crate::webstore::money::{Money, MoneyError};
 use crate::webstore::staff::StaffMember;
 use onehop_store::{Fault, Ledger, PartitionKey};
 

@@ -15,6 +15,7 @@ use crate::domain::command_marker::{command_of, encode_marked};
 use crate::domain::conditional_write::judge;
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::{CommandError, InputStep, InvalidField, InvalidFields, Refusal, contended};
+use crate::domain::money::CurrencyCode;
 use crate::domain::reservations::HolderLookup;
 use crate::domain::text::IdempotencyKey;
 use crate::webstore::containers::{CUSTOMER, PRODUCT};
@@ -22,7 +23,6 @@ use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId};
 use crate::webstore::items::{
     CustomerItem, OrderLineItem, ProductItem, SalesOrderItem, TOMBSTONE_TTL_S, rank_key, types,
 };
-use crate::webstore::money::CurrencyCode;
 use crate::webstore::staff::StaffMember;
 use onehop_runtime::clock::format_timestamp;
 use onehop_store::{Batch, ETag, Fault, Item, Ledger, NewItem, WriteOp};

@@ -4,9 +4,9 @@
 use serde::Deserialize;
 
 use crate::domain::cursor::ListKind;
+use crate::domain::money::{CurrencyCode, Money};
 use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 use crate::webstore::items::{CustomerItem, MetaItem, OrderLineItem, ProductItem, SalesOrderItem, TagCopy};
-use crate::webstore::money::{CurrencyCode, Money};
 
 /// The products of a category, by name.
 pub const PRODUCTS_OF_CATEGORY: ListKind = ListKind::by_text(4);

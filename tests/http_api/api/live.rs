@@ -68,6 +68,44 @@ async fn a_new_feed_post_is_announced_when_queries_show_it() {
 }
 
 #[tokio::test]
+async fn a_live_query_of_the_feed_follows_its_read_model() {
+    let server = Server::start().await;
+    let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
+    let mut socket = socket(&server, None).await;
+    let query =
+        "query @live { feed { nodes { id title summary commentCount likeCount author { username } } } }";
+    socket.subscribe("1", query).await;
+    assert_eq!(event(&mut socket, "feed").await["nodes"], json!([]));
+    let post = ada.post("Engines").await;
+    server.settle().await;
+    assert_eq!(event(&mut socket, "feed").await["nodes"], feed(&server).await);
+    bob.like(&post).await;
+    server.settle().await;
+    let shown = event(&mut socket, "feed").await;
+    assert_eq!((&shown["nodes"], &shown["nodes"][0]["likeCount"]), (&feed(&server).await, &json!(1)));
+}
+
+#[tokio::test]
+async fn a_live_query_is_about_its_own_viewer() {
+    let server = Server::start().await;
+    let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
+    let post = ada.post("Engines").await;
+    let query = "query($id: ID!) @live { post(id: $id) { likeCount viewerHasLiked } }";
+    let mut sockets = [socket(&server, Some(&ada)).await, socket(&server, Some(&bob)).await];
+    for socket in &mut sockets {
+        socket.request("1", json!({ "query": query, "variables": { "id": post } })).await;
+        let shown = event(socket, "post").await;
+        assert_eq!(shown, json!({ "likeCount": 0, "viewerHasLiked": false }));
+    }
+    bob.like(&post).await;
+    server.settle().await;
+    for (socket, has_liked) in sockets.iter_mut().zip([false, true]) {
+        let shown = event(socket, "post").await;
+        assert_eq!(shown, json!({ "likeCount": 1, "viewerHasLiked": has_liked }));
+    }
+}
+
+#[tokio::test]
 async fn only_changes_in_the_feed_are_announced() {
     let server = Server::start().await;
     let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);

@@ -2,9 +2,12 @@
 
 mod accounts;
 mod driver;
+mod import;
 mod lists;
+mod live_queries;
 mod refusals;
 mod schema;
 mod server;
 mod strangers;
+mod subscriptions;
 mod writes;

@@ -21,33 +21,45 @@ fn every_unsupported_part_is_named_at_once() {
 extend schema @model(name: "odd") @container(name: "things", key: "/thingId") @container(name: "leases", key: "/id")
 type Thing @item(container: "things", partition: "id", write: CREATE) @auth(on: READ, claim: "role", has: "x") {
   id: ID!
+  prices: [Money!]!
   price: Money!
   weight: Decimal! @stored(format: NUMBER)
+  cost: Decimal! @computed(by: PRODUCT, from: ["price", "weight"])
+  partName: String @copy(from: "Part.name", frozen: true)
   size: Int! @range(min: 1)
   odd: String! @pattern(is: "(")
   parts: [Part!]! @partition(by: "thing") @where(field: "isNew", is: true)
+  gone: [Gone!]! @partition(by: "thing")
   partCount: Int! @count(of: "parts", kept: BEHIND)
 }
 type Part @item(container: "things", partition: "thing") {
   id: ID!
   thing: Thing! @reference
   isNew: Boolean!
+  name: String!
 }
+type Gone @item(container: "things", write: [CREATE, DELETE], partition: "thing") @deletes(by: HARD) {
+  id: ID!
+  thing: Thing! @reference
+}
+type Box @embedded { secret: String @auth(on: READ, allow: STAFF) }
 type ThingEdge @item(container: "leases") { id: ID! }
 type Query { thing(id: ID!): Thing }
 type Mutation { make: Thing @writes(action: CREATE, rust: true) }
-type Subscription { thingChanged(id: ID!): Thing! @live(on: CHANGED) }
+type Subscription { goneRemoved(thingId: ID!): Gone! @live(of: "Thing.gone", on: REMOVED) }
 "#,
     );
     for expected in [
         "container leases: @container is a name of the server",
         "Thing: @auth(claim) is not served",
-        "Thing.price: Money is not served yet",
-        "Thing.weight: @stored(format) is not served yet",
+        "Thing.prices: Money is not served in a list",
+        "Thing.cost: @computed(from) is an amount from one amount, and a number from numbers",
+        "Thing.partName: @copy(from) is served from a type that one single reference leads to",
         "Thing.odd: @pattern is no regular expression of this server",
+        "Box.secret: @auth is not served in an embedded type",
         "ThingEdge: type has a name that the server adds to the schema",
         "Mutation.make: @writes(rust) needs a program with the command",
-        "Subscription.thingChanged: @live is not served yet",
+        "Subscription.goneRemoved: @live(on) cannot have REMOVED of HARD deletions",
     ] {
         assert!(found.iter().any(|line| line.starts_with(expected)), "{expected}\n{found:#?}");
     }

@@ -1,10 +1,10 @@
 //! A server of a model for a test: the program's own composition, with cheap password hashes. Read models
 //! follow when a test says so, by [`ServedServer::settle`].
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use onehop::accounts::password::HashingCost;
@@ -17,6 +17,7 @@ use onehop_change_feed::Sharing;
 use onehop_graphql_server::server::Server as HttpServer;
 use onehop_model::Model;
 use onehop_runtime::clock::Clock;
+use onehop_store::{ObservedOperation, OperationScope, PartitionKey, StoreObserver};
 use serde_json::{Value, json};
 
 use crate::support::store::{self, Keeper};
@@ -45,10 +46,38 @@ pub fn served_model(text: &str) -> Arc<ServedModel> {
     Arc::new(ServedModel::new(model).unwrap_or_else(|refused| panic!("{refused:#?}")))
 }
 
+/// Counts the reads of requests by their partition keys.
+#[derive(Default)]
+pub struct ReadCount(Mutex<HashMap<String, usize>>);
+
+impl ReadCount {
+    /// The number of reads in one logical partition.
+    pub fn of(&self, partition: &str) -> usize {
+        self.0.lock().unwrap().get(partition).copied().unwrap_or(0)
+    }
+}
+
+impl StoreObserver for ReadCount {
+    fn on_operation(&self, event: &ObservedOperation<'_>) {
+        if event.kind.writes() {
+            return;
+        }
+        let mut reads = self.0.lock().unwrap();
+        let mut count = |key: &PartitionKey| *reads.entry(key.as_str().to_owned()).or_default() += 1;
+        match event.scope {
+            OperationScope::One(key) => count(key),
+            OperationScope::Each(keys) => keys.iter().for_each(|(key, _)| count(key)),
+            OperationScope::Across => {}
+        }
+    }
+}
+
 pub struct ServedServer {
     pub app: ServedApp,
     http: reqwest::Client,
     address: SocketAddr,
+    /// The reads of the store so far.
+    pub reads: Arc<ReadCount>,
     _keeper: Keeper,
 }
 
@@ -62,7 +91,14 @@ impl ServedServer {
         let model = served_model(text);
         let keeper = store::keep(model.containers());
         let clock: Arc<dyn Clock> = Arc::new(TickingClock(AtomicI64::new(1_800_000_000_000)));
-        let options = AppOptions { hashing: HashingCost::CHEAP, clock, ..AppOptions::default() };
+        let reads = Arc::<ReadCount>::default();
+        let options = AppOptions {
+            hashing: HashingCost::CHEAP,
+            clock,
+            live_poll: Duration::from_millis(20),
+            observers: vec![Arc::clone(&reads) as _],
+            ..AppOptions::default()
+        };
         let open = keeper.open(model.containers(), Arc::clone(&options.clock)).await;
         let member = match &keeper {
             Keeper::Directory(_) => Member::alone(),
@@ -73,6 +109,7 @@ impl ServedServer {
             address: listen(&app, HashSet::new()).await,
             http: reqwest::Client::builder().no_proxy().build().unwrap(),
             app,
+            reads,
             _keeper: keeper,
         };
         for email in staff {
@@ -82,6 +119,11 @@ impl ServedServer {
         let staff = server.app.staff(&staff, true).await.unwrap();
         server.address = listen(&server.app, staff).await;
         server
+    }
+
+    /// The address of the server.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// The response to a request.

@@ -15,6 +15,58 @@ const FOLLOW: &str = "mutation($input: CreateFollowInput!) { createFollow(input:
 const UNFOLLOW: &str =
     "mutation($input: DeleteFollowInput!) { deleteFollow(input: $input) { deletedFollowId } }";
 
+/// The bakery of the driver, with an account and a bread: its token and the id of the bread.
+async fn bakery() -> (ServedServer, String, String) {
+    let server = ServedServer::start(include_str!("models/bakery.graphql")).await;
+    let sign_up = "mutation { createPerson(input: { name: \"Ada\", email: \"ada@example.com\", password: \"a-secret-that-no-log-may-show\" }) { accessToken } }";
+    let data = server.data(None, sign_up, json!({})).await;
+    let token = data["createPerson"]["accessToken"].as_str().unwrap().to_owned();
+    let create = "mutation { createBread(input: { name: \"Rye\", weight: \"750.5\", price: { amount: \"3.33\", currencyCode: \"EUR\" } }) { bread { id } } }";
+    let data = server.data(Some(&token), create, json!({})).await;
+    let bread = data["createBread"]["bread"]["id"].as_str().unwrap().to_owned();
+    (server, token, bread)
+}
+
+#[tokio::test]
+async fn totals_follow_their_lines_in_one_currency() {
+    let (server, token, bread) = bakery().await;
+    let create = "mutation($input: CreateOrderInput!) { createOrder(input: $input) { order { id pieces total { amount currencyCode } lines { breadName price { amount } total { amount currencyCode } } } } }";
+    let lines = json!([{ "breadId": bread, "quantity": 3 }]);
+    let data = server.data(Some(&token), create, json!({ "input": { "lines": lines } })).await;
+    let order = &data["createOrder"]["order"];
+    let total = json!({ "amount": "9.99", "currencyCode": "EUR" });
+    let line = json!({ "breadName": "Rye", "price": { "amount": "3.33" }, "total": total });
+    assert_eq!((&order["total"], &order["pieces"], &order["lines"][0]), (&total, &json!(3), &line));
+    // A tip in another currency has no place beside the total.
+    let update = "mutation($input: UpdateOrderInput!) { updateOrder(input: $input) { order { total { amount currencyCode } tip { amount } } } }";
+    let tip = json!({ "orderId": order["id"], "tip": { "amount": "1", "currencyCode": "USD" } });
+    let refused = server.refusal(Some(&token), update, json!({ "input": tip })).await;
+    assert_eq!(refused, ("BAD_USER_INPUT".to_owned(), json!("tip")));
+    let price = "mutation($input: UpdateBreadInput!) { updateBread(input: $input) { bread { price { amount currencyCode } } } }";
+    let dollars = json!({ "breadId": bread, "price": { "amount": "4.00", "currencyCode": "USD" } });
+    server.data(Some(&token), price, json!({ "input": dollars })).await;
+    let again = json!({ "orderId": order["id"], "lines": lines });
+    let data = server.data(Some(&token), update, json!({ "input": again })).await;
+    let total = json!({ "amount": "12.00", "currencyCode": "USD" });
+    assert_eq!(data["updateOrder"]["order"]["total"], total, "all lines are new");
+}
+
+#[tokio::test]
+async fn amounts_have_the_decimals_of_their_currency() {
+    let (server, token, bread) = bakery().await;
+    let update = "mutation($input: UpdateBreadInput!) { updateBread(input: $input) { bread { price { amount currencyCode } } } }";
+    let input = |amount: &str, code: &str| json!({ "input": { "breadId": bread, "price": { "amount": amount, "currencyCode": code } } });
+    for (amount, code, shown) in [("120", "JPY", "120"), ("-1.5", "EUR", "-1.50"), ("0.125", "KWD", "0.125")]
+    {
+        let data = server.data(Some(&token), update, input(amount, code)).await;
+        assert_eq!(data["updateBread"]["bread"]["price"], json!({ "amount": shown, "currencyCode": code }));
+    }
+    for (amount, code) in [("1.5", "JPY"), ("1.234", "EUR"), ("1", "XXX"), ("one", "EUR")] {
+        let refused = server.refusal(Some(&token), update, input(amount, code)).await;
+        assert_eq!(refused, ("BAD_USER_INPUT".to_owned(), json!("price")), "{amount} {code}");
+    }
+}
+
 #[tokio::test]
 async fn a_created_item_has_its_defaults_counts_and_copies() {
     let server = ServedServer::start(BIRDS).await;

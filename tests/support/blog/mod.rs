@@ -39,9 +39,12 @@ use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_graphql_server::position::{InvalidPosition, Reach};
 use onehop_graphql_server::quota::{QuotaAccount, Unmetered};
 use onehop_graphql_server::service::GraphqlService as _;
+use onehop_graphql_server::write_watch::SharedWatch;
 use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
 use onehop_runtime::tasks::Tasks;
-use onehop_store::{ContainerName, Ledger, NewItem, PartitionKey, Store, WriteMark, WriteOp};
+use onehop_store::{
+    ContainerName, Fault, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteMark, WriteOp,
+};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -367,6 +370,10 @@ impl Recency for NoProjections {
         _ledger: &Ledger,
     ) -> Result<Reach, InvalidPosition> {
         Ok(Reach::Reached)
+    }
+
+    async fn watch_writes(&self, _ledger: &Ledger) -> Result<SharedWatch, Fault> {
+        Err(Fault::new(FaultKind::Internal, "nothing is live here"))
     }
 
     fn last_write(&self) -> Option<u64> {

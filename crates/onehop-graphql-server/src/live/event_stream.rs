@@ -9,7 +9,6 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use async_graphql::ServerError;
-use async_graphql::parser::types::OperationType;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue, Request, Response};
@@ -82,7 +81,7 @@ impl LiveEndpoint {
             Ok(context) => context,
             Err(refusal) => return self.refuse(refusal, single),
         };
-        if context.kind() == OperationType::Subscription {
+        if context.wants_stream() {
             let subscribed = self.subscribe(context, quota).await;
             return subscribed.unwrap_or_else(|refusal| self.refuse(refusal, None));
         }

@@ -12,6 +12,7 @@ mod event_errors;
 mod event_stream;
 mod keep_alive;
 mod limits;
+pub(crate) mod live_query;
 mod messages;
 mod operations;
 mod pending_results;

@@ -5,11 +5,13 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use futures::StreamExt;
+use parking_lot::Mutex;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::limits::LiveLimits;
+use super::live_query::SharedExecution;
 use super::pending_results::{WaitingResult, WaitingResults};
 use super::slow_subscriber_budget::SlowSubscriberBudget;
 use super::subscription_quota::{EventPayers, Gate};
@@ -34,6 +36,8 @@ pub(super) struct Shared {
     pub(super) payers: Arc<EventPayers>,
     /// A member has taken a result.
     pub(super) taken: Notify,
+    /// The last answer; `None` for subscriptions.
+    pub(super) last: Mutex<Option<LastAnswer>>,
     /// No member is left.
     pub(super) abandoned: CancellationToken,
 }
@@ -42,6 +46,15 @@ pub(super) struct Shared {
 #[derive(Debug, Clone)]
 pub(super) struct SharedResult {
     pub(super) result: Arc<WaitingResult>,
+    /// Its place among the results.
+    pub(super) number: u64,
+}
+
+/// The last answer of a live query, with which later members begin.
+#[derive(Debug, Clone)]
+pub(super) struct LastAnswer {
+    pub(super) response: Bytes,
+    pub(super) number: u64,
 }
 
 /// Whether an execution has begun.
@@ -72,6 +85,7 @@ impl SharedSubscription {
     }
 
     async fn execute(&self, context: RequestContext) {
+        let is_live = context.wants_live();
         let (mut results, context) = match self.graphql.subscribe(context, Arc::clone(&self.gate) as _).await
         {
             Ok(begun) => begun,
@@ -83,16 +97,25 @@ impl SharedSubscription {
         self.begin.send_replace(Begun::Yes);
         let mut patience = SlowSubscriberBudget::new(self.limits.patience, Instant::now());
         let mut waiting = WaitingResults::new(self.limits.results_waiting_bytes_max);
-        while let Some(execution) = results.next().await {
+        let mut number = 0;
+        while let Some(SharedExecution { execution, is_unchanged }) = results.next().await {
             if self.gate.is_closed.load(Ordering::Acquire) {
                 self.shared.payers.end();
                 return;
             }
             let charge = charge_of(&execution.extensions);
             let memory = self.graphql.responses();
+            if is_unchanged {
+                self.shared.payers.charge(charge, 0.0);
+                continue;
+            }
             let response = self.graphql.write(&context, execution, &memory.begin_or_refuse()).body;
             self.shared.payers.charge(charge, memory.limits().size_charge(response.len()));
-            self.publish(response, &mut patience, &mut waiting).await;
+            number += 1;
+            if is_live {
+                *self.shared.last.lock() = Some(LastAnswer { response: response.clone(), number });
+            }
+            self.publish(response, number, &mut patience, &mut waiting).await;
         }
     }
 
@@ -100,6 +123,7 @@ impl SharedSubscription {
     async fn publish(
         &self,
         response: Bytes,
+        number: u64,
         patience: &mut SlowSubscriberBudget,
         waiting: &mut WaitingResults,
     ) {
@@ -116,6 +140,6 @@ impl SharedSubscription {
         let result = Arc::new(WaitingResult::new(response));
         waiting.push(&result);
         // Without members the group is about to be abandoned.
-        let _ = self.results.send(SharedResult { result });
+        let _ = self.results.send(SharedResult { result, number });
     }
 }

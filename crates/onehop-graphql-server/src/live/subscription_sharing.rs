@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry as MapEntry;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast, watch};
@@ -13,12 +14,17 @@ use tokio::sync::{Semaphore, broadcast, watch};
 use super::caller_shares::{CallerNetwork, CallerShare, CallerShares};
 use super::event_errors::error;
 use super::limits::LiveLimits;
-use super::shared_subscription::{Begun, Shared, SharedResult, SharedSubscription, SubscriptionEvent};
+use super::shared_subscription::{
+    Begun, LastAnswer, Shared, SharedResult, SharedSubscription, SubscriptionEvent,
+};
 use super::subscription_quota::{EVENTS_PART, Gate, Payment};
 use crate::endpoint::GraphqlEndpoint;
 use crate::limit_exceeded::LimitExceeded;
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::rate_limit::RequestQuota;
+use crate::position::POSITION;
+use crate::quota::QuotaAccount as _;
+use crate::refusal::Refusal;
 use crate::response::Encoded;
 use crate::shared_limit::ShareRefusal;
 use onehop_runtime::tasks::Tasks;
@@ -57,6 +63,10 @@ struct Entry {
 /// A subscriber's part in a group.
 pub(super) struct Member {
     results: broadcast::Receiver<SharedResult>,
+    /// The answer of a live query that ran before this member came.
+    first: Option<Bytes>,
+    /// The number of the last result that this member has had.
+    answered: u64,
     shared: Arc<Shared>,
     payment: Payment,
     _membership: Membership,
@@ -84,9 +94,12 @@ impl SubscriptionSharing {
     /// on the bill.
     pub(super) async fn join(
         self: &Arc<Self>,
-        context: RequestContext,
+        mut context: RequestContext,
         quota: &Arc<RequestQuota>,
     ) -> Result<Member, Encoded> {
+        if context.wants_live() {
+            self.prepare_live(&mut context).await?;
+        }
         let entered = self.enter(context, quota);
         let (member, mut begun) = entered.map_err(|over| Encoded::refused(over.into()))?;
         let begun = begun.wait_for(|begun| !matches!(begun, Begun::NotYet)).await;
@@ -95,6 +108,17 @@ impl SubscriptionSharing {
             Ok(Begun::Yes | Begun::NotYet) => Ok(member),
             Err(_) => Err(Encoded::refused(error("INTERNAL", "Something went wrong on the server."))),
         }
+    }
+
+    /// Has a live query wait for the position that it names and for its caller's own writes. Its answers do
+    /// not report it, so that equal queries at different positions share one execution.
+    async fn prepare_live(&self, context: &mut RequestContext) -> Result<(), Encoded> {
+        let waited = self.graphql.read_your_writes().await_position(context).await;
+        waited.map_err(|invalid| Refusal::from(invalid).into_encoded())?;
+        context.prior_charges.settle();
+        context.request.extensions.remove(POSITION);
+        context.waited = None;
+        Ok(())
     }
 
     /// As [`join`](Self::join), within the time that a request may take.
@@ -109,7 +133,7 @@ impl SubscriptionSharing {
 
     fn enter(
         self: &Arc<Self>,
-        context: RequestContext,
+        mut context: RequestContext,
         quota: &Arc<RequestQuota>,
     ) -> Result<(Member, watch::Receiver<Begun>), LimitExceeded> {
         let SubscriptionKey { key, bytes } = self.key_of(&context)?;
@@ -128,6 +152,10 @@ impl SubscriptionSharing {
                     ShareRefusal::All => self.limits.different_bytes(),
                     ShareRefusal::OneKey => self.limits.different_bytes_per_network(),
                 })?;
+                // An answer for all callers is executed for none of them.
+                if context.wants_live() && !self.is_personal(&context) {
+                    context.caller = None;
+                }
                 *started += 1;
                 let shared = Arc::<Shared>::default();
                 // Before the first event.
@@ -137,8 +165,16 @@ impl SubscriptionSharing {
             }
         };
         entry.members += 1;
+        // Before the last answer is looked at: a later one comes on the channel, perhaps a second time.
+        let results = entry.results.subscribe();
+        let first = entry.shared.last.lock().clone();
+        if let Some(LastAnswer { response, .. }) = &first {
+            quota.charge(self.graphql.responses().limits().size_charge(response.len()));
+        }
         let member = Member {
-            results: entry.results.subscribe(),
+            results,
+            answered: first.as_ref().map_or(0, |last| last.number),
+            first: first.map(|last| last.response),
             shared: Arc::clone(&entry.shared),
             payment,
             _membership: Membership { groups: Arc::clone(self), key, number: entry.number },
@@ -184,8 +220,7 @@ impl SubscriptionSharing {
         let text = &*context.document.text;
         let bytes = text.len() + variables.len() + extensions.len();
         self.limits.subscription_bytes().unless(bytes <= self.limits.subscription_bytes_max)?;
-        let is_personal = self.graphql.service().is_personal(&context.document.definitions);
-        let caller = context.caller.as_ref().filter(|_| is_personal);
+        let caller = context.caller.as_ref().filter(|_| self.is_personal(context));
         let viewer = caller.map_or("", |caller| &caller.id);
         let mut digest = Sha256::new();
         for part in [text, name, &variables, &extensions, viewer] {
@@ -193,6 +228,15 @@ impl SubscriptionSharing {
             digest.update(part);
         }
         Ok(SubscriptionKey { key: digest.finalize().into(), bytes })
+    }
+
+    /// Whether the caller matters to the results.
+    fn is_personal(&self, context: &RequestContext) -> bool {
+        let (service, document) = (self.graphql.service(), &context.document.definitions);
+        match context.wants_live() {
+            true => service.is_personal_query(document),
+            false => service.is_personal(document),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -215,13 +259,21 @@ struct Beginning {
 impl Member {
     /// The next result.
     pub(super) async fn next(&mut self) -> SubscriptionEvent {
-        let received = tokio::select! {
-            biased;
-            refusal = self.payment.over() => return SubscriptionEvent::OverQuota(refusal),
-            received = self.results.recv() => received,
+        if let Some(first) = self.first.take() {
+            return SubscriptionEvent::Result(first);
+        }
+        let received = loop {
+            let received = tokio::select! {
+                biased;
+                refusal = self.payment.over() => return SubscriptionEvent::OverQuota(refusal),
+                received = self.results.recv() => received,
+            };
+            if !matches!(&received, Ok(SharedResult { number, .. }) if *number <= self.answered) {
+                break received;
+            }
         };
         let heard = match received {
-            Ok(SharedResult { result }) => {
+            Ok(SharedResult { result, .. }) => {
                 result.response().map_or(SubscriptionEvent::Lagged, SubscriptionEvent::Result)
             }
             Err(broadcast::error::RecvError::Closed) => {

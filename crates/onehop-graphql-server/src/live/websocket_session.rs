@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use async_graphql::parser::types::OperationType;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -273,7 +272,7 @@ impl Session {
         quota: Arc<RequestQuota>,
     ) -> Result<(), Encoded> {
         let live = Arc::clone(&self.live);
-        if context.kind() != OperationType::Subscription {
+        if !context.wants_stream() {
             let execution = async move { execute(&live, context).await };
             self.operations.run(id, execution.boxed());
             return Ok(());

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use async_graphql::Name;
 use async_graphql::parser::types::OperationType;
+use async_graphql::{Name, ServerError};
 
 use super::context::{CallerRequest, RequestContext};
 use super::parse::RequestParameters;
@@ -47,6 +47,10 @@ impl GraphqlEndpoint {
             return Err(Refusal::MutationOverGet);
         }
         context.forget_undefined_variables();
+        if context.wants_live() && !self.schema().serves_live() {
+            let error = ServerError::new("Unknown directive \"live\".", None);
+            return Err(context.invalid(vec![error]));
+        }
         let (operation, variables) = (context.operation(), &context.request.variables);
         let checked = self.schema().check_variables(&operation.variable_definitions, variables);
         checked.map_err(|errors| context.invalid(errors))?;

@@ -21,7 +21,7 @@ use crate::client_address::ClientAddress;
 use crate::document::{Document, OperationError};
 use crate::etag::ReadTrace;
 use crate::position::Waited;
-use crate::quota::{ChargeRecord, EventAdmission, QuotaAccount};
+use crate::quota::{ChargeRecord, EventAdmission, QuotaAccount, Unmetered};
 use crate::response_budget::ResponseBudget;
 
 /// One GraphQL request on its way through the pipeline.
@@ -51,6 +51,8 @@ pub struct RequestContext {
     pub span: Option<SpanContext>,
     /// Execute: the service's record of the dependencies of the response; `None` where it is not needed.
     pub read_trace: Option<Arc<ReadTrace>>,
+    /// Whether this is one execution of a live query, whose caller has no session that could have ended.
+    pub is_live: bool,
     /// The charges before the execution.
     pub(crate) prior_charges: PriorCharges,
     /// Receive: the access token.
@@ -88,6 +90,7 @@ impl RequestContext {
             event_admission: None,
             span: None,
             read_trace: None,
+            is_live: false,
             prior_charges,
             bearer: None,
             body: None,
@@ -115,6 +118,50 @@ impl RequestContext {
     /// Whether the operation is a query, a mutation or a subscription.
     pub fn kind(&self) -> OperationType {
         self.operation().ty
+    }
+
+    /// Whether the operation is a query whose client wants each new answer.
+    pub fn wants_live(&self) -> bool {
+        self.document.is_live(self.operation())
+    }
+
+    /// Whether the client wants a stream of results.
+    pub(crate) fn wants_stream(&self) -> bool {
+        self.kind() == OperationType::Subscription || self.wants_live()
+    }
+
+    /// The request and the context of one execution of this live query, or of one event. The members of its
+    /// group pay.
+    pub fn for_live_execution(&self, budget: Arc<ResponseBudget>, trace: Arc<ReadTrace>) -> (Request, Self) {
+        let again = || {
+            let mut request = Request::new(self.request.query.as_str());
+            request.operation_name.clone_from(&self.request.operation_name);
+            request
+        };
+        let mut request = again().variables(self.request.variables.clone());
+        request.extensions = self.request.extensions.clone();
+        request.set_parsed_query(self.document.definitions.clone());
+        let quota: Arc<dyn QuotaAccount> = Arc::new(Unmetered);
+        let context = Self {
+            client: self.client,
+            headers: HeaderMap::new(),
+            caller: self.caller.clone(),
+            document: Arc::clone(&self.document),
+            complexity: self.complexity,
+            is_validated: self.is_validated,
+            waited: None,
+            budget,
+            event_admission: None,
+            span: None,
+            read_trace: Some(trace),
+            is_live: true,
+            prior_charges: PriorCharges::new(None, Arc::clone(&quota)),
+            quota,
+            bearer: None,
+            body: None,
+            request: again(),
+        };
+        (request, context)
     }
 
     /// The name of the operation that runs, if it has one.

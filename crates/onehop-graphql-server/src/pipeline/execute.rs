@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use async_graphql::parser::types::OperationType;
 use async_graphql::{Response as Execution, Value};
-use futures::stream::BoxStream;
+use futures::StreamExt as _;
 
 use super::admit::ExecutionPermit;
 use super::context::RequestContext;
 use crate::document_text::move_to_original;
 use crate::endpoint::GraphqlEndpoint;
+use crate::live::live_query::{SharedExecution, SharedExecutions};
+use crate::live_directive;
 use crate::observer::ExecutionTimer;
 use crate::position::POSITION;
 use crate::quota::{EventAdmission, QuotaAccount};
@@ -47,7 +49,16 @@ impl GraphqlEndpoint {
             let caller = context.caller.as_deref();
             *position = self.read_your_writes().position_after(position, named.as_ref(), caller);
         }
+        self.complete_introspection(&context, &mut execution);
         charge.written(self.write(&context, execution, &context.budget))
+    }
+
+    /// Adds the directives of the pipeline to introspected ones.
+    pub(crate) fn complete_introspection(&self, context: &RequestContext, execution: &mut Execution) {
+        if context.document.size.introspects && self.schema().serves_live() {
+            let definitions = &context.document.definitions;
+            live_directive::add_to_introspection(definitions, context.operation(), &mut execution.data);
+        }
     }
 
     /// Executes a query by its plan; `None` without a fitting plan.
@@ -72,22 +83,25 @@ impl GraphqlEndpoint {
     /// # Errors
     /// The response to a subscription that cannot be started.
     pub(crate) async fn subscribe(
-        &self,
+        self: &Arc<Self>,
         mut context: RequestContext,
         event_admission: Arc<dyn EventAdmission>,
-    ) -> Result<(BoxStream<'static, Execution>, Arc<RequestContext>), Encoded> {
-        let permit = self.concurrency_limit().admit(context.complexity).await;
-        let _permit = permit.map_err(|overloaded| Refusal::from(overloaded).into_encoded())?;
-        context.budget = Arc::new(self.responses().idle());
-        context.event_admission = Some(event_admission);
+    ) -> Result<(SharedExecutions, Arc<RequestContext>), Encoded> {
         // A shared subscription outlives the request that started it.
         context.bearer = None;
         context.body = None;
         context.headers.clear();
+        if context.wants_live() {
+            return self.live_query(context, event_admission).await;
+        }
+        let permit = self.concurrency_limit().admit(context.complexity).await;
+        let _permit = permit.map_err(|overloaded| Refusal::from(overloaded).into_encoded())?;
+        context.budget = Arc::new(self.responses().idle());
+        context.event_admission = Some(event_admission);
         let request = context.take_request();
         let context = Arc::new(context);
         match self.service().subscribe(request, &context).await {
-            Ok(executions) => Ok((executions, context)),
+            Ok(executions) => Ok((executions.map(SharedExecution::sent).boxed(), context)),
             Err(refusal) => Err(Encoded::refusal(refusal)),
         }
     }

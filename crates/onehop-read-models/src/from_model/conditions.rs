@@ -77,5 +77,9 @@ pub(super) fn stored_values(model: &Model, field: &Field, literal: &Literal) -> 
         });
         return stored.collect();
     }
-    vec![serde_json::to_value(literal).unwrap_or_default()]
+    let value = serde_json::to_value(literal).unwrap_or_default();
+    let is_number = matches!(&field.kind, FieldKind::Stored(stored) if stored.format == Format::Number);
+    // A decimal is a text in a model.
+    let number = value.as_str().filter(|_| is_number).and_then(|text| serde_json::from_str(text).ok());
+    vec![number.map_or(value, Value::Number)]
 }

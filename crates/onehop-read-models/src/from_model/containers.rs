@@ -1,7 +1,7 @@
 //! Containers of a model: partition keys, and the indexes that its queries and projections need.
 
 use onehop_model::{
-    Action, Container, Deletion, FieldKind, ItemType, Kept, ListSource, Model, Name, Place, RelatedSource,
+    Action, Container, Deletion, FieldKind, ItemType, Kept, ListSource, Model, Name, RelatedSource,
 };
 use onehop_store::{ContainerName, ContainerSpec, TypeOrder, interned, interned_list, interned_orders};
 
@@ -99,9 +99,6 @@ impl<'a> SpecDraft<'a> {
     fn of(container: &'a Container) -> Result<Self, ModelError> {
         let place = format!("container `{}`", container.name);
         let unsupported = |reason: &str| Err(ModelError::unsupported(&place, "@container", reason));
-        if container.place != Place::Account {
-            return unsupported("`place` is ACCOUNT, the only supported one");
-        }
         if container.followed {
             return unsupported("`followed` containers are not supported");
         }

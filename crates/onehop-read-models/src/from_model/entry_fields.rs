@@ -2,7 +2,7 @@
 
 use onehop_model::{
     Computed, CurrencyProperty, Field, FieldKind, FieldPath, Function, Kept, ListSource, Literal, Model,
-    Name, ReferenceField, StoredField, ValueSource,
+    Name, ReferenceField, StoredField, TypeOf, ValueSource,
 };
 
 use super::item_types::property;
@@ -10,6 +10,9 @@ use super::model_error::ModelError;
 use super::related::RelatedPlace;
 use crate::computation::Computation;
 use crate::rule::ComputedField;
+
+/// The levels of objects within objects that are looked at.
+const LEVELS_MAX: usize = 16;
 
 /// The fields of the entries of one list.
 #[derive(Default)]
@@ -45,7 +48,10 @@ impl EntryFields {
         };
         let field = place.target.field(path.first()).ok_or_else(unsupported)?;
         match (path.fields(), &field.kind) {
-            ([_], FieldKind::Stored(stored)) => self.add_stored(place, field, stored),
+            ([_], FieldKind::Stored(stored)) => {
+                self.add_stored(place, field, stored)?;
+                self.add_currencies(model, place, field, LEVELS_MAX)
+            }
             ([_], FieldKind::Reference(reference)) => {
                 self.add_property(place, field.ty.non_null, &reference.property)?;
                 // The copies of an array are in its elements.
@@ -102,8 +108,31 @@ impl EntryFields {
             }
             _ => self.add_property(place, is_always, &stored.property)?,
         }
-        if let Some(CurrencyProperty::Beside(path)) = &stored.currency {
+        if let Some(CurrencyProperty::Beside(path) | CurrencyProperty::OfItem(path)) = &stored.currency {
             self.add_property(place, is_always, path)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the currencies of amounts in objects, where they are properties of the item.
+    fn add_currencies(
+        &mut self,
+        model: &Model,
+        place: &RelatedPlace<'_>,
+        field: &Field,
+        levels: usize,
+    ) -> Result<(), ModelError> {
+        let (TypeOf::Embedded(of), Some(levels)) = (&field.ty.of, levels.checked_sub(1)) else {
+            return Ok(());
+        };
+        let inner = model.embedded_type(of).map_or(&[][..], |embedded| &embedded.fields);
+        for field in inner {
+            if let FieldKind::Stored(StoredField { currency: Some(CurrencyProperty::OfItem(path)), .. }) =
+                &field.kind
+            {
+                self.add_property(place, false, path)?;
+            }
+            self.add_currencies(model, place, field, levels)?;
         }
         Ok(())
     }
@@ -115,9 +144,15 @@ impl EntryFields {
         path: &onehop_model::PropertyPath,
     ) -> Result<(), ModelError> {
         let name = property(&place.place, path)?;
-        let fields = if is_always { &mut self.always } else { &mut self.optional };
-        if !fields.contains(&name) {
-            fields.push(name);
+        // Amounts share the property of their currency.
+        let is_known = |fields: &[&str]| fields.contains(&name);
+        match (is_always, is_known(&self.always), is_known(&self.optional)) {
+            (_, true, _) | (false, _, true) => {}
+            (false, false, false) => self.optional.push(name),
+            (true, false, _) => {
+                self.optional.retain(|known| *known != name);
+                self.always.push(name);
+            }
         }
         Ok(())
     }

@@ -119,18 +119,15 @@ fn add_properties(
     properties: &mut Vec<&'static str>,
 ) -> Result<(), ModelError> {
     check_former(owner, field)?;
-    let mut add = |path: &PropertyPath| -> Result<(), ModelError> {
-        let first = path.properties().first().map_or("", String::as_str);
-        properties.push(interned(&format!("{prefix}{first}"))?);
-        Ok(())
-    };
     match &field.kind {
         FieldKind::Stored(stored) if stored.source == ValueSource::Id => return Ok(()),
         FieldKind::Stored(stored) => {
             let Some(path) = field.property() else { return Ok(()) };
-            add(path)?;
-            if let Some(CurrencyProperty::Beside(path)) = &stored.currency {
-                add(path)?;
+            add(properties, prefix, path)?;
+            match &stored.currency {
+                Some(CurrencyProperty::Beside(path)) => add(properties, prefix, path)?,
+                Some(CurrencyProperty::OfItem(path)) => add(properties, "", path)?,
+                None => {}
             }
             let (TypeOf::Embedded(name), "") = (&field.ty.of, prefix) else { return Ok(()) };
             let embedded = model.embedded_type(name).into_iter().flat_map(|embedded| &embedded.fields);
@@ -140,7 +137,7 @@ fn add_properties(
             }
         }
         FieldKind::Reference(reference) => {
-            add(&reference.property)?;
+            add(properties, prefix, &reference.property)?;
             let is_list = field.ty.list.is_some();
             let elements = if is_list { format!("{}[].", reference.property.last()) } else { String::new() };
             if is_list {
@@ -152,11 +149,18 @@ fn add_properties(
         }
         FieldKind::Count(_) => {
             if let Some(path) = field.property() {
-                add(path)?;
+                add(properties, prefix, path)?;
             }
         }
         FieldKind::Related(_) | FieldKind::HasCaller(_) => {}
     }
+    Ok(())
+}
+
+/// Adds the property at the root of a path.
+fn add(properties: &mut Vec<&'static str>, prefix: &str, path: &PropertyPath) -> Result<(), ModelError> {
+    let first = path.properties().first().map_or("", String::as_str);
+    properties.push(interned(&format!("{prefix}{first}"))?);
     Ok(())
 }
 

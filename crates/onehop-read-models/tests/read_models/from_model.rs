@@ -321,9 +321,10 @@ fn unsupported_containers_are_named() {
              unseen: use `@partition` or `@find`"
         ]
     );
+    assert_eq!(with("place: MIRROR"), Vec::<String>::new());
     assert_eq!(
-        with("place: MIRROR"),
-        ["container `board`: @container: `place` is ACCOUNT, the only supported one"]
+        with("followed: true")[0],
+        "container `board`: @container: `followed` containers are not supported"
     );
     assert_eq!(
         with("exclude: \"/createdAt\""),

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use onehop::domain::money::CurrencyCode;
 use onehop::graphql::GlobalId;
 use onehop::webstore::containers::{CUSTOMER, PRODUCT, PRODUCT_META};
 use onehop::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
@@ -10,7 +11,6 @@ use onehop::webstore::items::{
     AddressItem, CustomerItem, MetaItem, OrderLineItem, PasswordItem, ProductItem, SalesOrderItem, TagCopy,
     rank_key, types,
 };
-use onehop::webstore::money::CurrencyCode;
 use onehop::webstore::read_models::read_models;
 use onehop_change_feed::{Processor, Settings};
 use onehop_runtime::clock::{Clock, format_timestamp};

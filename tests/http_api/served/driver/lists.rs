@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use onehop::served::{TypeIndex, related};
 use onehop_model::{
-    Condition, FieldKind, FieldTest, ItemType, Literal, QueryKind, RelatedField, RelatedSource,
+    Condition, FieldKind, FieldTest, ItemType, Literal, QueryKind, RelatedField, RelatedSource, Scalar,
+    TypeOf,
 };
 use serde_json::{Value, json};
 
@@ -71,13 +72,14 @@ impl Driver {
         let is_listed = |item: &&Driven| {
             item.ty == ty
                 && list.owner.is_none_or(|owner| self.belongs(list.related, listed, item, owner, nodes))
-                && list.related.conditions.iter().all(|condition| holds(condition, &nodes[&item.id]))
+                && list.related.conditions.iter().all(|condition| holds(listed, condition, &nodes[&item.id]))
         };
         let mut expected: Vec<&Value> =
             self.items.iter().filter(is_listed).map(|item| &nodes[&item.id]).collect();
         if let Some(order) = list.related.order.first() {
             expected.sort_by(|one, other| {
-                let ordering = compare(&one[&*order.field], &other[&*order.field]);
+                let value = |node: &Value| ordered(listed, &order.field, &node[&*order.field]);
+                let ordering = compare(&value(one), &value(other));
                 if order.descending { ordering.reverse() } else { ordering }
             });
         }
@@ -93,6 +95,17 @@ impl Driver {
         owner: &Driven,
         nodes: &BTreeMap<String, Value>,
     ) -> bool {
+        if let RelatedSource::Find { by: Some(by), through: Some(link) } = &related.source {
+            let link_type = self.model.index_of(&link.item_type).expect("a type");
+            let leads = |found: &Driven, field: &str, id: &str| {
+                found.references.get(field).is_some_and(|ids| ids.iter().any(|found| found == id))
+            };
+            return self
+                .items
+                .iter()
+                .filter(|found| found.ty == link_type)
+                .any(|found| leads(found, by, &owner.id) && leads(found, &link.to, &item.id));
+        }
         let by = match &related.source {
             RelatedSource::Partition { by } => by.as_slice(),
             RelatedSource::Find { by, .. } => by.as_slice(),
@@ -184,8 +197,19 @@ impl Driver {
     }
 }
 
-fn holds(condition: &Condition, node: &Value) -> bool {
-    let value = &node[&**condition.field.first()];
+/// A value as it is ordered: decimals are numbers.
+fn ordered(listed: &ItemType, field: &str, value: &Value) -> Value {
+    let is_decimal = listed.field(field).is_some_and(|field| field.ty.of == TypeOf::Scalar(Scalar::Decimal));
+    match value.as_str().filter(|_| is_decimal) {
+        Some(text) => json!(text.parse::<f64>().expect("a number")),
+        None => value.clone(),
+    }
+}
+
+fn holds(listed: &ItemType, condition: &Condition, node: &Value) -> bool {
+    let field = condition.field.first();
+    let value = &ordered(listed, field, &node[&**field]);
+    let json_of = |literal: &Literal| ordered(listed, field, &json_of(literal));
     match &condition.test {
         FieldTest::Is(wanted) => *value == json_of(wanted),
         FieldTest::In(wanted) => wanted.iter().any(|wanted| *value == json_of(wanted)),

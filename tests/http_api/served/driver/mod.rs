@@ -5,6 +5,7 @@
 mod expectations;
 mod inputs;
 mod lists;
+mod live;
 mod selections;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ use self::inputs::{Generated, Inputs};
 use self::selections::Selections;
 use super::server::{PASSWORD, ServedServer, served_model};
 
+/// The steps between two looks at live queries.
+const LIVE_STEPS: usize = 12;
 /// The accounts that act.
 const ACCOUNTS: usize = 2;
 
@@ -74,7 +77,11 @@ impl Driver {
     /// Creates, changes and deletes items at random.
     pub async fn act(&mut self, steps: usize) {
         self.check_introspection().await;
-        for _ in 0..steps {
+        let mut live = self.follow().await;
+        for step in 0..steps {
+            if step % LIVE_STEPS == LIVE_STEPS - 1 {
+                self.check_live(&mut live).await;
+            }
             match self.inputs.below(10) {
                 0..=5 => self.create().await,
                 6..=8 => self.update().await,

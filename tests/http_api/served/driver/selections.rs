@@ -38,6 +38,9 @@ impl Selections<'_> {
                 let inner = self.fields(&self.0.embedded(name)?.fields, depth);
                 Some(format!("{} {{ {inner} }}", field.name))
             }
+            (_, TypeOf::Scalar(onehop_model::Scalar::Money)) => {
+                Some(format!("{} {{ amount currencyCode }}", field.name))
+            }
             _ => Some(field.name.to_string()),
         }
     }
