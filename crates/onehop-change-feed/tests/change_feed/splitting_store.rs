@@ -401,7 +401,8 @@ impl Store for SplittingStore {
         if let Some(silence) = &*self.silence.lock().expect("no panic while locked") {
             return Some(silence.subscribe());
         }
-        self.inner.change_signal(scope)
+        // The ranges are this store's own.
+        self.inner.change_signal(&SignalScope { range: None, ..*scope })
     }
 
     fn physical_partitions(&self, container: ContainerName) -> u32 {
