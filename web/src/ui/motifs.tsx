@@ -1,7 +1,7 @@
 /**
  * Motifs of generated pictures: each fills the frame with shapes from seeded numbers and four colours. The
- * server draws the same pictures (`src/api/page_contents/pictures.rs`); `picture-samples.json` has samples for
- * both.
+ * server draws the same pictures (`src/api/page_contents/pictures.rs`), and `picture-samples.json` has
+ * samples for both.
  */
 import type { ReactNode } from "react";
 
