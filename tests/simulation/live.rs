@@ -2,8 +2,8 @@
 //!
 //! An event shows a written value, never goes back to an older version, and announces a comment once. A
 //! subscription that is still open after all faults has announced every comment that was written meanwhile,
-//! and the last title of its post. Where the feed may have skipped the first version of a comment, the comment
-//! is new by the clock of its writer alone.
+//! and the last title of its post. Where the feed may have skipped the first version of a comment, the clock
+//! of its writer alone says whether it is new.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

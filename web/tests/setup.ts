@@ -1,6 +1,6 @@
 /**
- * The servers under test: the one at ONEHOP_URL, or else two of the binary ONEHOP_BIN, each started on a free port
- * with demo data of its own, and stopped again. Each worker of the tests has one of the two.
+ * The servers under test: the one at ONEHOP_URL, or else two of the binary ONEHOP_BIN, each started on a free
+ * port with demo data of its own, and stopped again. Each worker of the tests has one of the two.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
