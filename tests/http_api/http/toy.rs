@@ -183,7 +183,11 @@ struct Posts;
 #[async_trait]
 impl PageContents for Posts {
     async fn page(&self, subject: PageSubject<'_>, queries: &dyn PageQueries) -> Content<Box<ShownPage>> {
-        let PageSubject::Post(id) = subject else { return Content::Nothing };
+        let id = match subject {
+            PageSubject::Post(id) => id,
+            PageSubject::Feed => return Content::Unavailable,
+            _ => return Content::Nothing,
+        };
         let query = PageQuery { document: "{ viewer }", variables: serde_json::Value::Null };
         if queries.ask(&query).await.is_none() {
             return Content::Unavailable;

@@ -322,9 +322,10 @@ fn unsupported_containers_are_named() {
         ]
     );
     assert_eq!(with("place: MIRROR"), Vec::<String>::new());
+    let followed = format!("@container(name: \"legacy\", key: \"/id\", followed: true)\n  {container}");
     assert_eq!(
-        with("followed: true")[0],
-        "container `board`: @container: `followed` containers are not supported"
+        errors(container, &followed)[0],
+        "container `legacy`: @container: `followed` containers are not supported"
     );
     assert_eq!(
         with("exclude: \"/createdAt\""),
