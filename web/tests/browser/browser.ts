@@ -88,3 +88,21 @@ export async function openPage(
   const scriptBytes = async (): Promise<number> => (await Promise.all(scripts)).reduce((sum, bytes) => sum + bytes, 0);
   return { page, conduct: { foreignRequests, errors, scriptBytes } };
 }
+
+/** Waits until a page has subscribed to events of this name. The page shows its text before that. */
+export function subscription(event: string): { watch: (page: Page) => void; begun: Promise<void> } {
+  let resolve: () => void = () => undefined;
+  const begun = new Promise<void>((done) => {
+    resolve = done;
+  });
+  const watch = (page: Page): void => {
+    page.on("websocket", (socket) => {
+      socket.on("framesent", ({ payload }) => {
+        if (String(payload).includes(event)) {
+          resolve();
+        }
+      });
+    });
+  };
+  return { watch, begun };
+}

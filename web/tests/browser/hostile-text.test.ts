@@ -1,7 +1,7 @@
 /** Texts that were written to take the page of a post away from its readers, also while they read. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, type Conduct } from "./browser.js";
+import { launchBrowser, openPage, type Conduct, subscription } from "./browser.js";
 import { author, signUp } from "./people.js";
 
 const COMMENTS: [name: string, content: string][] = [
@@ -35,8 +35,10 @@ describe("a poisoned comment", () => {
   test.each(COMMENTS)("that arrives live leaves the page readable: %s", async (_name, content) => {
     const writer = await author();
     const postId = await writer.post("Still readable", "The **text** of the post.");
-    ({ page, conduct } = await openPage(browser, `/posts/${postId}`));
+    const { watch, begun } = subscription("commentAdded");
+    ({ page, conduct } = await openPage(browser, `/posts/${postId}`, { watch }));
     await page.getByRole("heading", { name: "No comments yet" }).waitFor();
+    await begun;
     await writer.comment(postId, content);
     await page.locator(".comment").waitFor();
     await writer.comment(postId, "A comment *after* it.");
