@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { baseUrl, launchBrowser, openPage, type Conduct } from "./browser.js";
+import { baseUrl, launchBrowser, openPage, subscription, type Conduct } from "./browser.js";
 import { author, signUp } from "./people.js";
 import { projectionsDrained, startServer, type Server } from "../server.js";
 
@@ -20,8 +20,10 @@ afterAll(async () => {
 
 /** A page whose live connection is there. */
 async function openLive(browser: Browser, path: string): Promise<{ page: Page; conduct: Conduct }> {
-  const opened = await openPage(browser, path);
+  const { watch, begun } = subscription(path === "/" ? "feed" : "commentAdded");
+  const opened = await openPage(browser, path, { watch });
   await opened.page.locator(".post-card, .post").first().waitFor();
+  await begun;
   return opened;
 }
 
