@@ -8,9 +8,8 @@ use regex::Regex;
 
 /// Folders of built, installed and recorded files.
 const SKIPPED: [&str; 6] = [".git", "target", "node_modules", "dist", "corpus", "data"];
-const EXTENSIONS: [&str; 14] = [
-    "rs", "md", "toml", "json", "graphql", "ts", "tsx", "js", "css", "py", "yml", "yaml", "bicep", "sh",
-];
+const EXTENSIONS: [&str; 14] =
+    ["rs", "md", "toml", "json", "graphql", "ts", "tsx", "js", "css", "py", "yml", "yaml", "bicep", "sh"];
 const NAMES_WITHOUT_EXTENSION: [&str; 3] = ["Makefile", "Dockerfile", "run"];
 
 fn root() -> &'static Path {
@@ -69,6 +68,10 @@ fn references_to_decision_records_name_existing_ones() {
     let mut found = Vec::new();
     for file in files {
         let text = String::from_utf8_lossy(&fs::read(&file).expect("a file")).into_owned();
+        // Most files refer to no record, and the patterns are slow without optimization.
+        if !["ADR", "adr/", "](0"].iter().any(|part| text.contains(part)) {
+            continue;
+        }
         let place = file.strip_prefix(root()).expect("a file of the repository").display().to_string();
         found.extend(dangling(&text, &records).into_iter().map(|name| format!("{place}: {name}")));
     }
@@ -89,9 +92,10 @@ fn every_decision_record_is_listed_in_order() {
 
 #[test]
 fn a_dangling_reference_is_found() {
-    let records = BTreeMap::from([(7, "0007-reads.md".to_owned())]);
+    let name = format!("000{}-reads.md", 7);
+    let records = BTreeMap::from([(7, name.clone())]);
     for (text, count) in [
-        ("as ADR 7 has it, in docs/adr/0007-reads.md".to_owned(), 0),
+        (format!("as ADR {} has it, in docs/adr/{name}", 7), 0),
         (format!("as ADR {} has it", 8), 1),
         (format!("as ADR\n/// {} has it", 8), 1),
         (format!("[7](000{}-reads.md)", 8), 1),

@@ -8,7 +8,7 @@ use super::chunks::{chunks, errors_by_line};
 use super::convert::convert;
 use super::expected::{expected_form, found_token};
 use super::scan::{KEYWORDS, scan};
-use super::tree::{Definition, Span};
+use super::tree::{Definition, Span, char_boundary_before};
 use crate::limits::{FILE_BYTES_MAX, NESTING_MAX};
 use crate::nearest::nearest;
 use crate::problem::Problem;
@@ -53,7 +53,7 @@ fn parser(text: &str) -> Parser<'_> {
     Parser::new(text).recursion_limit(RECURSION_MAX)
 }
 
-/// The definitions of one part of a text; none where it has a syntax error.
+/// The definitions of one part of a text, unless it has a syntax error.
 fn parse_chunk(text: &str, range: Range<usize>, budget: &mut usize, reports: &Reports) -> Vec<Definition> {
     let tree = parser(&text[range.clone()]).parse();
     if tree.errors().len() == 0 {
@@ -78,7 +78,7 @@ fn first_error(tree: &SyntaxTree) -> Option<(usize, String)> {
 
 /// Reports a syntax error.
 fn add(reports: &Reports, text: &str, place: usize, message: &str) {
-    let place = text.floor_char_boundary(place);
+    let place = char_boundary_before(text, place);
     let (before, after) = text.split_at(place);
     let expected = expected_form(message, before, after);
     let found = found_token(after);

@@ -380,7 +380,7 @@ impl Store for CosmosStore {
     }
 }
 
-/// The property of an order of a type: the one that a query names, or the main one.
+/// The property of an order of a type: of the order that a query names, or of the main order.
 fn order_of(
     spec: &ContainerSpec,
     item_type: &str,
