@@ -123,6 +123,12 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// The store was opened without this container.
+    pub(crate) fn no_container(name: ContainerName) -> Self {
+        let message = format!("there is no container {name}: open the store with its specification");
+        Self::new(FaultKind::Internal, message)
+    }
+
     /// A fault of this kind; the message is for the log, never for a client.
     #[must_use]
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use onehop_change_feed::Processor;
+use onehop_change_feed::{Processor, Settings};
 use onehop_helpdesk::{Desk, charges};
-use onehop_store::Ledger;
+use onehop_runtime::clock::SystemClock;
+use onehop_store::embedded::EmbeddedStore;
+use onehop_store::{ContainerSpec, Ledger};
 use onehop_study::render;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -106,6 +108,17 @@ async fn a_ticket_is_read_from_one_logical_partition() {
     world.desk.ticket(&ticket, &ledger).await.unwrap();
     assert_eq!(ledger.operations().len(), 2);
     assert!(ledger.total().0 > 0.0);
+}
+
+#[tokio::test]
+async fn a_processor_names_the_container_that_is_absent() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = [ContainerSpec::new("tickets", "ticketId")];
+    let store = Arc::new(EmbeddedStore::open(directory.path(), &own).unwrap());
+    let (clock, stop) = (Arc::new(SystemClock), CancellationToken::new());
+    let opened = Processor::open(store, clock, Vec::new(), Settings::new("helpdesk"), stop).await;
+    let error = opened.err().expect("a fault").to_string();
+    assert!(error.contains("there is no container dead-letters"), "{error}");
 }
 
 #[test]

@@ -181,7 +181,7 @@ impl CosmosStore {
 
     fn container(&self, name: ContainerName) -> Result<&CosmosContainer, Fault> {
         let found = self.containers.iter().find(|container| container.spec.name == name);
-        found.ok_or_else(|| Fault::new(FaultKind::Internal, format!("there is no container {name}")))
+        found.ok_or_else(|| Fault::no_container(name))
     }
 }
 
