@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::limits::ERRORS_MAX;
 use crate::reports::Report;
-use crate::syntax::{Span, char_boundary_before};
+use crate::syntax::Span;
 
 /// One error of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
@@ -135,8 +135,8 @@ impl From<Report> for LocatedProblem {
 /// The error of a problem: offsets become line and column.
 fn error(text: &str, problem: LocatedProblem) -> Error {
     let LocatedProblem { span, code, message, suggestion } = problem;
-    let start = char_boundary_before(text, span.start);
-    let end = char_boundary_before(text, span.end.max(start));
+    let start = text.floor_char_boundary(span.start.min(text.len()));
+    let end = text.floor_char_boundary(span.end.clamp(start, text.len()));
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
     let message = match &suggestion {

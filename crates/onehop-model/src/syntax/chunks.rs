@@ -3,8 +3,6 @@
 
 use std::ops::Range;
 
-use super::tree::char_boundary_before;
-
 /// Most lines of one definition that are left out.
 const LEFT_OUT_MAX: usize = 20;
 
@@ -34,7 +32,7 @@ pub(super) fn errors_by_line<E>(
     let mut from = 0;
     let mut next = first;
     while let Some((offset, error)) = next {
-        let offset = char_boundary_before(&text, offset);
+        let offset = text.floor_char_boundary(offset);
         // An error that follows from a replaced line is not reported.
         if errors.len() > LEFT_OUT_MAX || offset < from || (!errors.is_empty() && is_closing(&text, offset)) {
             break;

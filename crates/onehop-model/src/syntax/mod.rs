@@ -16,5 +16,4 @@ mod tree;
 pub(crate) use parse::parse;
 pub(crate) use tree::{
     ArgumentSyntax, At, Body, Definition, DirectiveUse, FieldSyntax, Span, TypeSyntax, ValueSyntax,
-    char_boundary_before,
 };

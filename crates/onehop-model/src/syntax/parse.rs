@@ -8,7 +8,7 @@ use super::chunks::{chunks, errors_by_line};
 use super::convert::convert;
 use super::expected::{expected_form, found_token};
 use super::scan::{KEYWORDS, scan};
-use super::tree::{Definition, Span, char_boundary_before};
+use super::tree::{Definition, Span};
 use crate::limits::{FILE_BYTES_MAX, NESTING_MAX};
 use crate::nearest::nearest;
 use crate::problem::Problem;
@@ -78,7 +78,7 @@ fn first_error(tree: &SyntaxTree) -> Option<(usize, String)> {
 
 /// Reports a syntax error.
 fn add(reports: &Reports, text: &str, place: usize, message: &str) {
-    let place = char_boundary_before(text, place);
+    let place = text.floor_char_boundary(place);
     let (before, after) = text.split_at(place);
     let expected = expected_form(message, before, after);
     let found = found_token(after);

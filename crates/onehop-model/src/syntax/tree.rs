@@ -143,8 +143,3 @@ impl ValueSyntax {
         }
     }
 }
-
-/// The last boundary of characters at or before a place of the text.
-pub(crate) fn char_boundary_before(text: &str, place: usize) -> usize {
-    (0..=place.min(text.len())).rev().find(|place| text.is_char_boundary(*place)).unwrap_or(0)
-}
