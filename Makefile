@@ -35,7 +35,7 @@ SOAK_SEED ?= 1
 # no reader has looked for yet, which an account does not say without a request.
 BOTH_STORES := test(/^(api|graphql|webstore|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|cli|full_disk|operations|readme)::/) - test(/::(the_status_counts_what_waits_and_how_long|what_was_written_and_not_projected_is_pending_and_grows_old|projections_show_what_waits_for_them|an_item_in_another_form_is_left_to_the_executor)$$/)
 
-.PHONY: help test-programs embedded-test second-store-test doc-test pages-test account-run flaky check program alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
+.PHONY: help test-programs embedded-test second-store-test doc-test pages-test account-run flaky check program alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -47,8 +47,8 @@ build: web
 	$(CARGO) build --release --bin onehop
 
 # SINCE is the commit to compare with.
-## Check quickly what changed: format, lints, unit tests, tests named after changed files: SINCE
-check: nextest
+## Check quickly what changed: format, lints, unused dependencies, unit tests, tests named after changed files: SINCE
+check: nextest machete
 	CARGO='$(CARGO)' NPM='$(NPM)' .ci/check $(SINCE)
 
 # Two at a time where one of them leaves a core idle: the web beside the compiler, the pages in Chromium beside the second store.
@@ -136,6 +136,11 @@ cosmos-test: nextest
 ## Measure request charges of an account: ACCOUNT_RUN, ONEHOP_COSMOS_ENDPOINT, ONEHOP_COSMOS_KEY
 account-run: build
 	target/release/onehop charges measure $(ACCOUNT_RUN)
+
+# The crates that others can add: each is packaged, and built from its package and the packages of the others.
+## Package the library crates, and build them from their packages
+package:
+	$(CARGO) package --locked --workspace --exclude onehop --exclude onehop-testing --exclude onehop-helpdesk
 
 # Names what it could not check because the network does not reach it.
 ## Check licences, sources and known vulnerabilities of the dependencies
@@ -225,6 +230,9 @@ cargo-fuzz:
 
 nextest:
 	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
+
+machete:
+	@$(CARGO) machete --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-machete
 
 deny:
 	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-deny

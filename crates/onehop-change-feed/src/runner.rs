@@ -12,7 +12,7 @@ use super::change_checkpoints::ChangeCheckpoints;
 use super::context::ProcessorContext;
 use super::counters::ProjectionCounters;
 use super::dead_letters::DeadLetterQueue;
-use super::effect::{Effect, HandlerError};
+use super::effect::{HandlerError, StepEffect};
 use super::page_cache::PageCache;
 use super::page_error::PageError;
 use super::poison::Poison;
@@ -292,7 +292,7 @@ impl Runner {
             {
                 cache_write.end(update.name, update.of, ReadResult::Page(Arc::new(page)));
             }
-            if let Some(Effect(call)) = step.effect {
+            if let Some(StepEffect(call)) = step.effect {
                 call(self.context.stop.clone()).await?;
             }
             let NextAction::Ask { reads, state, checkpointed } = step.then else { return Ok(()) };
