@@ -195,15 +195,16 @@ impl BackgroundModel {
         self.calibration.replace(replacement).total().0
     }
 
-    /// Listings of one container, or of all. A feed range has at most a page in each rest between pages. Each
-    /// process lists anew after the others' additions and removals.
+    /// Listings of one container, or of all. A feed range has at most a page in each rest between pages. A
+    /// process that holds one of the ranges lists again after the additions and removals of the other holders.
     fn listings_in(&self, container: Option<ContainerName>, assumed: BackgroundAssumptions<'_>) -> f64 {
         let pages_of_range = 1.0 / self.settings.page_rest.as_secs_f64();
         let throughput = |load: &ListingLoad| {
             let ranges = f64::from((assumed.physical_partitions)(load.listing.source));
             let pages = (load.writes * assumed.writes_factor).min(ranges * pages_of_range);
-            let by_others = load.changes_of_members * assumed.writes_factor * (assumed.processes - 1) as f64;
-            let by_age = assumed.processes as f64 / LISTING_AGE_MAX.as_secs_f64();
+            let holders = ranges.min(assumed.processes as f64);
+            let by_others = load.changes_of_members * assumed.writes_factor * (holders - 1.0).max(0.0);
+            let by_age = holders / LISTING_AGE_MAX.as_secs_f64();
             let again = (by_others + by_age).min(pages);
             pages * load.listing.confirmation_charge + again * load.listing.request_charge
         };

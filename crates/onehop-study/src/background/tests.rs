@@ -100,8 +100,9 @@ fn a_list_is_confirmed_for_each_page_and_read_once_a_minute() {
     assert_eq!((listings(1, 5.0)[0], listings(4, 5.0)[0]), (10.25, 10.25));
     // A feed range has a page in 10 ms at most.
     assert_eq!((listings(1, 1e6)[0], listings(4, 1e6)[0]), (200.25, 800.25));
-    // No request of this traffic adds entries: each process lists once a minute.
-    assert_eq!(listings(1, 5.0), [10.25, 10.75, 12.5]);
+    // No request of this traffic adds entries: each process that holds a feed range lists once a minute.
+    assert_eq!(listings(1, 5.0), [10.25; 3]);
+    assert_eq!(listings(4, 5.0), [10.25, 10.75, 11.0]);
     assert_eq!(listings(1, 0.0), [0.0; 3]);
 }
 
@@ -113,11 +114,11 @@ fn a_list_is_read_again_when_other_processes_have_added_entries() {
         row
     };
     let model = model_of(5.0, 0.0, adding);
-    let work = model.work(&|_| 1);
-    let by_age = |processes: f64| processes * 0.25;
-    // Each of the other processes' additions, but never more listings than pages.
+    let listings = |partitions| model.work(&|_| partitions).throughput(BackgroundKind::Listings);
+    assert_eq!(listings(1), [10.25; 3], "the only feed range has one holder");
+    // After each addition of another holder, but never more listings than pages.
     let pages = 5.0 * (2.0 + 15.0);
-    assert_eq!(work.throughput(BackgroundKind::Listings), [10.0 + by_age(1.0), pages, pages]);
+    assert_eq!(listings(4), [10.25, pages, pages]);
 }
 
 #[test]
