@@ -6,6 +6,7 @@ use onehop_store::charges::{
 };
 
 use super::case::ChargeCase;
+use super::check::kind;
 use super::indexing::CasePolicy;
 use super::sql::SqlParts;
 
@@ -22,6 +23,8 @@ pub struct CaseExplanation {
     pub parts: ChargeParts,
     /// The indexed paths of the item, by name.
     pub paths: Vec<NamedTerm>,
+    /// The ninth decile of the relative errors of its kind; `None` without published charges of the kind.
+    pub error: Option<f64>,
 }
 
 /// The estimated charge of a case; `None` for an operation that the model does not know.
@@ -56,7 +59,8 @@ pub fn explain(case: &ChargeCase, calibration: &Calibration) -> Option<CaseExpla
     let writes = ["create", "insert", "upsert", "delete"].contains(&case.operation.to_lowercase().as_str());
     let item = case.item.as_ref().filter(|_| writes);
     let paths = item.map(|item| named_terms(&policy.policy, item.get())).unwrap_or_default();
-    Some(CaseExplanation { parts, paths })
+    let error = calibration.accuracy_of(kind(case)).map(|accuracy| accuracy.p90);
+    Some(CaseExplanation { parts, paths, error })
 }
 
 fn consistency(case: &ChargeCase) -> ReadConsistency {
