@@ -1,5 +1,6 @@
 //! `onehop study`: compares designs of one's own data, and explains the plans of its requests.
 
+mod account;
 mod mcp;
 
 use std::ops::ControlFlow;
@@ -10,6 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Exit, output};
 use crate::config::CalibrationSettings;
+use onehop_study::bicep::bicep;
 use onehop_study::data::{DataSurvey, SurveyProgress, SurveySpec};
 use onehop_study::design_study::{DesignStudy, dearer, design_report, explain, plan_text};
 use onehop_study::directory::StudyDirectory;
@@ -38,6 +40,13 @@ enum StudySubject {
     ///
     /// Exit status: 0 no request became dearer, 1 some did, 2 the study has mistakes.
     Check(Check),
+    /// Print a Bicep template of the winning design: account, database, containers with keys, indexes, time to
+    /// live and throughput
+    Bicep(Bicep),
+    /// Show the load of an account by its logs: rates, sizes, hours and skew, and write cases for a calibration
+    ///
+    /// It reads files that Log Analytics exported, and reaches no account.
+    Account(account::Account),
     /// Serve the studies of a directory to agents by MCP (Model Context Protocol) over standard input and output
     ///
     /// Tools: describe, plan, estimate, compare, keys. They read the studies of the directory and change nothing.
@@ -96,6 +105,17 @@ struct Run {
 }
 
 #[derive(Debug, Args)]
+struct Bicep {
+    #[command(flatten)]
+    input: StudyInput,
+
+    /// Design by its name [default: the winner; where there is no difference, the unbeaten design with the
+    /// smallest bill]
+    #[arg(long, value_name = "NAME")]
+    design: Option<String>,
+}
+
+#[derive(Debug, Args)]
 struct Keys {
     #[command(flatten)]
     input: StudyInput,
@@ -147,6 +167,8 @@ impl StudyCommand {
             StudySubject::Explain(explain) => explain.run(),
             StudySubject::Run(run) => run.run(),
             StudySubject::Keys(keys) => keys.run(),
+            StudySubject::Bicep(bicep) => bicep.run(),
+            StudySubject::Account(account) => account.run(),
             StudySubject::Mcp(mcp) => mcp.run().await,
         }
     }
@@ -209,6 +231,13 @@ impl Explain {
             };
             output::write(&text)
         })
+    }
+}
+
+impl Bicep {
+    fn run(self) -> anyhow::Result<Exit> {
+        let design = self.design;
+        self.input.with_study(false, |study| output::write(&bicep(study, design.as_deref())?))
     }
 }
 
