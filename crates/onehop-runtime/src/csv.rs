@@ -1,5 +1,5 @@
-//! CSV (RFC 4180): records of fields, quoted ones with line breaks in them. Each record is bounded, so that an
-//! unclosed quote does not take the memory of the whole file.
+//! CSV (RFC 4180): records of fields, quoted ones with line breaks in them. Each record is bounded, so that
+//! an unclosed quote does not take the memory of the whole file.
 
 use std::io::{self, BufRead};
 

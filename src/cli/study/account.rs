@@ -1,4 +1,5 @@
-//! `onehop study account`: the logs of an account as rates, sizes, hours and skew, and as cases for a calibration.
+//! `onehop study account`: the logs of an account as rates, sizes, hours and skew, and as cases for a
+//! calibration.
 
 use std::path::PathBuf;
 
@@ -17,8 +18,8 @@ use onehop_study::ledger::{LedgerCheck, read_cases};
 /// Arguments of `onehop study account`.
 #[derive(Debug, Args)]
 pub struct Account {
-    /// Exports of CDBDataPlaneRequests and CDBPartitionKeyRUConsumption from Log Analytics: CSV, a list of JSON
-    /// objects, JSON lines, or an answer of the query API
+    /// Exports of CDBDataPlaneRequests and CDBPartitionKeyRUConsumption from Log Analytics: CSV, a list of
+    /// JSON objects, or an object on each line
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     logs: Vec<PathBuf>,
 

@@ -40,17 +40,19 @@ enum StudySubject {
     ///
     /// Exit status: 0 no request became dearer, 1 some did, 2 the study has mistakes.
     Check(Check),
-    /// Print a Bicep template of the winning design: account, database, containers with keys, indexes, time to
-    /// live and throughput
+    /// Print a Bicep template of the winning design: account, database, containers with keys, indexes, time
+    /// to live and throughput
     Bicep(Bicep),
-    /// Show the load of an account by its logs: rates, sizes, hours and skew, and write cases for a calibration
+    /// Show the load of an account by its logs: rates, sizes, hours and skew, and write cases for a
+    /// calibration
     ///
     /// It reads files that Log Analytics exported, and reaches no account.
     Account(account::Account),
-    /// Serve the studies of a directory to agents by MCP (Model Context Protocol) over standard input and output
+    /// Serve the studies of a directory to agents by MCP (Model Context Protocol) over standard input and
+    /// output
     ///
-    /// Tools: describe, plan, estimate, compare, keys. They read the studies of the directory and change nothing.
-    /// It ends when standard input ends.
+    /// Tools: describe, plan, estimate, compare, keys. They read the studies of the directory and change
+    /// nothing. It ends when standard input ends.
     Mcp(mcp::Mcp),
 }
 

@@ -1,5 +1,5 @@
-//! Rows of JSON in a stream: a list of objects (`az monitor log-analytics query`), an object a line (continuous
-//! export), or tables with columns and rows (the query API).
+//! Rows of JSON in a stream: a list of objects (`az monitor log-analytics query`), or an object on each line
+//! (data export rules).
 
 use std::cell::Cell;
 use std::fmt;
@@ -82,19 +82,7 @@ struct RowReader<'a> {
     is_stopped: bool,
 }
 
-impl RowReader<'_> {
-    fn emit<E: serde::de::Error>(&mut self, values: [Option<String>; COLUMNS]) -> Result<(), E> {
-        self.position.row_bytes.set(0);
-        let row = LogRow { line: self.position.line(), values };
-        if (self.take)(row) {
-            return Ok(());
-        }
-        self.is_stopped = true;
-        Err(E::custom(STOPPED))
-    }
-}
-
-/// A row as an object, a list of rows, or an object with tables.
+/// A row as an object, or a list of rows.
 impl<'de> DeserializeSeed<'de> for &mut RowReader<'_> {
     type Value = ();
 
@@ -107,7 +95,7 @@ impl<'de> Visitor<'de> for &mut RowReader<'_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("rows as objects, or tables with columns and rows")
+        formatter.write_str("rows as objects")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
@@ -117,121 +105,21 @@ impl<'de> Visitor<'de> for &mut RowReader<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
         let mut values: [Option<String>; COLUMNS] = Default::default();
-        let mut has_tables = false;
         while let Some(key) = object.next_key::<String>()? {
             match Column::named(&key) {
                 Some(column) => values[column as usize] = text_of(object.next_value()?),
-                None if key == "tables" => {
-                    has_tables = true;
-                    object.next_value_seed(Tables(self))?;
-                }
                 None => {
                     object.next_value::<IgnoredAny>()?;
                 }
             }
         }
-        if has_tables { Ok(()) } else { self.emit(values) }
-    }
-}
-
-struct Tables<'a, 'b>(&'a mut RowReader<'b>);
-
-impl<'de> DeserializeSeed<'de> for Tables<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Tables<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a list of tables")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut tables: A) -> Result<(), A::Error> {
-        while tables.next_element_seed(Table { reader: self.0, places: Vec::new() })?.is_some() {}
-        Ok(())
-    }
-}
-
-/// A table, whose columns stand before its rows.
-struct Table<'a, 'b> {
-    reader: &'a mut RowReader<'b>,
-    /// The column at each place of a row.
-    places: Vec<Option<Column>>,
-}
-
-#[derive(serde::Deserialize)]
-struct TableColumn {
-    name: String,
-}
-
-impl<'de> DeserializeSeed<'de> for Table<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Table<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a table with columns and rows")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut object: A) -> Result<(), A::Error> {
-        while let Some(key) = object.next_key::<String>()? {
-            match key.as_str() {
-                "columns" => {
-                    let columns: Vec<TableColumn> = object.next_value()?;
-                    self.places = columns.iter().map(|column| Column::named(&column.name)).collect();
-                }
-                "rows" if self.places.is_empty() => {
-                    return Err(A::Error::custom("the columns of a table stand before its rows"));
-                }
-                "rows" => object.next_value_seed(TableRows(&mut self))?,
-                _ => {
-                    object.next_value::<IgnoredAny>()?;
-                }
-            }
+        self.position.row_bytes.set(0);
+        let row = LogRow { line: self.position.line(), values };
+        if (self.take)(row) {
+            return Ok(());
         }
-        Ok(())
-    }
-}
-
-struct TableRows<'t, 'a, 'b>(&'t mut Table<'a, 'b>);
-
-impl<'de> DeserializeSeed<'de> for TableRows<'_, '_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for TableRows<'_, '_, '_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a list of rows, each a list of values")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
-        while let Some(row) = rows.next_element::<Vec<Value>>()? {
-            let mut values: [Option<String>; COLUMNS] = Default::default();
-            for (value, column) in row.into_iter().zip(&self.0.places) {
-                if let Some(column) = column {
-                    values[*column as usize] = text_of(value);
-                }
-            }
-            self.0.reader.emit(values)?;
-        }
-        Ok(())
+        self.is_stopped = true;
+        Err(A::Error::custom(STOPPED))
     }
 }
 

@@ -14,7 +14,8 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// Errors of one file, after which the rest is left out.
 const FILE_ERRORS_MAX: usize = 5;
 
-/// Calls `each` with the rows of a file until it has too many errors. The columns of a row are checked before.
+/// Calls `each` with the rows of a file until it has too many errors. The columns of a row are checked
+/// before.
 pub(super) fn for_each_row(
     file: &Path,
     errors: &mut StudyErrors,

@@ -80,11 +80,14 @@ fn check_structure(template: &str) {
     }
     assert!(open.is_empty(), "{open:?}");
     assert!(!template.contains("{{") && !template.contains("{%"), "{template}");
-    let names = ["param ", "var "].into_iter().flat_map(|word| template.split(&format!("\n{word}")).skip(1));
-    let names: Vec<&str> = names.filter_map(|rest| rest.split(' ').next()).collect();
+    let declared = |line: &str| {
+        let rest = line.strip_prefix("param ").or(line.strip_prefix("var "))?;
+        rest.split(' ').next().map(str::to_owned)
+    };
+    let names: Vec<String> = template.lines().filter_map(declared).collect();
     assert!(names.len() >= 6, "{names:?}");
     for name in names {
-        assert!(template.matches(name).count() > 1, "{name} is not used");
+        assert!(template.matches(name.as_str()).count() > 1, "{name} is not used");
     }
     assert!(template.contains("neither compiled with `bicep` nor deployed"));
 }

@@ -1,7 +1,6 @@
 //! Design study: all designs of a study directory over its data, with the charge of each request,
 //! feasibility, throughput, bills and the verdict. Charges are estimated from plans; no store is opened.
 
-mod describe;
 mod explain;
 mod outlook;
 mod plan_mean;
@@ -23,10 +22,6 @@ use crate::measurement::ModelVariant;
 use crate::plans::{Planner, RequestPlan};
 use onehop_store::charges::Calibration;
 
-pub use describe::{
-    DescribedContainer, DescribedData, DescribedDesign, DescribedItem, DescribedRequest, StudyDescription,
-    describe,
-};
 pub use explain::{ExplainedOperation, ExplainedPlan, ExplainedRequest, explain, plan_text};
 pub use outlook::{Outlook, WinnerRange};
 pub use regression::{DearerRequest, EarlierReportError, dearer};

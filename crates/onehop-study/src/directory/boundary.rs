@@ -1,5 +1,5 @@
-//! Directory boundary (path traversal): reads studies of one directory, and no file outside of it, also where a
-//! link or a setting names one. Files are checked before they are read, by their paths without links.
+//! Directory boundary (path traversal): reads studies of one directory, and no file outside of it, also where
+//! a link or a setting names one. Files are checked before they are read, by their paths without links.
 
 use std::path::{Path, PathBuf};
 

@@ -9,6 +9,52 @@ use onehop_study::keys::KeyReport;
 use onehop_study::ledger::{explain, read_cases};
 use onehop_study::report::StudyReport;
 
+/// The designs with their containers, the data and the requests.
+pub(super) fn description(study: &DesignStudy<'_>) -> Value {
+    let settings = &study.directory.settings;
+    let designs = study.directory.designs.iter().map(|design| {
+        let containers = design.model.containers().iter().map(|container| {
+            let items = design.model.items().iter().filter(|item| item.container == container.name);
+            json!({
+                "name": &*container.name,
+                "partitionKey": container.key.iter().map(|path| path.slashed()).collect::<Vec<_>>(),
+                "ttlSeconds": container.ttl_seconds,
+                "items": items.map(|item| &*item.name).collect::<Vec<_>>(),
+            })
+        });
+        json!({ "name": design.name, "containers": containers.collect::<Vec<_>>() })
+    });
+    let data = settings.data.iter().map(|(item_type, files)| {
+        let found = study.survey.of(item_type);
+        json!({
+            "type": item_type,
+            "files": files,
+            "items": found.map(|found| found.items),
+            "bytes": found.map(|found| found.bytes),
+            "largestItemBytes": found.map(|found| found.bytes_max),
+            "unknownProperties": found.map(|found| found.unknown.keys().collect::<Vec<_>>()),
+        })
+    });
+    let requests = study.directory.requests.requests().iter().map(|request| {
+        let fields = request.fields.iter().map(|selection| &*selection.field);
+        json!({
+            "name": &*request.name,
+            "isWrite": request.is_write,
+            "perSecond": request.per_second,
+            "peak": request.peak,
+            "fields": fields.collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "name": settings.name,
+        "scale": settings.scale,
+        "regions": settings.regions,
+        "designs": designs.collect::<Vec<_>>(),
+        "data": data.collect::<Vec<_>>(),
+        "requests": requests.collect::<Vec<_>>(),
+    })
+}
+
 /// The plans of the requests.
 pub(super) fn plan(study: &DesignStudy<'_>, arguments: &PlanArguments) -> Result<Value, String> {
     let mut requests = explain_plans(study);

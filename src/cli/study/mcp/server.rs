@@ -1,5 +1,5 @@
-//! Handler of the MCP session: tools are called one at a time beside the async threads, with progress while the
-//! data is read, until the client cancels them or leaves.
+//! Handler of the MCP session: tools are called one at a time beside the async threads, with progress while
+//! the data is read, until the client cancels them or leaves.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::tools::{
     CompareArguments, DescribeArguments, Detail, EstimateArguments, KeysArguments, PlanArguments, StudyTool,
 };
 use onehop_store::charges::Calibration;
-use onehop_study::design_study::{DesignStudy, describe, design_report};
+use onehop_study::design_study::{DesignStudy, design_report};
 use onehop_study::directory::{StudyBoundary, StudyDirectory};
 
 /// Bounds of `scale`, as in study.toml.
@@ -60,8 +60,7 @@ impl StudyServer {
                 if study.is_none() && self.boundary.studies() != ["."] {
                     return Ok(json!({ "studies": self.boundary.studies() }));
                 }
-                let described = |study: &DesignStudy<'_>| to_value(&describe(study));
-                self.with_study(study, None, context, described).await
+                self.with_study(study, None, context, |study| Ok(answers::description(study))).await
             }
             StudyTool::Plan => {
                 let arguments: PlanArguments = read(arguments)?;

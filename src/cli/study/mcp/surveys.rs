@@ -1,5 +1,5 @@
-//! Surveys of the MCP server: the last survey is kept, so that an agent that changes a design or a rate does not
-//! wait for the data again.
+//! Surveys of the MCP server: the last survey is kept, so that an agent that changes a rate does not wait for
+//! the data again.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
