@@ -61,9 +61,9 @@ var sharedThroughput = {
 // Each container with its definition, and its own throughput in RU/s: manual, and the maximum of autoscale.
 var containers = [
 {%- for container in containers %}
-{%- for note in container.notes %}
+{%- if let Some(note) = container.note %}
   // {{ note }}
-{%- endfor %}
+{%- endif %}
   {
     resource: {
       id: {{ container.name }}

@@ -66,9 +66,9 @@ pub struct OperationLoad {
     pub request_units: f64,
     /// RU in the mean.
     pub charge_mean: f64,
-    /// RU, the median within 1 %.
+    /// RU, the median within 2 %.
     pub charge_median: f64,
-    /// RU, the 99th percentile within 1 %.
+    /// RU, the 99th percentile within 2 %.
     pub charge_p99: f64,
     /// Bytes of a request, the median.
     pub request_bytes_median: f64,

@@ -6,7 +6,7 @@ use onehop_runtime::space_saving::SpaceSaving;
 
 use crate::data::sample_hash;
 
-/// Values in one bucket differ by this factor at most, so that a quantile has an error of 1 %.
+/// Values in one bucket differ by this factor at most, so that a quantile has an error of 2 %.
 const BUCKET_FACTOR: f64 = 1.02;
 /// Smallest hashes that are kept, which give the number of keys within some 3 %.
 const HASHES_MAX: usize = 1_024;
@@ -18,7 +18,8 @@ const KEY_CHARACTERS_MAX: usize = 80;
 /// A histogram with buckets of equal ratio.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RatioHistogram {
-    buckets: BTreeMap<i32, u64>,
+    /// The number and the sum of the values.
+    buckets: BTreeMap<i32, (u64, f64)>,
     pub values: u64,
     pub sum: f64,
 }
@@ -29,7 +30,9 @@ impl RatioHistogram {
         self.sum += value;
         // Values of 0 share the lowest bucket. Values to 10^12 have some 2,800 buckets.
         let bucket = value.max(1e-12).log(BUCKET_FACTOR).floor() as i32;
-        *self.buckets.entry(bucket).or_default() += 1;
+        let (values, sum) = self.buckets.entry(bucket).or_default();
+        *values += 1;
+        *sum += value;
     }
 
     pub fn mean(&self) -> f64 {
@@ -40,13 +43,12 @@ impl RatioHistogram {
     pub fn quantile(&self, share: f64) -> f64 {
         let rank = (share * self.values as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
-        let found = self.buckets.iter().find(|(_, values)| {
-            seen += **values;
+        let found = self.buckets.values().find(|(values, _)| {
+            seen += values;
             seen >= rank
         });
-        // The middle of the bucket.
-        let value = found.map_or(0.0, |(bucket, _)| BUCKET_FACTOR.powf(f64::from(*bucket) + 0.5));
-        if value < 1e-9 { 0.0 } else { value }
+        // The mean of the bucket, so that equal values are exact.
+        found.map_or(0.0, |(values, sum)| sum / *values as f64)
     }
 }
 

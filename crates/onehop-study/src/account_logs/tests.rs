@@ -79,7 +79,7 @@ fn every_form_of_an_export_has_the_same_figures() {
     assert_eq!((hours[12], hours[11], hours.iter().sum::<f64>()), (4.0, 1.0, 27.0));
     // 46 whole hours, of which two have four.
     assert!((expected.peak_to_mean.unwrap() - 4.0 / (52.0 / 46.0)).abs() < 1e-9);
-    assert!((read.response_bytes_median / 700.0 - 1.0).abs() < 0.01, "{read:?}");
+    assert_eq!((read.charge_median, read.response_bytes_median), (1.0, 700.0));
     let text = account_text(&expected);
     assert!(text.contains("hourly = [1.00, 1.00,") && text.contains("shop/orders"), "{text}");
 }

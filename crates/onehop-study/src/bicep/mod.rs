@@ -11,6 +11,9 @@ mod tests;
 use askama::Template;
 use onehop_model::{Container, Deletion, Model, Place};
 
+use onehop_change_feed::{DEAD_LETTERS, LEASES};
+use onehop_store::ContainerName;
+
 use self::choice::Choice;
 use crate::azure_limits::AUTOSCALE;
 use crate::design_study::{DesignStudy, design_report};
@@ -66,7 +69,7 @@ struct Throughput {
 /// A container; names and paths are literals of Bicep.
 struct BicepContainer {
     name: String,
-    notes: Vec<String>,
+    note: Option<&'static str>,
     key: Vec<String>,
     excluded: Vec<String>,
     composites: Vec<Vec<String>>,
@@ -115,13 +118,13 @@ fn container(model: &Model, found: &ProvisionedContainer, is_shared: bool) -> Op
     let excluded = paths.excluded.iter().map(String::as_str).chain([ETAG_PATH]);
     let key = match declared {
         Some(declared) => declared.key.iter().map(|path| literal(&path.slashed())).collect(),
-        // Reservations and leases, which no design declares.
+        // Leases, dead letters and reservations, which no design declares.
         None => vec![literal("/id")],
     };
-    let is_leases = name == onehop_change_feed::LEASES.as_str();
+    let is_leases = found.container == LEASES;
     Some(BicepContainer {
         name: literal(name),
-        notes: notes(declared, is_leases),
+        note: note(declared, found.container),
         key,
         excluded: excluded.map(literal).collect(),
         composites: paths
@@ -129,7 +132,10 @@ fn container(model: &Model, found: &ProvisionedContainer, is_shared: bool) -> Op
             .iter()
             .map(|paths| paths.iter().map(|path| literal(path)).collect())
             .collect(),
-        default_ttl: declared.and_then(|declared| default_ttl(model, declared)),
+        default_ttl: match declared {
+            Some(declared) => default_ttl(model, declared),
+            None => Some(NO_DEFAULT_TTL),
+        },
         // Checkpoints do not wait while a burst spends what the other containers share.
         has_own_throughput: !is_shared || is_leases,
         throughput: Throughput {
@@ -139,16 +145,15 @@ fn container(model: &Model, found: &ProvisionedContainer, is_shared: bool) -> Op
     })
 }
 
-fn notes(declared: Option<&Container>, is_leases: bool) -> Vec<String> {
+/// The purpose of a container that needs an explanation.
+fn note(declared: Option<&Container>, name: ContainerName) -> Option<&'static str> {
     match declared {
-        Some(declared) if declared.followed => {
-            vec!["Another application writes it: keep its own definition, if it exists.".to_owned()]
+        Some(declared) => {
+            declared.followed.then_some("Another application writes it: keep its definition, if it exists.")
         }
-        Some(_) => Vec::new(),
-        None if is_leases => vec!["Leases and checkpoints of the change feed processor.".to_owned()],
-        None => vec![
-            "Reservations of unique values: a unique key would hold within one logical partition.".to_owned(),
-        ],
+        None if name == LEASES => Some("Leases and checkpoints of the change feed processor."),
+        None if name == DEAD_LETTERS => Some("Changes that the change feed processor could not project."),
+        None => Some("Reservations of unique values: a unique key would hold within one logical partition."),
     }
 }
 

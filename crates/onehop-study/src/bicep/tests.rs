@@ -127,6 +127,8 @@ fn the_winner_has_its_containers_and_throughput() {
     });
     assert_eq!(*of("orders"), expected);
     assert_eq!(of("leases")["partitionKey"]["paths"], json!(["/id"]));
+    assert_eq!(of("leases")["defaultTtl"], -1);
+    assert!(template.contains("  // Changes that the change feed processor could not project.\n"));
 }
 
 #[test]
