@@ -6,52 +6,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::case_samples::{CaseKind, CaseSample};
+use super::columns::shown_time;
 use super::observed::AccountLog;
-use super::{LOG_CASES_MAX, report::shown_time};
-use crate::data::sample_hash;
 use crate::designs::{DesignData, IndexedPaths, ItemWriter};
 
 /// Bytes of the properties that the service adds to an item: `_rid`, `_self`, `_etag`, `_attachments`, `_ts`.
 const SYSTEM_PROPERTIES_BYTES: f64 = 200.0;
 /// An item of the study stands for a created one whose length differs by this share at most.
 const LENGTH_SHARE_MAX: f64 = 0.02;
-
-/// The operation of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum CaseKind {
-    Create,
-    Read,
-}
-
-/// Samples of the operations that become cases, by the hash of their place in the files.
-#[derive(Debug, Default)]
-pub(super) struct CaseSamples {
-    samples: BTreeMap<CaseKind, BTreeMap<u64, CaseSample>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct CaseSample {
-    bytes: f64,
-    charge: f64,
-}
-
-impl CaseSamples {
-    /// `bytes`: of the request and of the response.
-    pub fn add(&mut self, place: (usize, usize), operation: &str, status: f64, bytes: [f64; 2], charge: f64) {
-        let (kind, bytes) = match operation.to_ascii_lowercase().as_str() {
-            "create" if status == 201.0 => (CaseKind::Create, bytes[0]),
-            "read" if status == 200.0 => (CaseKind::Read, bytes[1]),
-            _ => return,
-        };
-        if bytes > 0.0 {
-            let own = self.samples.entry(kind).or_default();
-            own.insert(sample_hash(&format!("{}:{}", place.0, place.1)), CaseSample { bytes, charge });
-            if own.len() > LOG_CASES_MAX {
-                own.pop_last();
-            }
-        }
-    }
-}
 
 /// The items that a design of a study stores, by container and length.
 #[derive(Debug, Default)]

@@ -29,6 +29,9 @@ pub(super) enum LogTable {
     PartitionKeyConsumption,
 }
 
+/// An error of a whole file, with its line if there is one.
+pub(super) type FileError = (Option<usize>, String);
+
 /// The values of a row in the order of [`Column::ALL`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct LogRow {
@@ -157,4 +160,11 @@ fn time_of(text: &str) -> Option<OffsetDateTime> {
     // A float to an integer saturates.
     let time = time::Time::from_hms(hour, minute, second as u8).ok()?;
     Some(time::PrimitiveDateTime::new(date, time).assume_utc())
+}
+
+/// A time in UTC as a text.
+pub(super) fn shown_time(time: OffsetDateTime) -> String {
+    let (year, month, day) = time.to_calendar_date();
+    let (hour, minute, second) = time.to_hms();
+    format!("{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z", u8::from(month))
 }

@@ -9,8 +9,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde_json::Value;
 
 use super::LOG_ROW_BYTES_MAX;
-use super::columns::{COLUMNS, Column, LogRow};
-use super::rows::FileError;
+use super::columns::{COLUMNS, Column, FileError, LogRow};
 
 /// The message with which the reader stops itself.
 const STOPPED: &str = "stopped";

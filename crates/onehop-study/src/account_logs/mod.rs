@@ -5,6 +5,7 @@
 //! Files of any size are read once in bounded memory. Columns have the names that Microsoft documents
 //! ("Azure Monitor Logs reference"); others are ignored.
 
+mod case_samples;
 mod cases;
 mod columns;
 mod json_rows;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use time::OffsetDateTime;
 
-use super::cases::CaseSamples;
+use super::case_samples::CaseSamples;
 use super::columns::{Column, LogRow, LogTable};
 use super::sketches::{KeySketch, RatioHistogram};
 use super::{LOG_CONTAINERS_MAX, LOG_HOURS_MAX, LOG_OPERATIONS_MAX, LOG_RANGES_MAX};

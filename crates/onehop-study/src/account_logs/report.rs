@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use time::OffsetDateTime;
 
+use super::columns::shown_time;
 use super::observed::{AccountLog, ObservedContainer, ObservedOperation};
 use crate::figure::{figure, percent};
 use crate::render::{Table, TableColumn};
@@ -177,12 +178,6 @@ fn skew(first: f64, keys: u64) -> Option<&'static str> {
     let zipf = 1.0 / ((keys as f64).ln() + 0.577);
     let is_zipf = (first / zipf).ln().abs() < (first / even).ln().abs();
     Some(if is_zipf { "ZIPF" } else { "UNIFORM" })
-}
-
-pub(super) fn shown_time(time: OffsetDateTime) -> String {
-    let (year, month, day) = time.to_calendar_date();
-    let (hour, minute, second) = time.to_hms();
-    format!("{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z", u8::from(month))
 }
 
 /// The report as a text for a terminal, with the lines of a study.

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use super::LOG_ROW_BYTES_MAX;
-use super::columns::{COLUMNS, Column, LogRow, LogTable};
+use super::columns::{COLUMNS, Column, FileError, LogRow, LogTable};
 use super::json_rows::for_each_json_row;
 use crate::directory::StudyErrors;
 use onehop_runtime::csv::CsvReader;
@@ -49,9 +49,6 @@ pub(super) fn for_each_row(
         errors.add(&name, None, format!("the rest of the file is not read after {FILE_ERRORS_MAX} errors"));
     }
 }
-
-/// An error of a whole file, with its line if there is one.
-pub(super) type FileError = (Option<usize>, String);
 
 fn is_json(input: &mut impl BufRead) -> std::io::Result<bool> {
     let start = input.fill_buf()?;

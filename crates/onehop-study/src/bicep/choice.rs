@@ -1,10 +1,23 @@
 //! Choice of the design: the named one, or the winner of the verdict.
 
-use super::BicepError;
 use crate::design_study::DesignStudy;
 use crate::directory::Design;
 use crate::provisioning::{PlanInterval, PlannedThroughput, Verdict};
 use crate::report::StudyReport;
+
+/// A study without a template.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BicepError {
+    /// A name that no design has.
+    #[error("there is no design {name:?}; expected one of {known}")]
+    Unknown { name: String, known: String },
+    /// Azure serves the design not at this traffic, or none.
+    #[error("{0} is infeasible at this traffic; `onehop study run` names the limits")]
+    Infeasible(String),
+    /// The template could not be written.
+    #[error("the template could not be written: {0}")]
+    Template(String),
+}
 
 /// A feasible design with the throughput of its plan.
 pub(super) struct Choice<'a> {

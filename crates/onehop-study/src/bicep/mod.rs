@@ -11,15 +11,16 @@ mod tests;
 use askama::Template;
 use onehop_model::{Container, Deletion, Model, Place};
 
-use onehop_change_feed::{DEAD_LETTERS, LEASES};
-use onehop_store::ContainerName;
-
-use self::choice::Choice;
 use crate::azure_limits::AUTOSCALE;
 use crate::design_study::{DesignStudy, design_report};
 use crate::designs::IndexedPaths;
 use crate::figure::figure;
 use crate::provisioning::{PlannedThroughput, ProvisionedContainer, RecommendedScope, ServerlessFit};
+use choice::Choice;
+use onehop_change_feed::{DEAD_LETTERS, LEASES};
+use onehop_store::ContainerName;
+
+pub use choice::BicepError;
 
 /// Characters of the name of a database, of which an account's name begins with: Azure adds 13 and a hyphen.
 const SLUG_CHARACTERS_MAX: usize = 30;
@@ -27,20 +28,6 @@ const SLUG_CHARACTERS_MAX: usize = 30;
 const ETAG_PATH: &str = "/\"_etag\"/?";
 /// Items without a time to live of their own stay.
 const NO_DEFAULT_TTL: i64 = -1;
-
-/// A study without a template.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BicepError {
-    /// A name that no design has.
-    #[error("there is no design {name:?}; expected one of {known}")]
-    Unknown { name: String, known: String },
-    /// Azure serves the design not at this traffic, or none.
-    #[error("{0} is infeasible at this traffic; `onehop study run` names the limits")]
-    Infeasible(String),
-    /// The template could not be written.
-    #[error("the template could not be written: {0}")]
-    Template(String),
-}
 
 #[derive(Template)]
 #[template(path = "design.bicep", escape = "none")]
