@@ -57,6 +57,7 @@ mod sessions;
 mod sign_in;
 mod sign_up;
 mod study_mcp;
+mod study_outputs;
 mod token_secret;
 mod tokens;
 mod traces;

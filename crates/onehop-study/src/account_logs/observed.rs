@@ -165,8 +165,10 @@ impl ObservedTime {
     /// for less than three hours, of which the first and the last are cut.
     pub fn peak_to_mean(&self) -> Option<f64> {
         let ((first, _), (last, _)) = (self.hours.first_key_value()?, self.hours.last_key_value()?);
-        let whole: Vec<f64> = self.hours.range(first + 1..*last).map(|(_, charge)| *charge).collect();
-        let mean = whole.iter().sum::<f64>() / (last - first - 1) as f64;
+        let whole = self.hours.iter().filter(|(hour, _)| *hour > first && *hour < last);
+        let whole: Vec<f64> = whole.map(|(_, charge)| *charge).collect();
+        // Without a whole hour the sum is 0.
+        let mean = whole.iter().sum::<f64>() / (last - first - 1).max(1) as f64;
         let peak = whole.iter().copied().fold(0.0, f64::max);
         (mean > 0.0).then_some(peak / mean)
     }

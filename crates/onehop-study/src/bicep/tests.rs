@@ -124,6 +124,8 @@ fn the_winner_has_its_containers_and_throughput() {
             "excludedPaths": [{"path": "/\"_etag\"/?"}],
             "compositeIndexes": [[ascending("/type"), ascending("/createdAt"), ascending("/id")]],
         },
+        // Deleted orders expire.
+        "defaultTtl": -1,
     });
     assert_eq!(*of("orders"), expected);
     assert_eq!(of("leases")["partitionKey"]["paths"], json!(["/id"]));
@@ -183,12 +185,11 @@ fn exclusions_and_times_to_live_are_those_of_the_model() {
 }
 
 #[test]
-fn a_study_without_a_winner_has_no_template() {
-    let infeasible = of_shop("scale = 1\n[traffic]\npeak_to_mean = 1000000", None).unwrap_err();
-    assert_eq!(
-        infeasible.to_string(),
-        "each design is infeasible at this traffic; `onehop study run` names the limits"
-    );
+fn an_infeasible_or_unknown_design_has_no_template() {
+    let crowded = "scale = 1\n[traffic]\npeak_to_mean = 1000";
+    let infeasible = of_shop(crowded, Some("V3")).unwrap_err().to_string();
+    let expected = "the design V3 is infeasible at this traffic; `onehop study run` names the limits";
+    assert_eq!(infeasible, expected);
     let unknown = of_shop("", Some("V9")).unwrap_err().to_string();
     assert_eq!(unknown, "there is no design \"V9\"; expected one of V1, V2, V3");
 }
