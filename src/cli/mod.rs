@@ -216,7 +216,7 @@ impl Cli {
             Command::Import(command) => command.run().await,
             Command::New(command) => command.run(),
             Command::Model(command) => command.run(),
-            Command::Study(command) => command.run(),
+            Command::Study(command) => command.run().await,
             Command::Documents(command) => command.run(),
         }
     }

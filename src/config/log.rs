@@ -13,7 +13,7 @@ use crate::telemetry::{RepeatedLines, RequestLogSettings};
 
 /// The clients of Azure log every connection; they are quiet unless the filter names them.
 const QUIET: &str =
-    "azure_core=warn,azure_data_cosmos=warn,azure_data_cosmos_driver=warn,azure_identity=warn";
+    "azure_core=warn,azure_data_cosmos=warn,azure_data_cosmos_driver=warn,azure_identity=warn,rmcp=warn";
 
 /// Format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

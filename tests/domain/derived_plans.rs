@@ -117,7 +117,10 @@ async fn derived_plans_read_as_the_hand_written_reads() {
     let directory = tempfile::tempdir().unwrap();
     export(&blog, directory.path()).await;
     let study = StudyDirectory::read(directory.path()).unwrap_or_else(|errors| panic!("{errors}"));
-    let survey = DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_, _| {}).unwrap();
+    let survey = DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_| {
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
     let study = DesignStudy { directory: &study, survey: &survey, calibration: Calibration::current() };
     let derived = Derived { study: &study, designs: study.designs() };
     let store: Arc<dyn Store> = blog.store.clone();
@@ -155,7 +158,10 @@ async fn derived_plans_write_as_the_hand_written_commands() {
     let directory = tempfile::tempdir().unwrap();
     export(&blog, directory.path()).await;
     let study = StudyDirectory::read(directory.path()).unwrap_or_else(|errors| panic!("{errors}"));
-    let survey = DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_, _| {}).unwrap();
+    let survey = DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_| {
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
     let study = DesignStudy { directory: &study, survey: &survey, calibration: Calibration::current() };
     let derived = Derived { study: &study, designs: study.designs() };
     let plain = || Plain { store: blog.store.clone(), clock: blog.clock.clone() };

@@ -3,6 +3,7 @@
 
 pub mod blocking;
 pub mod clock;
+pub mod csv;
 pub mod error_chain;
 pub mod memory;
 pub mod planted;

@@ -152,7 +152,7 @@ impl Shop {
     pub fn survey(&self) -> crate::data::DataSurvey {
         let mut spec = crate::data::SurveySpec::of_designs(&self.study);
         crate::keys::add_candidates(&self.study, &mut spec);
-        crate::data::DataSurvey::read(&self.study, &spec, &mut |_, _| {})
+        crate::data::DataSurvey::read(&self.study, &spec, &mut |_| std::ops::ControlFlow::Continue(()))
             .unwrap_or_else(|errors| panic!("{errors}"))
     }
 }

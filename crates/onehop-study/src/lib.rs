@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+pub mod account_logs;
 pub mod assumptions;
 pub mod azure_limits;
 pub mod background;
+pub mod bicep;
 pub mod bounds;
 pub mod charge_errors;
 pub mod data;

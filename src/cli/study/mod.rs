@@ -1,5 +1,9 @@
 //! `onehop study`: compares designs of one's own data, and explains the plans of its requests.
 
+mod account;
+mod mcp;
+
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -7,8 +11,9 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Exit, output};
 use crate::config::CalibrationSettings;
-use onehop_study::data::{DataSurvey, SurveySpec};
-use onehop_study::design_study::{DesignStudy, dearer, design_report, explain};
+use onehop_study::bicep::bicep;
+use onehop_study::data::{DataSurvey, SurveyProgress, SurveySpec};
+use onehop_study::design_study::{DesignStudy, dearer, design_report, explain, plan_text};
 use onehop_study::directory::StudyDirectory;
 use onehop_study::init::init_study;
 use onehop_study::keys::{KeyReport, add_candidates, key_table};
@@ -26,7 +31,7 @@ enum StudySubject {
     /// Write a first study from data files: types, references, two designs, and requests for each reference
     Init(Init),
     /// Print the plan of each request under each design, with its operations and their charges
-    Explain(StudyInput),
+    Explain(Explain),
     /// Compare the designs: charges, feasibility, throughput, bills and the verdict
     Run(Run),
     /// Grade every field by which a request finds something, and pairs of them, as partition key
@@ -35,6 +40,20 @@ enum StudySubject {
     ///
     /// Exit status: 0 no request became dearer, 1 some did, 2 the study has mistakes.
     Check(Check),
+    /// Print a Bicep template of the winning design: account, database, containers with keys, indexes, time
+    /// to live and throughput
+    Bicep(Bicep),
+    /// Show the load of an account by its logs: rates, sizes, hours and skew, and write cases for a
+    /// calibration
+    ///
+    /// It reads files that Log Analytics exported, and reaches no account.
+    Account(account::Account),
+    /// Serve the studies of a directory to agents by MCP (Model Context Protocol) over standard input and
+    /// output
+    ///
+    /// Tools: describe, plan, estimate, compare, keys. They read the studies of the directory and change
+    /// nothing. It ends when standard input ends.
+    Mcp(mcp::Mcp),
 }
 
 #[derive(Debug, Args)]
@@ -88,18 +107,39 @@ struct Run {
 }
 
 #[derive(Debug, Args)]
+struct Bicep {
+    #[command(flatten)]
+    input: StudyInput,
+
+    /// Design by its name [default: the winner; where there is no difference, the unbeaten design with the
+    /// smallest bill]
+    #[arg(long, value_name = "NAME")]
+    design: Option<String>,
+}
+
+#[derive(Debug, Args)]
 struct Keys {
     #[command(flatten)]
     input: StudyInput,
 
     /// Format of the report
     #[arg(long, value_enum, default_value = "table")]
-    format: KeyFormat,
+    format: ShortFormat,
 }
 
-/// Format of a report on keys.
+#[derive(Debug, Args)]
+struct Explain {
+    #[command(flatten)]
+    input: StudyInput,
+
+    /// Format of the plans
+    #[arg(long, value_enum, default_value = "table")]
+    format: ShortFormat,
+}
+
+/// Format of plans and of a report on keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum KeyFormat {
+enum ShortFormat {
     /// Table for a terminal
     Table,
     /// JSON
@@ -122,13 +162,16 @@ enum ReportFormat {
 impl StudyCommand {
     /// # Errors
     /// A study with mistakes, all of them with file and line.
-    pub fn run(self) -> anyhow::Result<Exit> {
+    pub async fn run(self) -> anyhow::Result<Exit> {
         match self.command {
             StudySubject::Init(init) => init.run(),
             StudySubject::Check(check) => check.run(),
-            StudySubject::Explain(input) => input.with_study(false, |study| output::write(&explain(study))),
+            StudySubject::Explain(explain) => explain.run(),
             StudySubject::Run(run) => run.run(),
             StudySubject::Keys(keys) => keys.run(),
+            StudySubject::Bicep(bicep) => bicep.run(),
+            StudySubject::Account(account) => account.run(),
+            StudySubject::Mcp(mcp) => mcp.run().await,
         }
     }
 }
@@ -166,7 +209,10 @@ impl StudyInput {
 
 /// Reads the data, and notes properties without a field on standard error.
 fn survey(directory: &StudyDirectory, spec: &SurveySpec) -> anyhow::Result<DataSurvey> {
-    let mut progress = |file: &str, items: u64| eprintln!("{file}: {items} items so far");
+    let mut progress = |read: &SurveyProgress<'_>| {
+        eprintln!("{}: {} items so far", read.file, read.items);
+        ControlFlow::Continue(())
+    };
     let survey = DataSurvey::read(directory, spec, &mut progress).context("the data has mistakes")?;
     for (name, found) in &survey.types {
         for (property, lines) in &found.unknown {
@@ -174,6 +220,27 @@ fn survey(directory: &StudyDirectory, spec: &SurveySpec) -> anyhow::Result<DataS
         }
     }
     Ok(survey)
+}
+
+impl Explain {
+    fn run(self) -> anyhow::Result<Exit> {
+        let format = self.format;
+        self.input.with_study(false, |study| {
+            let plans = explain(study);
+            let text = match format {
+                ShortFormat::Table => plan_text(&plans),
+                ShortFormat::Json => serde_json::to_string_pretty(&plans)? + "\n",
+            };
+            output::write(&text)
+        })
+    }
+}
+
+impl Bicep {
+    fn run(self) -> anyhow::Result<Exit> {
+        let design = self.design;
+        self.input.with_study(false, |study| output::write(&bicep(study, design.as_deref())?))
+    }
 }
 
 impl Run {
@@ -229,8 +296,8 @@ impl Keys {
         self.input.with_study(true, |study| {
             let report = KeyReport::of(study);
             let text = match format {
-                KeyFormat::Table => key_table(&report),
-                KeyFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
+                ShortFormat::Table => key_table(&report),
+                ShortFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
             };
             output::write(&text)
         })

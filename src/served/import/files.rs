@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use serde_json::{Map, Value};
 
-use super::csv::CsvReader;
 use super::rows::typed_row;
 use crate::served::model::{ServedModel, TypeIndex};
+use onehop_runtime::csv::CsvReader;
 
 /// The bytes of the longest row.
 const ROW_BYTES_MAX: usize = 1024 * 1024;
@@ -138,8 +138,8 @@ impl ImportFile {
         mut take: impl FnMut(FileRow) -> bool,
     ) -> io::Result<()> {
         let mut reader = CsvReader::new(input, ROW_BYTES_MAX);
-        let Some(header) = reader.next()? else { return Ok(()) };
-        while let Some(record) = reader.next()? {
+        let Some(header) = reader.next_record()? else { return Ok(()) };
+        while let Some(record) = reader.next_record()? {
             let row = match record.fields.len() == header.fields.len() {
                 true => typed_row(model, self.ty, header.fields.iter().zip(&record.fields)),
                 false => Err(format!(

@@ -1,7 +1,6 @@
 //! Import of files into a served model: rows become items through the same checks, copies, counts and
 //! reservations as creations. It is safe to repeat, and so resumes: items that are there stay.
 
-mod csv;
 mod files;
 pub mod rows;
 

@@ -56,6 +56,8 @@ mod response_size;
 mod sessions;
 mod sign_in;
 mod sign_up;
+mod study_mcp;
+mod study_outputs;
 mod token_secret;
 mod tokens;
 mod traces;

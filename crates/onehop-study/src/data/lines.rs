@@ -13,12 +13,26 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// Errors of one file, after which the rest is left out.
 const FILE_ERRORS_MAX: usize = 5;
 
-/// Calls `each` with every object of a file, its line, and its bytes. `each` returns an error's message.
+/// The reason why a line is not taken.
+pub(crate) enum LineRefusal {
+    /// The mistake in it.
+    Mistake(String),
+    /// The reader is stopped.
+    Stop,
+}
+
+impl From<String> for LineRefusal {
+    fn from(mistake: String) -> Self {
+        Self::Mistake(mistake)
+    }
+}
+
+/// Calls `each` with every object of a file, and its bytes.
 pub(crate) fn for_each_line(
     directory: &Path,
     file: &str,
     errors: &mut StudyErrors,
-    mut each: impl FnMut(&Value, u64) -> Result<(), String>,
+    mut each: impl FnMut(&Value, u64) -> Result<(), LineRefusal>,
 ) {
     let opened = match File::open(directory.join(file)) {
         Ok(opened) => opened,
@@ -46,12 +60,16 @@ pub(crate) fn for_each_line(
         }
         let checked = match serde_json::from_slice::<Value>(text) {
             Ok(value) if value.is_object() => each(&value, text.len() as u64),
-            Ok(_) => Err("a JSON object is expected, such as {\"id\": \"1\"}".to_owned()),
-            Err(error) => Err(format!("one JSON object a line is expected: {error}")),
+            Ok(_) => Err("a JSON object is expected, such as {\"id\": \"1\"}".to_owned().into()),
+            Err(error) => Err(format!("one JSON object a line is expected: {error}").into()),
         };
-        if let Err(message) = checked {
-            failed += 1;
-            errors.add(file, Some(number), message);
+        match checked {
+            Ok(()) => {}
+            Err(LineRefusal::Stop) => return,
+            Err(LineRefusal::Mistake(message)) => {
+                failed += 1;
+                errors.add(file, Some(number), message);
+            }
         }
     }
     errors.add(file, None, format!("the rest of the file is not read after {FILE_ERRORS_MAX} errors"));

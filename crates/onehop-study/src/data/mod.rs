@@ -11,7 +11,7 @@ mod visible;
 
 pub use group_sketch::{FoundGroup, Group, GroupSketch, HeaviestGroup};
 pub(crate) use lines::for_each_line;
-pub use survey::{DataSurvey, Grouping, SurveySpec, TypeSurvey};
+pub use survey::{DataSurvey, Grouping, SurveyProgress, SurveySpec, TypeSurvey};
 pub use visible::{VisibleField, VisibleType};
 
 use serde_json::Value;

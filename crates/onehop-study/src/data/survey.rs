@@ -1,18 +1,22 @@
 //! Survey: one pass over the data files with samples of each type and sketches of its groupings.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use onehop_model::{FieldKind, ItemType, KeySource, Model, Name, QueryKind, RelatedField, RelatedSource};
 use serde_json::Value;
 
 use super::group_sketch::GroupSketch;
-use super::lines::for_each_line;
+use super::lines::{LineRefusal, for_each_line};
 use super::visible::VisibleType;
 use super::{SAMPLE_BYTES_MAX, SAMPLED_ITEMS_MAX, key_text, sample_hash};
 use crate::directory::{StudyDirectory, StudyErrors};
 
 /// The names of properties without a field that are kept for a type.
 const UNKNOWN_PROPERTIES_MAX: usize = 20;
+
+/// Bytes between two reports of progress.
+const PROGRESS_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Fields whose values group the items of a type.
 pub type Grouping = Vec<String>;
@@ -22,6 +26,19 @@ pub type Grouping = Vec<String>;
 pub struct SurveySpec {
     /// By the name of the type.
     pub groupings: BTreeMap<String, BTreeMap<Grouping, bool>>,
+}
+
+/// The progress of a survey.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SurveyProgress<'a> {
+    /// The file that is being read, or was read last.
+    pub file: &'a str,
+    /// Items of its type so far.
+    pub items: u64,
+    /// Bytes of all files so far.
+    pub bytes: u64,
+    /// Bytes of all files.
+    pub bytes_total: u64,
 }
 
 /// The data of a study.
@@ -114,24 +131,49 @@ pub(crate) fn key_fields(item: &ItemType) -> Vec<Name> {
 }
 
 impl DataSurvey {
-    /// Reads all data files once. `progress` is called with the number of lines after each file.
+    /// Reads all data files once. `progress` is called every 16 MiB and after each file, and can stop it.
     ///
     /// # Errors
-    /// Lines that are no items, and files that cannot be read.
+    /// Lines that are no items, files that cannot be read, and a stop.
     pub fn read(
         study: &StudyDirectory,
         spec: &SurveySpec,
-        progress: &mut dyn FnMut(&str, u64),
+        progress: &mut dyn FnMut(&SurveyProgress<'_>) -> ControlFlow<()>,
     ) -> Result<Self, StudyErrors> {
         let mut errors = StudyErrors::default();
         let mut types = BTreeMap::new();
+        let files = study.settings.data.values().flatten();
+        let size = |file: &String| std::fs::metadata(study.path.join(file)).map_or(0, |found| found.len());
+        let bytes_total = files.map(size).sum();
+        let (mut bytes_read, mut reported, mut is_stopped) = (0, 0, false);
         for (name, files) in &study.settings.data {
             let Some(visible) = VisibleType::of(name, &study.designs) else { continue };
             let groupings = spec.groupings.get(name).cloned().unwrap_or_default();
             let mut sampler = Sampler::new(visible, groupings);
             for file in files {
-                for_each_line(&study.path, file, &mut errors, |line, bytes| sampler.add(line, bytes));
-                progress(file, sampler.survey.items);
+                for_each_line(&study.path, file, &mut errors, |line, bytes| {
+                    sampler.add(line, bytes)?;
+                    // The line ends in one more byte.
+                    bytes_read += bytes + 1;
+                    if bytes_read < reported + PROGRESS_BYTES {
+                        return Ok(());
+                    }
+                    reported = bytes_read;
+                    let items = sampler.survey.items;
+                    match progress(&SurveyProgress { file, items, bytes: bytes_read, bytes_total }) {
+                        ControlFlow::Continue(()) => Ok(()),
+                        ControlFlow::Break(()) => {
+                            is_stopped = true;
+                            Err(LineRefusal::Stop)
+                        }
+                    }
+                });
+                let items = sampler.survey.items;
+                let found = SurveyProgress { file, items, bytes: bytes_read, bytes_total };
+                if is_stopped || progress(&found).is_break() {
+                    errors.add(file, None, "the reading was stopped");
+                    return Err(errors);
+                }
             }
             if sampler.survey.items == 0 && errors.is_empty() {
                 errors.add(&files.join(", "), None, format!("there is no item of {name}"));

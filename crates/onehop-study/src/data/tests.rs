@@ -25,7 +25,7 @@ fn study(directory: &std::path::Path, orders: &str) -> StudyDirectory {
 fn survey(orders: &str) -> Result<DataSurvey, StudyErrors> {
     let directory = tempfile::tempdir().unwrap();
     let study = study(directory.path(), orders);
-    DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_, _| {})
+    DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_| std::ops::ControlFlow::Continue(()))
 }
 
 #[test]
@@ -60,6 +60,35 @@ fn a_line_that_is_no_item_is_named_with_its_form() {
     ] {
         assert!(errors.contains(expected), "{expected}\n{errors}");
     }
+}
+
+#[test]
+fn progress_counts_bytes_and_can_stop_the_reading() {
+    let line = format!(
+        "{{\"id\": \"o\", \"customerId\": \"c\", \"total\": 7, \"x\": \"{}\"}}\n",
+        "x".repeat(1 << 20)
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let study = study(directory.path(), &line.repeat(40));
+    let spec = SurveySpec::of_designs(&study);
+    let mut reports = Vec::new();
+    let survey = DataSurvey::read(&study, &spec, &mut |progress| {
+        assert_eq!((progress.file, progress.bytes_total), ("orders.jsonl", 40 * line.len() as u64));
+        reports.push((progress.items, progress.bytes));
+        std::ops::ControlFlow::Continue(())
+    });
+    assert_eq!(survey.unwrap().of("Order").unwrap().items, 40);
+    let bytes = |items: u64| (items, items * line.len() as u64);
+    assert_eq!(reports, [bytes(16), bytes(32), bytes(40)]);
+    let mut calls = 0;
+    let stopped = DataSurvey::read(&study, &spec, &mut |_| {
+        calls += 1;
+        std::ops::ControlFlow::Break(())
+    });
+    assert_eq!(
+        (stopped.unwrap_err().to_string().as_str(), calls),
+        ("orders.jsonl: the reading was stopped", 1)
+    );
 }
 
 proptest! {

@@ -22,7 +22,7 @@ use crate::measurement::ModelVariant;
 use crate::plans::{Planner, RequestPlan};
 use onehop_store::charges::Calibration;
 
-pub use explain::explain;
+pub use explain::{ExplainedOperation, ExplainedPlan, ExplainedRequest, explain, plan_text};
 pub use outlook::{Outlook, WinnerRange};
 pub use regression::{DearerRequest, EarlierReportError, dearer};
 pub use report::design_report;

@@ -1,6 +1,6 @@
 //! Tests of design studies: the report on all designs.
 
-use super::{DesignStudy, dearer, design_report, explain};
+use super::{DesignStudy, dearer, design_report, explain, plan_text};
 use crate::fixtures::Shop;
 use crate::render;
 use crate::report::StudyReport;
@@ -50,7 +50,7 @@ fn strong_consistency_doubles_point_reads() {
 
 #[test]
 fn an_explanation_names_each_operation_with_its_error() {
-    let text = with_study("", explain);
+    let text = with_study("", |study| plan_text(&explain(study)));
     for expected in [
         "query OrderPage, 100 a second",
         "1.00 point read in orders: Order by id, 1.00 items, 1.00 RU",

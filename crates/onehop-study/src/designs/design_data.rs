@@ -137,22 +137,36 @@ pub(super) fn lists_of(model: &Model) -> Vec<ListOf<'_>> {
     of_types.chain(of_queries).collect()
 }
 
-/// All paths but the excluded ones, and a composite index for each order.
-pub(super) fn policy(model: &Model, name: &ContainerName) -> IndexingPolicy {
-    let Some(container) = model.container(name) else { return IndexingPolicy::everything() };
-    let excluded: Vec<String> =
-        container.exclude.iter().map(|path| format!("{}/*", path.slashed())).collect();
-    let excluded: Vec<&str> = excluded.iter().map(String::as_str).collect();
-    let policy = IndexingPolicy::of(&["/*"], &excluded).unwrap_or_else(|_| IndexingPolicy::everything());
-    let composites = match &container.composite {
-        Some(composites) => {
-            composites.iter().map(|paths| paths.iter().map(|path| path.slashed()).collect()).collect()
-        }
-        None => derived_composites(model, name),
-    };
-    composites.iter().fold(policy, |policy, paths| {
-        policy.with_composite(&paths.iter().map(String::as_str).collect::<Vec<_>>())
-    })
+/// The paths of an indexing policy that includes `/*`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct IndexedPaths {
+    /// Paths without an index, such as `/text/*`.
+    pub excluded: Vec<String>,
+    /// The paths of each composite index, such as `/type`.
+    pub composites: Vec<Vec<String>>,
+}
+
+impl IndexedPaths {
+    /// All paths but the excluded ones, and a composite index for each order.
+    pub fn of(model: &Model, name: &ContainerName) -> Self {
+        let Some(container) = model.container(name) else { return Self::default() };
+        let composites = match &container.composite {
+            Some(composites) => {
+                composites.iter().map(|paths| paths.iter().map(|path| path.slashed()).collect()).collect()
+            }
+            None => derived_composites(model, name),
+        };
+        let excluded = container.exclude.iter().map(|path| format!("{}/*", path.slashed()));
+        Self { excluded: excluded.collect(), composites }
+    }
+
+    pub(super) fn policy(&self) -> IndexingPolicy {
+        let excluded: Vec<&str> = self.excluded.iter().map(String::as_str).collect();
+        let policy = IndexingPolicy::of(&["/*"], &excluded).unwrap_or_else(|_| IndexingPolicy::everything());
+        self.composites.iter().fold(policy, |policy, paths| {
+            policy.with_composite(&paths.iter().map(String::as_str).collect::<Vec<_>>())
+        })
+    }
 }
 
 /// Type, order and id of each ordered field whose items or entries are in the container.

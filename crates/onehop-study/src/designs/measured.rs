@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::design_data::{DesignData, ListOf, lists_of, policy};
+use super::design_data::{DesignData, IndexedPaths, ListOf, lists_of};
 use super::stored_item::ItemWriter;
 use crate::data::DataSurvey;
 use crate::directory::Design;
@@ -17,8 +17,9 @@ impl<'a> DesignData<'a> {
     #[must_use]
     pub fn new(design: &'a Design, survey: &'a DataSurvey) -> Self {
         let containers = design.model.containers().iter();
-        let policies =
-            containers.map(|container| (container.name.clone(), policy(&design.model, &container.name)));
+        let policies = containers.map(|container| {
+            (container.name.clone(), IndexedPaths::of(&design.model, &container.name).policy())
+        });
         let mut data = Self {
             design,
             survey,

@@ -10,6 +10,6 @@ mod stored_item;
 mod tests;
 
 pub use contents::{ContainerSize, KeyShare, is_time_key};
-pub(crate) use design_data::parent_key;
 pub use design_data::{DesignData, ListOf};
+pub(crate) use design_data::{IndexedPaths, parent_key};
 pub(crate) use stored_item::{ItemWriter, set};

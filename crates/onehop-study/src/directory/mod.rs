@@ -1,6 +1,7 @@
 //! Study directory: settings, designs, requests and data of a study, read with all errors at once. Each error
 //! names its file, its line and the expected form.
 
+mod boundary;
 mod errors;
 mod reader;
 mod settings;
@@ -8,6 +9,7 @@ mod table_reader;
 #[cfg(test)]
 mod tests;
 
+pub use boundary::{LISTED_STUDIES_MAX, StudyBoundary};
 pub use errors::{StudyError, StudyErrors};
 pub use reader::{Design, StudyDirectory};
 pub use settings::StudySettings;

@@ -17,12 +17,13 @@ const SCALE_BOUNDS: (f64, f64) = (0.001, 1e9);
 const PARTITIONS_BOUNDS: (f64, f64) = (1.0, 1_000_000.0);
 const PRICE_BOUNDS: (f64, f64) = (0.0, 1_000_000.0);
 const REGIONS_BOUNDS: (f64, f64) = (1.0, 100.0);
-const CONSISTENCIES: [(&str, ReadConsistency); 5] = [
-    ("session", ReadConsistency::OneReplica),
-    ("eventual", ReadConsistency::OneReplica),
-    ("consistent-prefix", ReadConsistency::OneReplica),
-    ("bounded-staleness", ReadConsistency::Quorum),
-    ("strong", ReadConsistency::Quorum),
+/// The names here, the service's names, and the reads that are charged.
+const CONSISTENCIES: [(&str, &str, ReadConsistency); 5] = [
+    ("session", "Session", ReadConsistency::OneReplica),
+    ("eventual", "Eventual", ReadConsistency::OneReplica),
+    ("consistent-prefix", "ConsistentPrefix", ReadConsistency::OneReplica),
+    ("bounded-staleness", "BoundedStaleness", ReadConsistency::Quorum),
+    ("strong", "Strong", ReadConsistency::Quorum),
 ];
 
 /// The settings of a study.
@@ -44,6 +45,8 @@ pub struct StudySettings {
     pub regions: u32,
     /// The consistency of reads.
     pub consistency: ReadConsistency,
+    /// The consistency level of the account, by the service's name.
+    pub consistency_level: &'static str,
     /// Prices, in one currency.
     pub prices: Prices,
     /// Physical partitions of the containers that an account has already, by container.
@@ -74,6 +77,7 @@ impl StudySettings {
             peak_to_mean: PEAK_TO_MEAN_DEFAULT,
             regions: 1,
             consistency: ReadConsistency::OneReplica,
+            consistency_level: "Session",
             prices: Prices::default(),
             partitions: BTreeMap::new(),
             index_share: INDEX_SHARE_DEFAULT,
@@ -152,10 +156,12 @@ impl StudySettings {
             self.regions = regions as u32;
         }
         let Some(name) = account.text("consistency", errors) else { return };
-        match CONSISTENCIES.iter().find(|(known, _)| *known == name) {
-            Some((_, consistency)) => self.consistency = *consistency,
+        match CONSISTENCIES.iter().find(|(known, ..)| *known == name) {
+            Some((_, level, consistency)) => {
+                (self.consistency, self.consistency_level) = (*consistency, level);
+            }
             None => {
-                let known = CONSISTENCIES.map(|(known, _)| known).join(", ");
+                let known = CONSISTENCIES.map(|(known, ..)| known).join(", ");
                 let line = account.get("consistency").and_then(|value| account.line(value.span().start));
                 errors.add(
                     SETTINGS_FILE,

@@ -46,7 +46,10 @@ fn a_first_study_runs_at_once() {
         order.field("customer").is_some() && order.field("lines").is_some() && order.field("mixed").is_none()
     );
     assert_eq!(study.settings.data["Order"], ["orders.jsonl"]);
-    let survey = DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_, _| {}).unwrap();
+    let survey = DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_| {
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
     let study = DesignStudy { directory: &study, survey: &survey, calibration: Calibration::current() };
     let report = design_report(&study);
     let charge = |request: &str, model: &str| {

@@ -58,7 +58,7 @@ fn writes_of_a_time_go_to_its_newest_value() {
     let (directory, _files) = readings("fixed = [\"Device\", \"Day\"]");
     let mut spec = SurveySpec::of_designs(&directory);
     add_candidates(&directory, &mut spec);
-    let survey = DataSurvey::read(&directory, &spec, &mut |_, _| {}).unwrap();
+    let survey = DataSurvey::read(&directory, &spec, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     let study = DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
     let report = KeyReport::of(&study);
     let keys = &report.types.iter().find(|found| found.item_type == "Reading").unwrap().keys;

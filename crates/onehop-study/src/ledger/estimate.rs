@@ -1,8 +1,7 @@
 //! Estimates: the charge of a published case under a calibration, as the sum of its parts.
 
 use onehop_store::charges::{
-    Calibration, ChargeParts, IndexTerms, NamedTerm, QueryWork, ReadConsistency, RefusedWrite, Replacement,
-    TermCount, named_terms,
+    Calibration, ChargeParts, IndexTerms, QueryWork, ReadConsistency, RefusedWrite, Replacement, TermCount,
 };
 
 use super::case::ChargeCase;
@@ -15,14 +14,6 @@ const UNKNOWN_PATHS_MIN: usize = 4;
 const BYTES_FOR_EACH_UNKNOWN_PATH: usize = 130;
 /// Bytes of a returned item of unknown size.
 const UNKNOWN_ITEM_BYTES: f64 = 100.0;
-
-/// A charge as the sum of its parts, with the paths that were counted.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CaseExplanation {
-    pub parts: ChargeParts,
-    /// The indexed paths of the item, by name.
-    pub paths: Vec<NamedTerm>,
-}
 
 /// The estimated charge of a case; `None` for an operation that the model does not know.
 pub(super) fn estimate(case: &ChargeCase, calibration: &Calibration) -> Option<ChargeParts> {
@@ -46,17 +37,6 @@ pub(super) fn estimate(case: &ChargeCase, calibration: &Calibration) -> Option<C
         "storedprocedure" => Some(estimate.batch() + calibration.stored_procedure()),
         _ => None,
     }
-}
-
-/// Explains the charge of a case; `None` for an operation that the model does not know.
-#[must_use]
-pub fn explain(case: &ChargeCase, calibration: &Calibration) -> Option<CaseExplanation> {
-    let parts = estimate(case, calibration)?;
-    let policy = CasePolicy::of(case.indexing.as_ref());
-    let writes = ["create", "insert", "upsert", "delete"].contains(&case.operation.to_lowercase().as_str());
-    let item = case.item.as_ref().filter(|_| writes);
-    let paths = item.map(|item| named_terms(&policy.policy, item.get())).unwrap_or_default();
-    Some(CaseExplanation { parts, paths })
 }
 
 fn consistency(case: &ChargeCase) -> ReadConsistency {

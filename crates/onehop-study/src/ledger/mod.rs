@@ -7,6 +7,7 @@ mod calibrate;
 mod case;
 mod check;
 mod estimate;
+mod explain;
 mod indexing;
 mod least_squares;
 mod sql;
@@ -16,7 +17,7 @@ mod tests;
 pub use calibrate::{CalibrationFit, FittedConstant, calibrate};
 pub use case::{CaseError, ChargeCase, read_cases};
 pub use check::{CaseEstimate, KindErrors, LedgerCheck};
-pub use estimate::{CaseExplanation, explain};
+pub use explain::{CaseExplanation, explain};
 
 /// The published charges that come with this crate, one JSON object a line.
 pub const LEDGER: &str = include_str!("../../ledger/request-charges.jsonl");

@@ -92,7 +92,10 @@ fn charges_are_those_of_the_charge_model() {
 #[test]
 fn a_hierarchical_key_is_asked_by_its_first_part() {
     let (directory, _files) = readings("scale = 10\nfixed = [\"Device\", \"Day\"]");
-    let survey = DataSurvey::read(&directory, &SurveySpec::of_designs(&directory), &mut |_, _| {}).unwrap();
+    let survey = DataSurvey::read(&directory, &SurveySpec::of_designs(&directory), &mut |_| {
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
     let study = DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
     let designs = study.designs();
     let request = &directory.requests.requests()[1];
@@ -107,7 +110,10 @@ fn a_hierarchical_key_is_asked_by_its_first_part() {
 #[test]
 fn new_items_of_a_day_share_one_partition() {
     let (directory, _files) = readings("fixed = [\"Device\", \"Day\"]");
-    let survey = DataSurvey::read(&directory, &SurveySpec::of_designs(&directory), &mut |_, _| {}).unwrap();
+    let survey = DataSurvey::read(&directory, &SurveySpec::of_designs(&directory), &mut |_| {
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
     let study = DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
     let designs = study.designs();
     let busiest = |design: usize| {

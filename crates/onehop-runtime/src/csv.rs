@@ -1,9 +1,11 @@
-//! CSV (RFC 4180): records of fields, quoted ones with line breaks in them.
+//! CSV (RFC 4180): records of fields, quoted ones with line breaks in them. Each record is bounded, so that
+//! an unclosed quote does not take the memory of the whole file.
 
 use std::io::{self, BufRead};
 
 /// Reads records one after the other.
-pub(super) struct CsvReader<R> {
+#[derive(Debug)]
+pub struct CsvReader<R> {
     input: R,
     line: u64,
     bytes_max: usize,
@@ -11,14 +13,16 @@ pub(super) struct CsvReader<R> {
 
 /// A record with the line on which it begins.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct CsvRecord {
-    pub(super) line: u64,
-    pub(super) fields: Vec<String>,
+pub struct CsvRecord {
+    /// The line, from 1.
+    pub line: u64,
+    /// The fields, without their quotes.
+    pub fields: Vec<String>,
 }
 
 impl<R: BufRead> CsvReader<R> {
     /// A reader of records of at most this many bytes.
-    pub(super) fn new(input: R, bytes_max: usize) -> Self {
+    pub fn new(input: R, bytes_max: usize) -> Self {
         Self { input, line: 0, bytes_max }
     }
 
@@ -26,10 +30,23 @@ impl<R: BufRead> CsvReader<R> {
     ///
     /// # Errors
     /// The input cannot be read, is no UTF-8, ends within quotes, or has a record that is too long.
-    pub(super) fn next(&mut self) -> io::Result<Option<CsvRecord>> {
-        let mut text = String::new();
-        let line = self.line + 1;
+    pub fn next_record(&mut self) -> io::Result<Option<CsvRecord>> {
         loop {
+            let line = self.line + 1;
+            let Some(text) = self.next_text(line)? else { return Ok(None) };
+            let record = text.trim_end_matches(['\n', '\r']);
+            let record = if line == 1 { record.trim_start_matches('\u{feff}') } else { record };
+            if !record.is_empty() {
+                return Ok(Some(CsvRecord { line, fields: fields_of(record) }));
+            }
+        }
+    }
+
+    /// The lines of a record, with their ends.
+    fn next_text(&mut self, line: u64) -> io::Result<Option<String>> {
+        let (mut text, mut quotes) = (String::new(), 0);
+        loop {
+            let known = text.len();
             let read = (&mut self.input).take_line(&mut text, self.bytes_max)?;
             if read == 0 {
                 return match text.is_empty() {
@@ -38,17 +55,12 @@ impl<R: BufRead> CsvReader<R> {
                 };
             }
             self.line += 1;
+            quotes += text.as_bytes()[known..].iter().filter(|byte| **byte == b'"').count();
             // An odd number of quotes is an open one.
-            if text.bytes().filter(|byte| *byte == b'"').count() % 2 == 0 {
-                break;
+            if quotes % 2 == 0 {
+                return Ok(Some(text));
             }
         }
-        let record = text.trim_end_matches(['\n', '\r']);
-        let record = if line == 1 { record.trim_start_matches('\u{feff}') } else { record };
-        if record.is_empty() {
-            return self.next();
-        }
-        Ok(Some(CsvRecord { line, fields: fields_of(record) }))
     }
 }
 
@@ -97,7 +109,7 @@ mod tests {
         let text = "\u{feff}a,b\r\n\r\n\"x, \"\"y\"\"\",\"two\nlines\"\n1,\n";
         let mut reader = CsvReader::new(text.as_bytes(), 100);
         let mut records = Vec::new();
-        while let Some(record) = reader.next().unwrap() {
+        while let Some(record) = reader.next_record().unwrap() {
             records.push((record.line, record.fields));
         }
         let fields = |fields: [&str; 2]| fields.map(str::to_owned).to_vec();
@@ -108,7 +120,7 @@ mod tests {
 
     #[test]
     fn an_open_quote_and_a_long_record_are_errors() {
-        assert!(CsvReader::new(&b"a,\"b\nc"[..], 100).next().is_err());
-        assert!(CsvReader::new(&b"a,bcdefgh"[..], 5).next().is_err());
+        assert!(CsvReader::new(&b"a,\"b\nc"[..], 100).next_record().is_err());
+        assert!(CsvReader::new(&b"a,bcdefgh"[..], 5).next_record().is_err());
     }
 }
