@@ -19,7 +19,7 @@ use crate::graphql::{CHECKED_SCALARS, Recency, SchemaOptions};
 use crate::http::session_cookie::SESSION_PATH;
 use crate::operations;
 use crate::telemetry::{Gauges, Telemetry};
-use crate::webstore::staff::Staff;
+use crate::accounts::staff::Staff;
 use onehop_change_feed::{Position, PositionError, ProcessorStatus, Watch, WriteScope};
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};

@@ -24,6 +24,11 @@ id!(
     LikeId
 );
 
+id!(
+    /// The id of an entry of the moderation log.
+    ModerationEntryId
+);
+
 impl From<UserId> for AccountId {
     fn from(id: UserId) -> Self {
         Self::user(id.0)

@@ -1,4 +1,7 @@
-//! Verification of the blog: its read models, and that each username is reserved for its user.
+//! Verification of the blog: its read models, that each username is reserved for its user, and that nothing
+//! of a deleted account is left.
+
+mod deleted_accounts;
 
 use std::sync::Arc;
 
@@ -7,18 +10,23 @@ use onehop_read_models::ItemType;
 use onehop_read_models::verify::{Invariant, Settle, Verifier, Violation};
 use onehop_store::{ETag, Fault, Item, Ledger, PartitionKey, Store};
 
+use self::deleted_accounts::{HeldReservations, RemovedAccounts};
 use super::commands::UsernameReservations;
 use super::containers::{ACCOUNTS, USERS};
 use super::ids::UserId;
-use super::items::{AccountItem, UserItem, types};
+use super::items::{AccountItem, UserItem, is_user, types};
 use super::read_models::read_models;
 use crate::accounts::username::{NameKey, Username};
 
 /// A verifier of the blog in this store.
 #[must_use]
 pub fn verifier(store: Arc<dyn Store>, settle: Arc<dyn Settle>) -> Verifier {
-    let reservations = Reservations { store: Arc::clone(&store) };
-    Verifier::new(read_models().clone(), store, settle, vec![Box::new(reservations)])
+    let invariants: Vec<Box<dyn Invariant>> = vec![
+        Box::new(Reservations { store: Arc::clone(&store) }),
+        Box::new(RemovedAccounts { store: Arc::clone(&store) }),
+        Box::new(HeldReservations { store: Arc::clone(&store) }),
+    ];
+    Verifier::new(read_models().clone(), store, settle, invariants)
 }
 
 /// The keys of each user's name are reserved for that user.
@@ -82,7 +90,8 @@ impl Reservations {
 
     async fn user(&self, id: UserId) -> Result<Option<(UserItem, Item)>, Fault> {
         let item = self.read(USERS, &id.partition_key(), &id.to_string()).await?;
-        item.map(|item| Ok((item.decode()?, item))).transpose()
+        let Some(item) = item else { return Ok(None) };
+        Ok(if is_user(&item)? { Some((item.decode()?, item)) } else { None })
     }
 
     /// Whether the user has a name with this key.

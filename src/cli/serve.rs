@@ -34,7 +34,7 @@ use crate::http::static_files::StaticFiles;
 use crate::operations;
 use crate::served::ServedModel;
 use crate::telemetry::{EVERY_LINE, LeftOut, RepeatedLines, RequestLog, Telemetry, Traces};
-use crate::webstore::staff::Staff;
+use crate::accounts::staff::Staff;
 use onehop_graphql_server::open_files::raise_open_files;
 use onehop_graphql_server::router::metrics_alone;
 use onehop_graphql_server::server::{ConnectionLimits, Server, Stopped};

@@ -40,6 +40,7 @@ mod selected;
 pub mod served;
 mod session;
 mod session_service;
+mod staff;
 mod subscribe;
 mod subscription;
 mod subscription_root;

@@ -17,7 +17,7 @@ use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::{App, AppOptions, Member, OpenStore};
 use onehop::blog::commands::CreateUser;
-use onehop::webstore::staff::Staff;
+use onehop::accounts::staff::Staff;
 use onehop_change_feed::Sharing;
 use onehop_runtime::clock::Clock;
 use onehop_runtime::tasks::{Spawner, Tasks};

@@ -59,11 +59,12 @@ impl Commands {
             caller: input.caller,
         };
         let holder = UserPassword { commands: self, user: input.user_id };
-        change_password((&self.passwords, sessions), &holder, change, ledger).await
+        let session = change_password((&self.passwords, sessions), &holder, change, ledger).await?;
+        self.unless_closed(input.user_id, session, sessions, ledger).await
     }
 
     /// The user, and the reservation of the name that the user has now.
-    async fn current_account(
+    pub(super) async fn current_account(
         &self,
         id: UserId,
         ledger: &Ledger,

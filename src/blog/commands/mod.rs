@@ -13,9 +13,11 @@ mod create_post;
 mod create_user;
 mod delete_comment;
 mod delete_post;
+mod delete_user;
 mod external_identity;
 mod idempotency;
 mod like_post;
+mod moderation;
 mod names;
 mod post_queue;
 mod refusals;
@@ -49,14 +51,16 @@ pub use create_post::CreatePost;
 pub use create_user::CreateUser;
 pub use delete_comment::{DeleteComment, DeletedComment};
 pub use delete_post::DeletePost;
+pub use delete_user::DeleteUser;
 pub use external_identity::ExternalSubject;
 pub use like_post::{LikePost, PostLiked};
+pub use moderation::{Moderator, SuspendUser};
 pub(in crate::blog) use names::left_keys;
 pub use names::{RollForward, UsernameReservations};
 pub use post_queue::CommandLimits;
 pub use sign_in::SignIn;
 pub use staff_names::{ListedUser, ProtectedNames, ResolvedStaff, StaffNameError};
-pub use text::{COMMENT_CHARS_MAX, POST_CONTENT_CHARS_MAX, TITLE_CHARS_MAX};
+pub use text::{COMMENT_CHARS_MAX, POST_CONTENT_CHARS_MAX, REASON_CHARS_MAX, TITLE_CHARS_MAX};
 pub use unlike_post::UnlikePost;
 pub use update_post::UpdatePost;
 pub use update_user::UpdateUser;
@@ -92,9 +96,10 @@ impl Commands {
     #[must_use]
     pub fn new(parts: CommandParts) -> Self {
         let CommandParts { store, clock, ids, passwords, tasks, limits } = parts;
+        let names = UsernameReservations::new(Arc::clone(&store));
         Self {
-            names: UsernameReservations::new(Arc::clone(&store)),
-            posts: Arc::new(PostQueues::new(Arc::clone(&store), tasks, limits)),
+            posts: Arc::new(PostQueues::new(Arc::clone(&store), tasks, limits, names.deleted_users())),
+            names,
             protected_names: Arc::default(),
             store,
             clock,

@@ -5,11 +5,12 @@ use async_graphql::{Context, ID, Object, Result};
 use super::category::ProductCategory;
 use super::nodes;
 use super::product::Product;
-use super::staff;
+
 use super::tag::ProductTag;
 use crate::graphql::errors::bad_input;
 use crate::graphql::ids::{GlobalId, InvalidId};
 use crate::graphql::resolution::{All, One};
+use crate::graphql::staff;
 use crate::graphql::scope;
 
 /// The part of the root of all reads that is about the web store.

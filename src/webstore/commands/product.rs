@@ -8,7 +8,7 @@ use crate::domain::reservations::KeyClaim;
 use crate::webstore::containers::{PRODUCT, PRODUCT_META};
 use crate::webstore::ids::{CategoryId, ProductId, TagId};
 use crate::webstore::items::{MetaItem, ProductItem, TOMBSTONE_TTL_S, TagCopy, types};
-use crate::webstore::staff::StaffMember;
+use crate::accounts::staff::StaffMember;
 use onehop_store::{Fault, Ledger, PartitionKey};
 
 use super::skus::{ProductKey, sku_reservation};

@@ -23,7 +23,7 @@ use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId};
 use crate::webstore::items::{
     CustomerItem, OrderLineItem, ProductItem, SalesOrderItem, TOMBSTONE_TTL_S, rank_key, types,
 };
-use crate::webstore::staff::StaffMember;
+use crate::accounts::staff::StaffMember;
 use onehop_runtime::clock::format_timestamp;
 use onehop_store::{Batch, ETag, Fault, Item, Ledger, NewItem, WriteOp};
 

@@ -10,7 +10,7 @@ use onehop::webstore::commands::{
 };
 use onehop::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 use onehop::webstore::items::{CustomerItem, ProductItem};
-use onehop::webstore::staff::{Staff, StaffMember};
+use onehop::accounts::staff::{Staff, StaffMember};
 use onehop_store::Ledger;
 
 /// The password of all customers.

@@ -25,7 +25,7 @@ use onehop::blog::verify::verifier;
 use onehop::operations::serve_socket;
 use onehop::telemetry::{Telemetry, TraceSettings, Traces};
 use onehop::webstore::reads::WebstoreReads;
-use onehop::webstore::staff::Staff;
+use onehop::accounts::staff::Staff;
 use onehop_graphql_server::server::Server as HttpServer;
 use onehop_read_models::verify::VerificationReport;
 use onehop_runtime::clock::Clock;

@@ -28,7 +28,7 @@ use onehop::graphql::{Executor, GlobalId, Recency, SchemaOptions, Services};
 use onehop::webstore::Webstore;
 use onehop::webstore::commands::{WebstoreCommands, WebstoreParts};
 use onehop::webstore::reads::WebstoreReads;
-use onehop::webstore::staff::Staff;
+use onehop::accounts::staff::Staff;
 use onehop_change_feed::{Processor, Settings, WriteScope};
 use onehop_graphql_server::caller::{Caller, RequestRejection};
 use onehop_graphql_server::client_address::ClientAddress;
@@ -111,8 +111,8 @@ pub async fn empty() -> Blog {
                 ids: Arc::new(RandomIds),
                 passwords: passwords.clone(),
             }),
-            staff: Arc::new(Staff::new([user_id(0).0])),
         },
+        staff: Arc::new(Staff::new([user_id(0).0])),
         attempts: Arc::new(Attempts::new(AttemptLimits::default())),
         writes: Arc::new(AccountWrites::new([], &WriteLimits::NONE)),
         tokens: tokens.clone(),
@@ -173,6 +173,7 @@ impl Blog {
             pending_username: None,
             former_username: None,
             former_keys: Vec::new(),
+            suspended: false,
         };
         self.put(USERS, &id.partition_key(), &id.to_string(), &user).await;
         let name = onehop::accounts::Username::parse(USERNAMES[number]).expect("a username");

@@ -91,9 +91,14 @@ impl PostQueues {
         &self.tasks
     }
 
-    pub(super) fn new(store: Arc<dyn Store>, tasks: Tasks, limits: CommandLimits) -> Self {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        tasks: Tasks,
+        limits: CommandLimits,
+        deleted: DeletedUsers,
+    ) -> Self {
         Self {
-            settler: BatchSender { store, attempts_max: limits.batch_attempts_max },
+            settler: BatchSender { store, attempts_max: limits.batch_attempts_max, deleted },
             tasks,
             combine: limits.combine,
             waiting_max: limits.waiting_max,

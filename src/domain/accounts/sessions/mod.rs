@@ -315,6 +315,19 @@ impl Sessions {
         }
     }
 
+    /// Waits until a check of an account says that it has ended: at each change of the account's sessions in
+    /// this process, and at each [`SessionSettings::live_check_interval`].
+    pub async fn until_ended(&self, account: AccountId, mut has_ended: impl AsyncFnMut() -> bool) {
+        let mut watch = self.0.watchers.watch(account);
+        while !has_ended().await {
+            tokio::select! {
+                biased;
+                () = watch.changed() => {}
+                () = tokio::time::sleep(self.0.settings.live_check_interval) => {}
+            }
+        }
+    }
+
     /// The networks from which the account's sessions were started.
     ///
     /// # Errors
@@ -354,7 +367,7 @@ impl Sessions {
         ledger: &Ledger,
     ) -> Result<Option<(AccountSessions, ETag)>, Fault> {
         let SessionsInner { store, clock, audience, .. } = &*self.0;
-        let id = item_id(account);
+        let id = sessions_place(account);
         let Some(item) = store.read(ACCOUNTS, &PartitionKey::from(id.as_str()), &id, ledger).await? else {
             return Ok(None);
         };
@@ -402,7 +415,7 @@ impl Sessions {
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
         let SessionsInner { store, clock, audience, .. } = &*self.0;
-        let id = item_id(account);
+        let id = sessions_place(account);
         let partition_key = PartitionKey::from(id.as_str());
         let item = || NewItem::encode(id.as_str(), &all.item(&id, audience.as_str(), clock.now_ms()));
         let operation = match etag {
@@ -438,8 +451,9 @@ fn no_randomness(error: getrandom::Error) -> Fault {
     Fault::new(FaultKind::Internal, "the system gave no random bytes").with_source(error)
 }
 
-/// No username has a colon.
-fn item_id(account: AccountId) -> String {
+/// The id of the item of an account's sessions. No username has a colon.
+#[must_use]
+pub fn sessions_place(account: AccountId) -> String {
     format!("sessions:{account}")
 }
 
