@@ -10,6 +10,7 @@ use super::comment::Comment;
 use super::errors::bad_input;
 use super::like::Like;
 use super::loaders::PostPage;
+use super::moderation::ModerationEntry;
 use super::post::Post;
 use super::resolution::{Many, One};
 use super::scope::RequestScope;
@@ -132,6 +133,7 @@ impl<T: Listed> Edge<T> {
     concrete(name = "PostConnection", params(Post)),
     concrete(name = "CommentConnection", params(Comment)),
     concrete(name = "LikeConnection", params(Like)),
+    concrete(name = "ModerationEntryConnection", params(ModerationEntry)),
     concrete(name = "ProductConnection", params(Product)),
     concrete(name = "CustomerConnection", params(Customer)),
     concrete(name = "SalesOrderConnection", params(SalesOrder))
@@ -161,6 +163,7 @@ where
     concrete(name = "PostEdge", params(Post)),
     concrete(name = "CommentEdge", params(Comment)),
     concrete(name = "LikeEdge", params(Like)),
+    concrete(name = "ModerationEntryEdge", params(ModerationEntry)),
     concrete(name = "ProductEdge", params(Product)),
     concrete(name = "CustomerEdge", params(Customer)),
     concrete(name = "SalesOrderEdge", params(SalesOrder))

@@ -23,6 +23,7 @@ mod inputs;
 mod like;
 mod loaders;
 mod model;
+mod moderation;
 mod mutation;
 mod node;
 mod payloads;

@@ -85,7 +85,8 @@ impl Projection for Closures {
             Some(ProgressState::Items { place, items }) => {
                 let found = (0..items.len()).filter_map(|index| input.item(index).transpose());
                 let found = found.collect::<Result<Vec<_>, _>>()?;
-                let posts = (items.len()..input.results.len()).filter_map(|index| input.item(index).transpose());
+                let posts =
+                    (items.len()..input.results.len()).filter_map(|index| input.item(index).transpose());
                 let posts = posts.collect::<Result<Vec<_>, _>>()?;
                 let writes = removal::with_posts(user.id, &found, &posts)?;
                 Ok(ask_page(&user, place).after_writing(writes).checkpoint())
@@ -128,13 +129,13 @@ fn suspended(item: &Item, input: StepInput<'_>) -> Result<Step, ProjectionError>
     if input.is_first() {
         return Ok(Step::ask(vec![read_sessions(user.id)]).with_state(&ProgressState::Suspended));
     }
-    let sessions = input.item(0)?;
-    Ok(Step::done().after_writing(sessions.into_iter().map(|item| deletion_of(item)).collect()))
+    Ok(Step::done().after_writing(sessions_deletion(user.id, input)?))
 }
 
 fn ask_page(user: &DeletedUserItem, place: usize) -> Step {
     let Some(item_type) = OWNED_TYPES.get(place) else {
-        let reservations = user.keys.iter().map(|key| ReadRequest::item(ACCOUNTS, PartitionKey::from(key.as_str()), key));
+        let reservations =
+            user.keys.iter().map(|key| ReadRequest::item(ACCOUNTS, PartitionKey::from(key.as_str()), key));
         let reads = std::iter::once(read_sessions(user.id)).chain(reservations).collect();
         return Step::ask(reads).with_state(&ProgressState::Accounts);
     };
@@ -178,15 +179,21 @@ fn account_deletions(
     user: &DeletedUserItem,
     input: StepInput<'_>,
 ) -> Result<Vec<IntendedWrite>, ProjectionError> {
-    let mut writes: Vec<IntendedWrite> = input.item(0)?.into_iter().map(|item| deletion_of(item)).collect();
-    for index in 1..input.results.len() {
-        if let Some(item) = input.item(index)?
+    let mut writes = sessions_deletion(user.id, input)?;
+    for (index, key) in user.keys.iter().enumerate() {
+        if let Some(item) = input.item(index + 1)?
             && item.decode::<AccountItem>()?.user_id == user.id
         {
-            writes.push(deletion_of(item));
+            writes.push(deletion_of(key, item));
         }
     }
     Ok(writes)
+}
+
+/// Deletes the sessions, if there are any.
+fn sessions_deletion(user: UserId, input: StepInput<'_>) -> Result<Vec<IntendedWrite>, ProjectionError> {
+    let place = sessions_place(user.into());
+    Ok(input.item(0)?.map(|item| deletion_of(&place, item)).into_iter().collect())
 }
 
 /// Records that everything is removed, unless the rest of the account was written since: that is another
@@ -208,8 +215,8 @@ fn read_sessions(user: UserId) -> ReadRequest {
     ReadRequest::item(ACCOUNTS, PartitionKey::from(place.as_str()), place)
 }
 
-/// The deletion of an item of `accounts`.
-fn deletion_of(item: &Item) -> IntendedWrite {
-    let delete = WriteOp::Delete { id: item.id.clone(), if_match: Some(item.etag.clone()) };
-    IntendedWrite::one(ACCOUNTS, PartitionKey::from(item.id.as_str()), delete)
+/// The deletion of an item of `accounts`, as it was read.
+fn deletion_of(id: &str, item: &Item) -> IntendedWrite {
+    let delete = WriteOp::Delete { id: id.to_owned(), if_match: Some(item.etag.clone()) };
+    IntendedWrite::one(ACCOUNTS, PartitionKey::from(id), delete)
 }

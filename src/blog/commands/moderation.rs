@@ -108,7 +108,8 @@ impl Commands {
     ) -> Result<UserItem, CommandError> {
         let reason = by.reason.clone().map(Reason::parse).transpose()?;
         if staff.member(user_id.0).is_some() {
-            let message = "a member of staff cannot be suspended: an operator removes the user from the staff";
+            let message =
+                "a member of staff cannot be suspended: an operator removes the user from the staff";
             return Err(Refusal::new(RefusalCode::Forbidden, Some("userId"), message).into());
         }
         let mut entry = None;
@@ -171,7 +172,7 @@ impl Commands {
             user_id: subject.user_id,
             post_id: subject.post_id,
             comment_id: subject.comment.map(|comment| comment.id),
-            reason: reason.map(Into::into),
+            reason: reason.map(|reason| reason.as_str().to_owned()),
             creation_date: self.timestamp(),
             version: 1,
             ttl: MODERATION_TTL_S,

@@ -97,10 +97,12 @@ impl Commands {
         match (name, account) {
             (Some(name), Some(account)) if accepted => {
                 match self.names.find(account.user_id, ledger).await? {
-                    UserLookup::User(stored) if is_called(&stored.user, &name)? => match stored.user.suspended {
-                        true => Err(Refusal::account_suspended().into()),
-                        false => Ok((stored.user, account)),
-                    },
+                    UserLookup::User(stored) if is_called(&stored.user, &name)? => {
+                        match stored.user.suspended {
+                            true => Err(Refusal::account_suspended().into()),
+                            false => Ok((stored.user, account)),
+                        }
+                    }
                     _ => Err(refused().into()),
                 }
             }

@@ -39,8 +39,13 @@ pub(super) fn write(
 ) -> Result<WrittenData, Unplanned> {
     let expected = read.iter().map(RootItems::bytes_expected).sum::<usize>();
     let mut data = WrittenData::with_capacity(expected + BYTES_BESIDE_ITEMS);
-    let mut writer =
-        DataWriter { out: data.buffer(), budget: request.budget, caller: request.caller, bytes: 0 };
+    let mut writer = DataWriter {
+        out: data.buffer(),
+        budget: request.budget,
+        caller: request.caller,
+        is_staff: request.is_staff,
+        bytes: 0,
+    };
     for (field, read) in plan.roots.fields.iter().zip(read) {
         writer.put(&field.before);
         match (&field.value, read) {
@@ -118,6 +123,7 @@ struct DataWriter<'a> {
     out: &'a mut Vec<u8>,
     budget: &'a ResponseBudget,
     caller: PlanCaller,
+    is_staff: bool,
     /// Bytes that are not yet taken from the response budget.
     bytes: usize,
 }
@@ -270,6 +276,14 @@ impl DataWriter<'_> {
         };
         match (right, self.caller) {
             (ViewerRight::User(slot), PlanCaller::User(UserId(caller))) => is_caller(object, slot, caller),
+            (ViewerRight::UserOrStaff(_) | ViewerRight::UserOrOwner { .. }, PlanCaller::User(_))
+                if self.is_staff =>
+            {
+                Ok(true)
+            }
+            (ViewerRight::UserOrStaff(slot), PlanCaller::User(UserId(caller))) => {
+                is_caller(object, slot, caller)
+            }
             (ViewerRight::UserOrOwner { user, owner: slot }, PlanCaller::User(UserId(caller))) => {
                 let owner = owner.ok_or(Unplanned)?;
                 Ok(is_caller(object, user, caller)? || is_caller(owner, slot, caller)?)

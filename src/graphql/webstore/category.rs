@@ -7,8 +7,8 @@ use super::product::{Product, ProductConnection};
 use crate::graphql::connections::PageArguments;
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::One;
-use crate::graphql::staff;
 use crate::graphql::scope;
+use crate::graphql::staff;
 use crate::webstore::reads::{CategoryView, PRODUCTS_OF_CATEGORY};
 
 /// A category.

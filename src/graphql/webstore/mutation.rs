@@ -21,8 +21,8 @@ use crate::graphql::errors;
 use crate::graphql::ids::GlobalId;
 use crate::graphql::inputs::change_of;
 use crate::graphql::resolution::One;
-use crate::graphql::staff;
 use crate::graphql::scope::{self, RequestScope};
+use crate::graphql::staff;
 use crate::webstore::commands::{
     CreateProduct, TAGS_PER_PRODUCT_MAX, TypedMoney, UpdateProduct, WebstoreCommands,
 };

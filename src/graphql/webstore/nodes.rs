@@ -8,8 +8,8 @@ pub(in crate::graphql) use super::product::Product;
 pub(in crate::graphql) use super::sales_order::SalesOrder;
 
 pub(in crate::graphql) use super::tag::ProductTag;
-use crate::graphql::staff;
 use crate::graphql::scope::RequestScope;
+use crate::graphql::staff;
 use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 
 pub(in crate::graphql) async fn product(

@@ -10,8 +10,8 @@ use crate::domain::error::{InputStep, InvalidField};
 use crate::graphql::errors::{self, Code, bad_input, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::One;
-use crate::graphql::staff;
 use crate::graphql::scope;
+use crate::graphql::staff;
 use crate::graphql::writes::within_limit;
 use crate::webstore::commands::{
     CreateSalesOrder, DeleteSalesOrder, ORDER_LINES_MAX, OrderedProduct, SettledOrder,

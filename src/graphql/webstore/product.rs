@@ -11,8 +11,8 @@ use crate::graphql::connections::{Connection, Listed};
 use crate::graphql::errors::{Code, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::{Many, One};
-use crate::graphql::staff;
 use crate::graphql::scope;
+use crate::graphql::staff;
 use crate::webstore::reads::{CategoryView, ProductView};
 
 /// A page of products.

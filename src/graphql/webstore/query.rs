@@ -10,8 +10,8 @@ use super::tag::ProductTag;
 use crate::graphql::errors::bad_input;
 use crate::graphql::ids::{GlobalId, InvalidId};
 use crate::graphql::resolution::{All, One};
-use crate::graphql::staff;
 use crate::graphql::scope;
+use crate::graphql::staff;
 
 /// The part of the root of all reads that is about the web store.
 #[derive(Default)]

@@ -12,8 +12,8 @@ use crate::graphql::date_time::DateTime;
 use crate::graphql::errors::{Code, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::{Many, One};
-use crate::graphql::staff;
 use crate::graphql::scope;
+use crate::graphql::staff;
 use crate::webstore::reads::{OrderLineView, SalesOrderView};
 
 /// A page of orders.

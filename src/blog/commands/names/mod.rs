@@ -45,8 +45,8 @@ use onehop_store::{
 
 use author_names::AuthorNames;
 
-pub(super) use deleted_users::DeletedUsers;
 pub(super) use crate::domain::conditional_write::Attempt;
+pub(super) use deleted_users::DeletedUsers;
 pub use rename::RollForward;
 pub(in crate::blog) use rename::left_keys;
 pub(super) use reservation::{ClaimOutcome, ReservationOwner};

@@ -31,6 +31,7 @@ use onehop_store::{Continuation, Fault, FaultKind, Ledger, OperationRecord, Stor
 
 use crate::domain::error::{CommandError, Refusal};
 
+use super::names::DeletedUsers;
 use batch_plan::PostState;
 use batch_sender::{BatchSender, SettledCommand};
 use intent::INTENTS_MAX;

@@ -30,7 +30,7 @@ use onehop_runtime::planted;
 use onehop_runtime::sealed::Sealer;
 use onehop_store::{ETag, Fault, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteOp};
 
-use notifications::SessionNotifier;
+use notifications::{SessionNotifier, SessionWatcher};
 use session_cache::{CachedSession, SessionCache, UncertainWrite};
 pub use stored::REFRESH_TOKEN_GRACE;
 use stored::{AccountSessions, SessionsItem, StoredSession, TokenAge};
@@ -116,6 +116,24 @@ struct SessionsInner {
     sealer: Option<Sealer>,
     memory: SessionCache,
     watchers: SessionNotifier,
+}
+
+/// A watch of an account: says when to check it again.
+pub struct AccountWatch {
+    watcher: SessionWatcher,
+    interval: Duration,
+}
+
+impl AccountWatch {
+    /// Waits for the next check: until all sessions of the account end in this process, at the latest for
+    /// [`SessionSettings::live_check_interval`].
+    pub async fn next_check(&mut self) {
+        tokio::select! {
+            biased;
+            () = self.watcher.changed() => {}
+            () = tokio::time::sleep(self.interval) => {}
+        }
+    }
 }
 
 /// The effect of a change on the sessions of an account.
@@ -315,17 +333,11 @@ impl Sessions {
         }
     }
 
-    /// Waits until a check of an account says that it has ended: at each change of the account's sessions in
-    /// this process, and at each [`SessionSettings::live_check_interval`].
-    pub async fn until_ended(&self, account: AccountId, mut has_ended: impl AsyncFnMut() -> bool) {
-        let mut watch = self.0.watchers.watch(account);
-        while !has_ended().await {
-            tokio::select! {
-                biased;
-                () = watch.changed() => {}
-                () = tokio::time::sleep(self.0.settings.live_check_interval) => {}
-            }
-        }
+    /// Watches an account whose tokens have no session, for an open connection.
+    #[must_use]
+    pub fn watch(&self, account: AccountId) -> AccountWatch {
+        let interval = self.0.settings.live_check_interval;
+        AccountWatch { watcher: self.0.watchers.watch(account), interval }
     }
 
     /// The networks from which the account's sessions were started.
