@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { NavLink } from "../app/NavLink.js";
 import { piecesIn, useCart } from "./cart.js";
-import { useViewerIsStaff } from "./viewer-is-staff.js";
+import { useViewerIsStaff } from "../account/viewer-is-staff.js";
 import "./shop.css";
 import "./products.css";
 import "./checkout.css";
