@@ -20,8 +20,8 @@ pub struct WebstoreQuery;
 /// Reads of the web store.
 #[Object]
 impl WebstoreQuery {
-    /// Whether the caller is staff of the web store, and may change the catalogue, ship orders and see all
-    /// customers; false for anonymous requests and for customers.
+    /// Whether the caller is staff, and may change the catalogue, ship orders, see all customers and moderate
+    /// the blog; false for anonymous requests and for customers.
     async fn viewer_is_staff(&self, ctx: &Context<'_>) -> bool {
         staff::viewer_is_staff(scope::of(ctx))
     }
