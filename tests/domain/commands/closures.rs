@@ -16,6 +16,7 @@ use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::items::UserItem;
 use onehop::domain::accounts::sessions::{Renewal, SessionSettings, SessionStart, Sessions, sessions_place};
 use onehop_store::{Ledger, PartitionKey, Store as _};
+use tokio_util::task::TaskTracker;
 
 use super::harness::{Blog, Meddling, PASSWORD, code_and_field, refusal, sign_up};
 
@@ -87,10 +88,10 @@ async fn a_command_that_waits_while_its_user_is_deleted_is_refused() {
     let blog = Blog::new().await;
     let (ada, bob) = (blog.user("ada").await, blog.user("bob").await);
     let (post, sessions) = (blog.post(&bob).await, process(&blog));
-    let held = blog.store.hold().await;
+    let (held, clients) = (blog.store.hold().await, TaskTracker::new());
     let commenting = |user| {
         let (commands, input) = (blog.commands.clone(), comment(user, post.id));
-        tokio::spawn(async move { commands.create_comment(input, &Ledger::new()).await })
+        clients.spawn(async move { commands.create_comment(input, &Ledger::new()).await })
     };
     let first = commenting(bob.id);
     blog.store.until_held(1).await;
@@ -118,11 +119,11 @@ async fn a_sign_in_beside_a_suspension_leaves_no_session() {
     let blog = Blog::new().await;
     let (ada, bob) = (blog.user("ada").await, blog.user("bob").await);
     let sessions = Arc::new(process(&blog));
-    let held = blog.store.hold().await;
+    let (held, clients) = (blog.store.hold().await, TaskTracker::new());
     blog.store.next(Meddling::Pause(0));
     let signing_in = {
         let (commands, sessions) = (blog.commands.clone(), Arc::clone(&sessions));
-        tokio::spawn(async move { commands.start_session(sign_in("bob"), &sessions, &Ledger::new()).await })
+        clients.spawn(async move { commands.start_session(sign_in("bob"), &sessions, &Ledger::new()).await })
     };
     blog.store.until_held(1).await;
     let staff = Staff::new([ada.id.0]);
