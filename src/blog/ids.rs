@@ -35,6 +35,14 @@ impl From<UserId> for AccountId {
     }
 }
 
+impl UserId {
+    /// The id in the id of an item; `None` for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Uuid::try_parse(text).ok().map(Self)
+    }
+}
+
 impl LikeId {
     /// The id of the like of a post by a user: a UUIDv5 of the user in the namespace of the post.
     #[must_use]

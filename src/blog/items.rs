@@ -141,7 +141,7 @@ pub fn is_user(item: &Item) -> Result<bool, Fault> {
 /// The kinds of acts in the moderation log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ModerationAction {
+pub enum ModerationAct {
     DeletePost,
     DeleteComment,
     SuspendUser,
@@ -156,7 +156,7 @@ pub struct ModerationEntryItem {
     pub id: ModerationEntryId,
     #[serde(rename = "type")]
     pub item_type: String,
-    pub action: ModerationAction,
+    pub action: ModerationAct,
     /// The member of staff who acted.
     pub staff_id: UserId,
     /// The author of the deleted text, or the user of the account.

@@ -45,7 +45,7 @@ impl Invariant for Reservations {
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
-        let Some(id) = user_id(id) else { return Ok(None) };
+        let Some(id) = UserId::parse(id) else { return Ok(None) };
         let Some((user, source)) = self.user(id).await? else { return Ok(None) };
         let violation = |problem: &str, reservation: Option<&Item>| {
             let etag = |item: &Item| -> ETag { item.etag.clone() };
@@ -73,7 +73,7 @@ impl Invariant for Reservations {
     }
 
     async fn repair(&self, _: &PartitionKey, id: &str) -> Result<bool, Fault> {
-        let Some(id) = user_id(id) else { return Ok(false) };
+        let Some(id) = UserId::parse(id) else { return Ok(false) };
         UsernameReservations::new(Arc::clone(&self.store)).reserve_again(id, &Ledger::new()).await
     }
 }
@@ -100,8 +100,4 @@ impl Reservations {
         let username = user.and_then(|(user, _)| Username::parse(&user.username).ok());
         Ok(username.is_some_and(|username| username.keys().contains(key)))
     }
-}
-
-fn user_id(id: &str) -> Option<UserId> {
-    id.parse().ok().map(UserId)
 }

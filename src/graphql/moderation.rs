@@ -1,106 +1,24 @@
 //! Moderation and deletion of accounts in the schema: staff suspend users and read the moderation log, and
 //! users delete their accounts.
 
-use async_graphql::{Context, Enum, ID, InputObject, Object, Result, SimpleObject};
-use uuid::Uuid;
+use async_graphql::{Context, ID, InputObject, Object, Result, SimpleObject};
 
 use super::attempts;
-use super::connections::{Connection, Listed, PageArguments};
-use super::date_time::DateTime;
+use super::connections::{Connection, PageArguments};
 use super::errors::{self, Code, bad_input};
 use super::ids::GlobalId;
 use super::mutation::{login, user_of};
 use super::resolution::One;
-use super::scope::{self, RequestScope, Services};
+use super::scope::{self, Services};
 use super::session;
 use super::staff;
-use super::user::User;
+use super::user::{ModerationEntry, ModerationEntryConnection, User};
 use super::writes::within_limit;
 use crate::accounts::brute_force_protection::AttemptKind;
 use crate::blog::commands::{DeleteUser, Moderator, SuspendUser};
-use crate::blog::ids::UserId;
-use crate::blog::items::{ModerationAction as StoredAction, ModerationEntryItem};
+use crate::blog::reads::DataModel;
 use crate::blog::reads::cursor::MODERATION_LOG;
-use crate::blog::reads::{DataModel, ModerationEntryView};
 use crate::blog::write_limits;
-
-/// The kinds of acts in the moderation log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "StoredAction")]
-pub enum ModerationAction {
-    /// A post was deleted, with its comments and likes.
-    DeletePost,
-    /// A comment was deleted.
-    DeleteComment,
-    /// An account was suspended.
-    SuspendUser,
-    /// A suspended account was given back.
-    UnsuspendUser,
-}
-
-/// An entry of the moderation log.
-pub struct ModerationEntry(ModerationEntryView);
-
-/// A page of the moderation log.
-pub type ModerationEntryConnection = Connection<ModerationEntry>;
-
-impl ModerationEntry {
-    fn entry(&self) -> &ModerationEntryItem {
-        self.0.entry()
-    }
-}
-
-impl Listed for ModerationEntry {
-    fn place(&self) -> (&str, Uuid) {
-        (&self.entry().creation_date, self.entry().id.0)
-    }
-}
-
-/// An act of staff: the deletion of a text, or the suspension of an account. Entries are kept for two years.
-#[Object]
-impl ModerationEntry {
-    /// Identifies the entry in the log.
-    async fn id(&self) -> ID {
-        self.entry().id.to_string().into()
-    }
-
-    /// What was done.
-    async fn action(&self) -> ModerationAction {
-        self.entry().action.into()
-    }
-
-    /// The member of staff who acted; null where the account is deleted.
-    async fn staff(&self, ctx: &Context<'_>) -> Result<Option<One<User>>> {
-        find_user(scope::of(ctx), self.entry().staff_id).await
-    }
-
-    /// The author of the deleted text, or the user of the account; null where the account is deleted.
-    async fn user(&self, ctx: &Context<'_>) -> Result<Option<One<User>>> {
-        find_user(scope::of(ctx), self.entry().user_id).await
-    }
-
-    /// The id of the deleted post, or of the post of the deleted comment.
-    async fn post_id(&self) -> Option<ID> {
-        self.entry().post_id.map(|post| GlobalId::Post(post).encode().into())
-    }
-
-    /// The id of the deleted comment.
-    async fn comment_id(&self) -> Option<ID> {
-        let ModerationEntryItem { post_id, comment_id, .. } = self.entry();
-        let comment = post_id.zip(*comment_id);
-        comment.map(|(post, comment)| GlobalId::Comment(post, comment).encode().into())
-    }
-
-    /// The reason that the member of staff gave.
-    async fn reason(&self) -> Option<&str> {
-        self.entry().reason.as_deref()
-    }
-
-    /// When it was done.
-    async fn creation_date(&self) -> DateTime {
-        DateTime(self.entry().creation_date.clone())
-    }
-}
 
 /// The user whose account staff suspends.
 #[derive(InputObject)]
@@ -168,7 +86,7 @@ impl ModerationQuery {
         let reads = scope.services().reads.accounts();
         let entries = reads.moderation_log(&page.request, scope.session()).await;
         let entries = entries.map_err(|fault| scope.fault(&fault))?;
-        Ok(Some(One(Connection::new(entries, &page, ModerationEntry))))
+        Ok(Some(One(Connection::new(entries, &page, ModerationEntry::new))))
     }
 }
 
@@ -243,10 +161,4 @@ async fn suspend(ctx: &Context<'_>, user_id: &str, reason: Option<String>, suspe
         commands.suspend_user(by, SuspendUser { user_id, suspended }, (staff, sessions), scope.ledger());
     let user = within_limit(scope, &write_limits::SUSPENSIONS, moderator, suspending).await?;
     Ok(user_of(user))
-}
-
-/// The user with this id, as V3 has it.
-async fn find_user(scope: &RequestScope, id: UserId) -> Result<Option<One<User>>> {
-    let user = scope.reads(DataModel::V3).user(id, scope.session()).await;
-    Ok(user.map_err(|fault| scope.fault(&fault))?.map(|view| One(User::new(view, DataModel::V3))))
 }

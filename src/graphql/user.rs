@@ -1,18 +1,22 @@
-//! The `User` type.
+//! The `User` type, and the entries of the moderation log, which are about users.
 
-use async_graphql::{Context, ID, Object, Result};
+use async_graphql::{Context, Enum, ID, Object, Result};
+use uuid::Uuid;
 
 use super::comment::Comment;
 use super::connections::{
-    self, CommentConnection, Connection, LikeConnection, PageArguments, PostConnection,
+    self, CommentConnection, Connection, LikeConnection, Listed, PageArguments, PostConnection,
 };
+use super::date_time::DateTime;
 use super::ids::GlobalId;
 use super::like::Like;
 use super::resolution::One;
-use super::scope;
+use super::scope::{self, RequestScope};
 use super::staff;
+use crate::blog::ids::UserId;
+use crate::blog::items::{ModerationAct, ModerationEntryItem};
 use crate::blog::reads::cursor::{COMMENTS_OF_USER, LIKES_OF_USER, POSTS_OF_USER};
-use crate::blog::reads::{DataModel, UserView};
+use crate::blog::reads::{DataModel, ModerationEntryView, UserView};
 
 /// A user, as one data model sees it.
 pub struct User {
@@ -112,4 +116,92 @@ impl User {
         let posts = scope.reads(self.model).posts_of_user(self.view.id, &page.request, scope.session()).await;
         Ok(One(connections::posts(posts.map_err(|fault| scope.fault(&fault))?, &page, self.model, scope)))
     }
+}
+
+/// The kinds of acts in the moderation log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "ModerationAct")]
+pub enum ModerationAction {
+    /// A post was deleted, with its comments and likes.
+    DeletePost,
+    /// A comment was deleted.
+    DeleteComment,
+    /// An account was suspended.
+    SuspendUser,
+    /// A suspended account was given back.
+    UnsuspendUser,
+}
+
+/// An entry of the moderation log.
+pub struct ModerationEntry(ModerationEntryView);
+
+/// A page of the moderation log.
+pub type ModerationEntryConnection = Connection<ModerationEntry>;
+
+impl ModerationEntry {
+    pub(super) fn new(view: ModerationEntryView) -> Self {
+        Self(view)
+    }
+
+    fn entry(&self) -> &ModerationEntryItem {
+        self.0.entry()
+    }
+}
+
+impl Listed for ModerationEntry {
+    fn place(&self) -> (&str, Uuid) {
+        (&self.entry().creation_date, self.entry().id.0)
+    }
+}
+
+/// An act of staff: the deletion of a text, or the suspension of an account. Entries are kept for two years.
+#[Object]
+impl ModerationEntry {
+    /// Identifies the entry in the log.
+    async fn id(&self) -> ID {
+        self.entry().id.to_string().into()
+    }
+
+    /// What was done.
+    async fn action(&self) -> ModerationAction {
+        self.entry().action.into()
+    }
+
+    /// The member of staff who acted; null where the account is deleted.
+    async fn staff(&self, ctx: &Context<'_>) -> Result<Option<One<User>>> {
+        find_user(scope::of(ctx), self.entry().staff_id).await
+    }
+
+    /// The author of the deleted text, or the user of the account; null where the account is deleted.
+    async fn user(&self, ctx: &Context<'_>) -> Result<Option<One<User>>> {
+        find_user(scope::of(ctx), self.entry().user_id).await
+    }
+
+    /// The id of the deleted post, or of the post of the deleted comment.
+    async fn post_id(&self) -> Option<ID> {
+        self.entry().post_id.map(|post| GlobalId::Post(post).encode().into())
+    }
+
+    /// The id of the deleted comment.
+    async fn comment_id(&self) -> Option<ID> {
+        let ModerationEntryItem { post_id, comment_id, .. } = self.entry();
+        let comment = post_id.zip(*comment_id);
+        comment.map(|(post, comment)| GlobalId::Comment(post, comment).encode().into())
+    }
+
+    /// The reason that the member of staff gave.
+    async fn reason(&self) -> Option<&str> {
+        self.entry().reason.as_deref()
+    }
+
+    /// When it was done.
+    async fn creation_date(&self) -> DateTime {
+        DateTime(self.entry().creation_date.clone())
+    }
+}
+
+/// The user with this id, as V3 has it.
+async fn find_user(scope: &RequestScope, id: UserId) -> Result<Option<One<User>>> {
+    let user = scope.reads(DataModel::V3).user(id, scope.session()).await;
+    Ok(user.map_err(|fault| scope.fault(&fault))?.map(|view| One(User::new(view, DataModel::V3))))
 }

@@ -1,10 +1,10 @@
 //! Closed accounts: finishes the deletion and the suspension of accounts. A command marks the user item; this
 //! projection does the rest, also after a crash between the two.
 //!
-//! Of a deleted account it removes comments, likes and posts, in this order, with the counts of their posts in
-//! the same batch; then sessions and the reservations of names. Posts take their comments and likes with them,
-//! as the model declares (`@owned`). Removed texts keep neither words nor names. Each page begins at the
-//! start, for removed items are in no page. A suspended account loses its sessions.
+//! Of a deleted account it removes comments, likes and posts, in this order, with the counts of their posts
+//! in the same batch; then sessions and the reservations of names. Posts take their comments and likes with
+//! them, as the model declares (`@owned`). Removed texts keep neither words nor names. Each page begins at
+//! the start, for removed items are in no page. A suspended account loses its sessions.
 
 mod removal;
 

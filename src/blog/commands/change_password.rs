@@ -18,7 +18,7 @@ use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::create_user::stored_password;
 use super::names::{Attempt, UserLookup, normalized};
-use super::{CommandError, Commands, no_such_user};
+use super::{CommandError, Commands, Refusal};
 
 /// Attempts of a change after others changed the user or the reservation.
 const ATTEMPTS_MAX: u32 = 16;
@@ -71,7 +71,7 @@ impl Commands {
     ) -> Result<(UserItem, AccountItem), CommandError> {
         for _ in 0..ATTEMPTS_MAX {
             let UserLookup::User(stored) = self.names.find(id, ledger).await? else {
-                return Err(no_such_user().into());
+                return Err(Refusal::no_such_user().into());
             };
             if stored.user.pending_username.is_some() {
                 self.names.roll_forward(id, ledger).await?;

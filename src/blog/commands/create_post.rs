@@ -10,7 +10,7 @@ use onehop_store::{Ledger, NewItem, WriteOp};
 use super::idempotency::IdempotencyKeyUse;
 use super::names::Attempt;
 use super::text::{PostContent, Title};
-use super::{CommandError, Commands, Refusal, no_such_user};
+use super::{CommandError, Commands, Refusal};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::{InvalidFields, contended};
 use crate::domain::text::IdempotencyKey;
@@ -88,7 +88,7 @@ impl Commands {
         let partition_key = post.id.partition_key();
         for _ in 0..ATTEMPTS_MAX {
             if self.names.deleted_users().contains(post.user_id) {
-                return Err(no_such_user().into());
+                return Err(Refusal::no_such_user().into());
             }
             let create = WriteOp::Create(item.clone());
             if self.names.attempt(POSTS, &partition_key, create, ledger).await? == Attempt::Written {

@@ -15,7 +15,7 @@ use onehop_store::Ledger;
 
 use super::create_user::stored_password;
 use super::names::{Attempt, UserLookup};
-use super::{CommandError, Commands, no_such_user};
+use super::{CommandError, Commands, Refusal};
 
 /// The time after which items of a deleted account are looked for once more: other processes accept its
 /// sessions until they check them again, and a request lasts half a minute at most.
@@ -53,7 +53,7 @@ impl Commands {
                 return Err(wrong_password().into());
             }
             let UserLookup::User(stored) = self.names.find(user_id, ledger).await? else {
-                return Err(no_such_user().into());
+                return Err(Refusal::no_such_user().into());
             };
             if stored.user != user || self.names.delete_user(&stored, ledger).await? == Attempt::LookAgain {
                 continue;

@@ -138,7 +138,7 @@ impl Commands {
     /// The username to be written beside this user's texts.
     async fn username(&self, user: UserId, ledger: &Ledger) -> Result<String, CommandError> {
         let username = self.names.author_name(user, self.clock.monotonic_ms(), ledger).await?;
-        Ok(username.ok_or_else(no_such_user)?)
+        Ok(username.ok_or_else(Refusal::no_such_user)?)
     }
 
     /// An item of a post's logical partition.
@@ -152,9 +152,4 @@ impl Commands {
         let item = self.store.read(POSTS, &post.partition_key(), &id, ledger).await?;
         item.map(|item| item.decode()).transpose()
     }
-}
-
-/// A token outlived its user.
-fn no_such_user() -> Refusal {
-    Refusal::unauthenticated("the signed-in user does not exist")
 }

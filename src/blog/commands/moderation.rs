@@ -10,7 +10,7 @@ use crate::accounts::staff::{Staff, StaffMember};
 use crate::blog::containers::{MODERATION, MODERATION_PARTITION};
 use crate::blog::ids::{ModerationEntryId, PostId, UserId};
 use crate::blog::items::{
-    CommentItem, MODERATION_TTL_S, ModerationAction, ModerationEntryItem, PostItem, UserItem, types,
+    CommentItem, MODERATION_TTL_S, ModerationAct, ModerationEntryItem, PostItem, UserItem, types,
 };
 use crate::domain::accounts::sessions::Sessions;
 use crate::domain::conditional_write::{self, ATTEMPTS_MAX};
@@ -38,7 +38,7 @@ pub struct SuspendUser {
 
 /// The subject of an entry of the log.
 struct Subject {
-    action: ModerationAction,
+    action: ModerationAct,
     user_id: UserId,
     post_id: Option<PostId>,
     comment: Option<CommentItem>,
@@ -63,7 +63,7 @@ impl Commands {
         if author == by.user_id {
             return self.delete_post(delete, ledger).await;
         }
-        let (action, post_id) = (ModerationAction::DeletePost, Some(post_id));
+        let (action, post_id) = (ModerationAct::DeletePost, Some(post_id));
         let subject = Subject { action, user_id: author, post_id, comment: None };
         let entry = self.log(&by, subject, reason, ledger).await?;
         let deleted = self.delete_any_post(delete, by.member, ledger).await;
@@ -87,7 +87,7 @@ impl Commands {
         if is_own {
             return self.delete_comment(delete, ledger).await;
         }
-        let (action, post_id) = (ModerationAction::DeleteComment, Some(delete.post_id));
+        let (action, post_id) = (ModerationAct::DeleteComment, Some(delete.post_id));
         let subject = Subject { action, user_id: comment.user_id, post_id, comment: Some(comment) };
         let entry = self.log(&by, subject, reason, ledger).await?;
         let deleted = self.delete_any_comment(delete, by.member, ledger).await;
@@ -122,8 +122,8 @@ impl Commands {
             if stored.user.suspended != suspended {
                 if entry.is_none() {
                     let action = match suspended {
-                        true => ModerationAction::SuspendUser,
-                        false => ModerationAction::UnsuspendUser,
+                        true => ModerationAct::SuspendUser,
+                        false => ModerationAct::UnsuspendUser,
                     };
                     let subject = Subject { action, user_id, post_id: None, comment: None };
                     entry = Some(self.log(&by, subject, reason.clone(), ledger).await?);

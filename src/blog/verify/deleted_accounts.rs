@@ -7,7 +7,6 @@ use onehop_read_models::ItemType;
 use onehop_read_models::verify::{Invariant, Violation};
 use onehop_store::{Direction, Fault, Item, Ledger, PartitionKey, Query, Store, WriteOp};
 
-use super::user_id;
 use crate::blog::commands::UsernameReservations;
 use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::UserId;
@@ -38,7 +37,7 @@ impl Invariant for RemovedAccounts {
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
-        let Some(user) = user_id(id) else { return Ok(None) };
+        let Some(user) = UserId::parse(id) else { return Ok(None) };
         let Some((rest, item)) = rest_of(&*self.store, user).await? else { return Ok(None) };
         let problem = match self.item_left(user).await? {
             Some(item_type) => format!("a {item_type} of the deleted account is left"),
@@ -50,7 +49,7 @@ impl Invariant for RemovedAccounts {
     }
 
     async fn repair(&self, _: &PartitionKey, id: &str) -> Result<bool, Fault> {
-        let Some(user) = user_id(id) else { return Ok(false) };
+        let Some(user) = UserId::parse(id) else { return Ok(false) };
         UsernameReservations::new(Arc::clone(&self.store)).remove_again(user, &Ledger::new()).await
     }
 }

@@ -1,5 +1,5 @@
-//! Closed accounts: nothing of a deleted account is left, whatever step of the removal fails, and verification
-//! finds a late item.
+//! Closed accounts: a removal leaves no item and no name of a deleted account, also after a crash at any write,
+//! and verification finds a late item.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ async fn busy_blog(world: &World) -> UserItem {
     kestrel
 }
 
-/// What the command leaves of the user.
+/// Writes the rest of the user, as the command does.
 async fn delete(world: &World, user: &UserItem) {
     let rest = DeletedUserItem {
         id: user.id,

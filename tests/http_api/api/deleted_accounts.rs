@@ -1,4 +1,4 @@
-//! Deleting an account: with the password alone, at once for everybody, and without anything left.
+//! Deleting an account: the password confirms it, everybody sees it at once, and no item of it stays.
 
 use onehop_testing::websocket::WebSocketClient;
 use reqwest::StatusCode;

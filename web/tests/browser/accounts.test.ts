@@ -1,6 +1,6 @@
 /**
- * The end of accounts: a user downloads the data and deletes the account, and staff suspend one in one browser
- * while its user reads in another.
+ * The end of accounts: a user downloads the data and deletes the account, and staff suspend one in one
+ * browser while its user reads in another.
  */
 import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";

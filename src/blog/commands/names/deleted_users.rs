@@ -1,5 +1,5 @@
-//! Deleted users: the accounts that this process deletes or has deleted. Commands of theirs that are under way
-//! are refused before they write, so that the removal of their items misses none of this process.
+//! Deleted users: the accounts that this process deletes or has deleted. Their commands that are under way
+//! are refused before they write, so that the removal of their items misses no item of this process.
 
 use std::sync::Arc;
 

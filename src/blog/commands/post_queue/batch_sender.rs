@@ -17,7 +17,6 @@ use super::batch_plan::{BatchPlacement, BatchPlan, PostSnapshot, PostState, plan
 use super::conflict_resolution::{Resolution, decide};
 use super::intent::{CommandResult, QueuedCommand};
 use crate::blog::commands::names::DeletedUsers;
-use crate::blog::commands::no_such_user;
 use crate::domain::error::{CommandError, Refusal, contended, unexpected};
 
 /// The longest wait between two attempts.
@@ -125,7 +124,7 @@ impl BatchSender {
     fn refuse_deleted(&self, slots: &mut [BatchSlot]) {
         for slot in slots {
             if slot.open().is_some_and(|intent| !intent.sent && self.deleted.contains(intent.user)) {
-                *slot = BatchSlot::Closed(SettledCommand::Settled(Err(no_such_user().into())));
+                *slot = BatchSlot::Closed(SettledCommand::Settled(Err(Refusal::no_such_user().into())));
             }
         }
     }
