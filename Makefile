@@ -9,7 +9,8 @@ CHROMIUM ?= /usr/bin/chromium
 PROMTOOL ?= /usr/bin/promtool
 CLIPPY_DRIVER ?= $(shell rustup which clippy-driver 2>/dev/null || command -v clippy-driver)
 # Clippy compiles the crates of the workspace, so that lints need no second compilation of all dependencies.
-LINTED = RUSTC_WORKSPACE_WRAPPER='$(CLIPPY_DRIVER)' CLIPPY_ARGS='-Dwarnings__CLIPPY_HACKERY__' INSTA_UPDATE=no
+# Errors of the Azure crates would capture a backtrace each, a quarter of the CPU time over the emulator; panics still print theirs.
+LINTED = RUSTC_WORKSPACE_WRAPPER='$(CLIPPY_DRIVER)' CLIPPY_ARGS='-Dwarnings__CLIPPY_HACKERY__' INSTA_UPDATE=no RUST_LIB_BACKTRACE=0
 # Many tests wait for a process of their own.
 TEST_THREADS ?= $(shell echo $$(( $$(nproc) * 3 / 2 )))
 BENCH_USERS ?= 50
@@ -34,7 +35,7 @@ SOAK_SEED ?= 1
 # no reader has looked for yet, which an account does not say without a request.
 BOTH_STORES := test(/^(api|graphql|webstore|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|cli|full_disk|operations|readme)::/) - test(/::(the_status_counts_what_waits_and_how_long|what_was_written_and_not_projected_is_pending_and_grows_old|projections_show_what_waits_for_them|an_item_in_another_form_is_left_to_the_executor)$$/)
 
-.PHONY: help account-run flaky check program alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest deny screenshots lighthouse clean
+.PHONY: help test-programs embedded-test second-store-test doc-test pages-test account-run flaky check program alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -46,12 +47,17 @@ build: web
 	$(CARGO) build --release --bin onehop
 
 # SINCE is the commit to compare with.
-## Check quickly what changed: format, lints, unit tests, tests named after changed files: SINCE
-check: nextest
+## Check quickly what changed: format, lints, unused dependencies, unit tests, tests named after changed files: SINCE
+check: nextest machete
 	CARGO='$(CARGO)' NPM='$(NPM)' .ci/check $(SINCE)
 
+# Two at a time where one of them leaves a core idle: the web beside the compiler, the pages in Chromium beside the second store.
 ## Run everything that has to pass
-test: web-test alert-test rust-test browser-test
+test: alert-test
+	$(MAKE) --jobs=2 --output-sync=target web-test test-programs
+	$(MAKE) embedded-test
+	$(MAKE) --jobs=2 --output-sync=target second-store-test pages-test
+	$(MAKE) doc-test
 
 # The store's hot paths, likes on one hot post, refusals, many subscribers, and a load run over HTTP beside its ceiling.
 ## Measure speed: BENCH_USERS, LIVE_SUBSCRIBERS, LIVE_FILES
@@ -131,6 +137,11 @@ cosmos-test: nextest
 account-run: build
 	target/release/onehop charges measure $(ACCOUNT_RUN)
 
+# The crates that others can add: each is packaged, and built from its package and the packages of the others.
+## Package the library crates, and build them from their packages
+package:
+	$(CARGO) package --locked --workspace --exclude onehop --exclude onehop-testing --exclude onehop-helpdesk
+
 # Names what it could not check because the network does not reach it.
 ## Check licences, sources and known vulnerabilities of the dependencies
 audit: deny web/node_modules
@@ -180,17 +191,29 @@ web-test: web/dist/index.html
 
 # Needs no npm: a debug build reads the pages from web/dist when it runs, and says so where there are none.
 ## Check and test the Rust
-rust-test: nextest
+rust-test: embedded-test second-store-test doc-test
+
+test-programs: nextest
 	$(CARGO) fmt --all --check
+	$(LINTED) $(CARGO) nextest run --locked --workspace --no-run
+
+embedded-test: test-programs
 	$(LINTED) $(CARGO) nextest run --locked --workspace --test-threads $(TEST_THREADS)
+
+second-store-test: test-programs
 	$(LINTED) ONEHOP_TEST_STORE=cosmos $(CARGO) nextest run --locked --workspace --test-threads $(TEST_THREADS) -E '$(BOTH_STORES)'
+
+doc-test:
 	$(LINTED) $(CARGO) test --locked --workspace --doc
 	$(LINTED) $(CARGO) build --locked --workspace --bench '*'
 
 # With the binary that the tests of the Rust have built. A build of the binary alone would compile the client of Azure Cosmos DB, and all that
 # uses it, once more without the emulator.
 ## Test the pages in Chromium
-browser-test: rust-test web/dist/index.html chromium
+browser-test: test-programs
+	$(MAKE) pages-test
+
+pages-test: web/dist/index.html chromium
 	cd web && ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(CHROMIUM) $(NPM) run test:browser
 
 ## Replay the alert rules with Prometheus' promtool
@@ -207,6 +230,9 @@ cargo-fuzz:
 
 nextest:
 	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
+
+machete:
+	@$(CARGO) machete --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-machete
 
 deny:
 	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-deny

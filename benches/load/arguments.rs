@@ -39,7 +39,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value = "short")]
     pub texts: Texts,
 
-    /// Comment and like posts drawn from those of all users, in random order, and not from the first 1,500
+    /// Comment on and like posts of all users in random order, and not the first 1,500 posts
     #[arg(long)]
     pub random: bool,
 

@@ -55,7 +55,7 @@ impl CommitPhases {
         phases
     }
 
-    /// Adds what came between two readings.
+    /// Adds the commits between two readings.
     pub fn add_between(&mut self, before: &Self, after: &Self) {
         for (phase, after) in &after.0 {
             let before = before.0.get(phase);

@@ -145,7 +145,7 @@ impl Engine {
         let recent: Arc<dyn Store> = Arc::new(BackgroundStore::new(recent, budget));
         let passwords = PasswordHasher::new(hashing, HashingLimits::default())
             .context("password hashing cannot be set up")?;
-        // An embedded store has one process, and no replica that lags. What it shows may not be on the disk.
+        // An embedded store has one process, and no replica that lags. Its data may not be on the disk.
         let decisive: Arc<dyn Store> = match open {
             OpenStore::Embedded(embedded) => {
                 Arc::new(ConfirmedReads::new(Arc::clone(&store), Arc::clone(embedded)))

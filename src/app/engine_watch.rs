@@ -1,5 +1,5 @@
 //! Engine watch: ends the process when the storage engine was closed by a failure and cannot be opened again.
-//! Such a process answers neither reads nor writes, and a supervisor can only help one that exits.
+//! Such a process answers neither reads nor writes, and a supervisor can only restart a process that exits.
 
 use std::time::Duration;
 

@@ -133,7 +133,7 @@ fn summary(file: &Path, model: &Model) -> String {
     )
 }
 
-/// A model that the server can serve. What it cannot serve is reported at once.
+/// A model that the server can serve. All parts that it cannot serve are reported at once.
 pub(super) fn served_model(file: &Path) -> anyhow::Result<Arc<ServedModel>> {
     let served = ServedModel::new(sound(file)?).map_err(|refused| {
         let lines: String = refused.iter().map(|part| format!("\n  {part}")).collect();

@@ -253,7 +253,7 @@ impl Serve {
         Ok(Exit::Success)
     }
 
-    /// The first line of the log: what is served from where, with which settings and limits.
+    /// The first line of the log: the served model, the store, the settings and the limits.
     fn log_start(&self, engine: &Engine, servers: &Servers, store: &str) {
         let limits = servers.api.limits();
         tracing::info!(

@@ -124,7 +124,7 @@ struct Part {
     value: fn(&mut MemoryLimits) -> &mut u64,
 }
 
-/// In the order in which they are lowered: what costs the least first.
+/// In the order in which they are lowered: the least costly limit first.
 const PARTS: [Part; 5] = [
     Part {
         limit: "--cache-mib, in bytes",

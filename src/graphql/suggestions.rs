@@ -15,7 +15,7 @@ const CHANGES_MAX: usize = 2;
 pub(super) struct FieldNames(HashMap<String, Vec<String>>);
 
 impl FieldNames {
-    /// The fields of a schema; none where its SDL cannot be read.
+    /// The fields of a schema; empty where its SDL cannot be read.
     pub(super) fn of_sdl(sdl: &str) -> Self {
         let Ok(document) = parse_schema(sdl) else { return Self::default() };
         let types = document.definitions.into_iter().filter_map(|definition| {
@@ -27,7 +27,7 @@ impl FieldNames {
         Self(types.collect())
     }
 
-    /// Adds a suggestion to an error about an unknown name that has none.
+    /// Adds a suggestion to an error about an unknown name without a suggestion.
     pub(super) fn complete(&self, error: &mut ServerError) {
         if error.message.contains("Did you mean") {
             return;

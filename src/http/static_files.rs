@@ -132,7 +132,7 @@ pub(super) fn written_page(html: String, request: &HeaderMap) -> Response<Body> 
     response
 }
 
-/// A file that was written for this answer. It holds no secret, so its compressed length reveals none.
+/// A file that was written for this answer. It holds no secret that its compressed length could reveal.
 pub(super) fn written_text(file: WrittenFile, request: &HeaderMap) -> Response<Body> {
     let is_compressed = file.text.len() >= COMPRESS_BYTES_MIN && accepts(request, "gzip");
     let body = if is_compressed { gzip(file.text.as_bytes()) } else { file.text.into_bytes() };

@@ -8,7 +8,7 @@ use serde_json::{Number, Value, json};
 
 use super::names::interned;
 
-/// The digits that a JSON number keeps, whoever reads it.
+/// The digits that a JSON number keeps in every reader.
 pub const NUMBER_DIGITS_MAX: usize = 15;
 /// Milliseconds of a second.
 const SECOND_MS: i64 = 1_000;

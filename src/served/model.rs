@@ -23,7 +23,7 @@ use crate::domain::containers::ACCOUNTS_SPEC;
 /// A stored item or entry: its properties.
 pub type Body = Map<String, Value>;
 
-/// The time to live of a deleted item, in seconds, where a model states none.
+/// The default time to live of a deleted item, in seconds.
 const TOMBSTONE_TTL_S: u32 = 30 * 24 * 60 * 60;
 
 /// A model that the program serves.
@@ -119,7 +119,7 @@ pub struct ListPlace {
     pub through: Option<ThroughLink>,
 }
 
-/// The way from the items of a link type to those of a list.
+/// The way from the items of a link type to the items of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThroughLink {
     /// The link type.

@@ -1,6 +1,6 @@
 //! Interned names: names of a model that live as long as the program, as the store's ports want them.
 
-/// The name in place of one that the program cannot keep. [`super::ServedModel`] refuses models with such
+/// The name in place of a name that the program cannot keep. [`super::ServedModel`] refuses models with such
 /// names.
 const UNKNOWN: &str = "unknown";
 

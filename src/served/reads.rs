@@ -33,7 +33,7 @@ pub struct ServedReads {
     pub(super) model: Arc<ServedModel>,
 }
 
-/// An item, or the part of one that an entry or a reference has.
+/// An item, or its part in an entry or a reference.
 #[derive(Debug, Clone)]
 pub struct ServedItem {
     /// Its place.
@@ -66,7 +66,7 @@ pub struct ItemPage {
 pub struct ListPosition {
     /// The order value and the id of the item.
     pub keyset: Keyset,
-    /// The number of items up to this one that pages have shown.
+    /// The number of shown items up to this one.
     pub seen: usize,
 }
 
@@ -118,7 +118,7 @@ impl ServedReads {
         ItemLoader { loader: loader.with_yield_count(LOADER_YIELDS).with_max_batch_size(LOADER_BATCH_MAX) }
     }
 
-    /// An item; `None` where there is none, or it is deleted.
+    /// An item; `None` where it is absent or deleted.
     ///
     /// # Errors
     /// A fault of the store.

@@ -13,7 +13,7 @@ use super::reads::is_deleted;
 use super::unique::{UniqueReservation, holder_is, keys_of};
 use crate::domain::containers::ACCOUNTS;
 
-/// The projections of a served model: those of its read models, and the release of unique values.
+/// The projections of a served model: of its read models, and the release of unique values.
 #[must_use]
 pub fn projections(model: &Arc<ServedModel>) -> Vec<Arc<dyn Projection>> {
     let mut projections = model.read_models().projections();

@@ -12,9 +12,9 @@ use super::formats::{encoded, format_of};
 use super::model::Body;
 pub use super::properties::{get, set};
 
-/// The characters of an excerpt where the model states none.
+/// The default characters of an excerpt.
 const EXCERPT_CHARS: u32 = 88;
-/// The digits of a padded number where the model states none.
+/// The default digits of a padded number.
 const PADDED_CHARS: u32 = 10;
 
 /// The value of a stored field, with former properties and the default.

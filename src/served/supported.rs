@@ -1,5 +1,5 @@
-//! Support check: what of a valid model this server cannot serve, all of it at once, before any data is
-//! touched. Each finding names the type and field, and the directive.
+//! Support check: the parts of a valid model that this server cannot serve, all of them at once, before any
+//! data is touched. Each finding names the type and field, and the directive.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -477,7 +477,7 @@ fn subscription(model: &Model, found: &Subscription, findings: &mut Findings) {
     );
 }
 
-/// The names of the model and the ones that the server adds.
+/// The names of the model and the server's own names.
 fn names(model: &Model, findings: &mut Findings) {
     let mut added: BTreeSet<String> = OWN_TYPES.iter().map(|name| (*name).to_owned()).collect();
     let mut mutations: BTreeSet<String> = BTreeSet::new();

@@ -1,4 +1,5 @@
-//! Process metrics, as Linux reports them; empty elsewhere. Names are those of Prometheus' client libraries.
+//! Process metrics, as Linux reports them; empty elsewhere. Names are the same as in Prometheus' client
+//! libraries.
 
 use std::fs;
 

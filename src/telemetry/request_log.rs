@@ -14,7 +14,7 @@ use onehop_graphql_server::observer::{Answered, Executed};
 /// Routes that machines ask every few seconds: the access log leaves them out.
 const UNLOGGED_ROUTES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
-/// Which requests have a line of their own.
+/// The requests with a line of their own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestLogSettings {
     /// Whether each request has one.

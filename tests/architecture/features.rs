@@ -1,4 +1,4 @@
-//! What the crates bring along for who adds them to a program.
+//! The dependencies of the crates, which their users compile, too.
 
 use std::process::Command;
 

@@ -3,6 +3,7 @@
 
 mod features;
 mod imports;
+mod records;
 mod rules;
 mod sentences;
 mod sources;

@@ -15,7 +15,7 @@ use crate::trace;
 pub const KINDS: [&str; 8] =
     ["429", "408", "449", "503", "410", "lost answer", "sent again", "not connected"];
 
-/// How long a write takes that hangs: longer than a lease lives.
+/// The duration of a write that hangs: longer than a lease lives.
 const HANG_MIN: Duration = Duration::from_secs(60);
 pub const HANG_MAX: Duration = Duration::from_secs(120);
 /// The latency of a request is below this, in milliseconds, unless its process is slow.

@@ -58,7 +58,7 @@ pub async fn conclude(world: &Arc<World>) {
     monitors::check(world, &world.store.commits());
 }
 
-/// Verifies, repairs what dead commands and late creates have left, and verifies once more.
+/// Verifies, repairs the remains of dead commands and late creates, and verifies once more.
 async fn verify(world: &Arc<World>, number: u32) {
     let Some(report) = verification(world, number, false).await else { return };
     let (brought_back, drifts): (Vec<&Drift>, Vec<&Drift>) =
@@ -173,7 +173,7 @@ async fn ask_as(
     answer["data"].clone()
 }
 
-/// A name that no user has can be taken: none is lost to a command that died.
+/// A name that no user has can be taken: a command that died loses no name.
 async fn names_are_free_or_held(world: &Arc<World>, number: u32, users: &BTreeSet<String>) {
     let mut held = BTreeSet::new();
     for user in users {

@@ -84,7 +84,7 @@ pub struct Recorded {
     moments: Moment,
     pub registers: BTreeMap<String, Register>,
     pub counts: Vec<Count>,
-    /// Whether also reads without a position never go back: those of a store without replicas.
+    /// Whether also reads without a position never go back: reads of a store without replicas.
     pub has_one_replica: bool,
     /// The ids that a creation with an idempotency key was answered.
     pub ids_of_keys: BTreeMap<String, BTreeSet<String>>,

@@ -57,6 +57,14 @@ struct Subscription {
     has_ended: bool,
 }
 
+impl Subscription {
+    /// Since when it listens, while it is open and its process runs.
+    fn listens_since(&self, world: &World) -> Option<Moment> {
+        let is_open = !self.has_ended && world.router_of(self.process).is_some();
+        self.since.filter(|_| is_open)
+    }
+}
+
 /// The subscriptions of a run.
 #[derive(Debug, Default)]
 pub struct Subscriptions(Mutex<Vec<Subscription>>);
@@ -202,22 +210,11 @@ impl Subscriptions {
     }
 
     fn check_changes(&self, world: &World) {
-        for (number, subscription) in self.0.lock().iter().enumerate() {
-            let Subscription {
-                post,
-                process,
-                is_of_comments: false,
-                since: Some(since),
-                shown,
-                has_ended: false,
-                ..
-            } = subscription
-            else {
-                continue;
-            };
-            if world.router_of(*process).is_none() {
-                continue;
-            }
+        let subscriptions = self.0.lock();
+        for (number, subscription) in subscriptions.iter().enumerate().filter(|(_, one)| !one.is_of_comments)
+        {
+            let Some(since) = subscription.listens_since(world) else { continue };
+            let Subscription { post, shown, .. } = subscription;
             let (register, view) = (format!("post {post}"), format!("last event of subscription {number}"));
             let now = world.history.now();
             match &shown.title {
@@ -226,7 +223,7 @@ impl Subscriptions {
                     let read = Read { view, value: title.clone(), recent: Recent::All, start: now, end: now };
                     world.history.read(&register, read);
                 }
-                None if world.history.is_written_after(&register, *since) => {
+                None if world.history.is_written_after(&register, since) => {
                     let what = format!("{post} by subscription {number}");
                     world.history.broken("a change of a post is announced", what);
                 }
@@ -237,22 +234,10 @@ impl Subscriptions {
 
     fn check_comments(&self, world: &World) {
         let unchanged = unchanged_comments(world);
-        for (number, subscription) in self.0.lock().iter().enumerate() {
-            let Subscription {
-                post,
-                process,
-                is_of_comments: true,
-                opened_ms,
-                since: Some(since),
-                shown,
-                has_ended: false,
-            } = subscription
-            else {
-                continue;
-            };
-            if world.router_of(*process).is_none() {
-                continue;
-            }
+        let subscriptions = self.0.lock();
+        for (number, subscription) in subscriptions.iter().enumerate().filter(|(_, one)| one.is_of_comments) {
+            let Some(since) = subscription.listens_since(world) else { continue };
+            let Subscription { post, opened_ms, shown, .. } = subscription;
             let comments = world.comments.lock();
             for (comment, ..) in comments.iter().filter(|(_, of, _)| of == post) {
                 // A tail that lags shows no comment that was deleted meanwhile.
@@ -261,7 +246,7 @@ impl Subscriptions {
                 if created_ms < *opened_ms && !unchanged.contains(&id) {
                     continue;
                 }
-                if began.is_some_and(|began| began > *since) && !shown.comments.contains_key(comment) {
+                if began.is_some_and(|began| began > since) && !shown.comments.contains_key(comment) {
                     let what = format!("{comment} of {post} by subscription {number}");
                     world.history.broken("a comment is announced", what);
                 }

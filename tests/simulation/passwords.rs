@@ -34,7 +34,7 @@ struct Replaced {
 #[derive(Debug, Clone, Default)]
 struct UserPasswords {
     name: String,
-    /// The last one that is known to have been stored; `None` before the first change.
+    /// The last password that was certainly stored; `None` before the first change.
     current: Option<String>,
     /// Changes without an answer: each may have taken effect, or may yet.
     pending: Vec<Change>,

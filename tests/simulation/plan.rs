@@ -21,8 +21,8 @@ pub const DISTURBANCES: [&str; 13] = [
     "bit flip",
 ];
 
-/// Factors by which a run does some acts far more often than others, and some rarely. A mix of all acts hides
-/// what only many of one kind show.
+/// Factors by which a run does some acts far more often than others, and some rarely. A mix of all acts
+/// hides defects that only many acts of one kind show.
 ///
 /// Source: Groce, Zhang, Eide, Chen, Regehr, "Swarm Testing", 2012.
 const ACT_FACTORS: [u64; 5] = [1, 10, 10, 30, 100];
@@ -105,7 +105,7 @@ pub struct Plan {
     pub lulls: usize,
     /// Whether an operator verifies, repairs, rebuilds and replays without a pause.
     pub has_operator: bool,
-    /// Whether some clients leave early, so that nobody changes their items any more.
+    /// Whether some clients leave early, so that their items do not change any more.
     pub has_leavers: bool,
     /// Whether lists, pages, batches and other limits are small.
     pub has_small_sizes: bool,

@@ -20,7 +20,7 @@ use crate::faults::Faults;
 use crate::plan::Plan;
 use crate::trace;
 
-/// How the names of events begin that are faults.
+/// The beginnings of the names of events that are faults.
 const FAULTS: [&str; 5] = ["fault_", "EIO", "full disk", "read-only disk", "bit flip"];
 
 pub enum RunStore {
@@ -160,7 +160,7 @@ impl RunStore {
         }
     }
 
-    /// Ends faults for a while: those of a disk until the next storm, those of an account until `stir`.
+    /// Ends faults for a while: faults of a disk until the next storm, faults of an account until `stir`.
     pub fn calm(&self) {
         match self {
             Self::Account { faults, .. } => faults.set_calm(true),
@@ -200,7 +200,7 @@ impl RunStore {
         self.counts().keys().any(|event| event.starts_with("bit flip"))
     }
 
-    /// Whether an item was deleted, and then created by a request that nobody waited for any more.
+    /// Whether an item was deleted, and then created by an abandoned request.
     pub fn was_brought_back(&self, container: &str, id: &str) -> bool {
         matches!(self, Self::Account { account, .. } if account.was_brought_back(container, id))
     }
@@ -213,7 +213,7 @@ impl RunStore {
         }
     }
 
-    /// How many faults there were.
+    /// The number of faults.
     pub fn faults(&self) -> u64 {
         let is_fault = |event: &str| FAULTS.iter().any(|prefix| event.starts_with(prefix));
         self.counts().iter().filter(|(event, _)| is_fault(event)).map(|(_, times)| times).sum()

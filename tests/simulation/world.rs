@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    /// How many commands may each have left a reservation of this type.
+    /// The number of commands that may each have left a reservation of this type.
     pub fn half_done(&self, reservations: &str) -> u64 {
         self.half_done.lock().get(reservations).copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Effect: what a step does outside of the store, and why that failed.
+//! Effects of a step outside of the store, such as a webhook, and their errors.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use tokio_util::sync::CancellationToken;
 
 /// An effect outside of the store, which happens after the writes of its step. The token is cancelled when
 /// the process stops.
-pub(super) struct Effect(pub(super) Box<EffectCall>);
+pub(super) struct StepEffect(pub(super) Box<EffectCall>);
 
 type EffectCall = dyn FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), HandlerError>> + Send + Sync;
 
-impl fmt::Debug for Effect {
+impl fmt::Debug for StepEffect {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Effect")
+        formatter.write_str("StepEffect")
     }
 }
 

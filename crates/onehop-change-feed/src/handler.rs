@@ -3,7 +3,7 @@
 //! projection.
 //!
 //! A checkpoint follows the success of all changes of a page, so a change is handled at least once: a process
-//! that dies handles again what it completed since the last checkpoint.
+//! that dies handles the changes after its last checkpoint again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +20,9 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Handles each change of a container by effects outside of the store, at least once.
 ///
-/// Changes of one logical partition are handled in order, one after the other; those of different ones at the
-/// same time. Effects have to bear repetition: the id and the version of an item make a good idempotency key.
+/// Changes of one logical partition are handled in order, one after the other; changes of different logical
+/// partitions are handled at the same time. Effects have to bear repetition: the id and the version of an
+/// item make a good idempotency key.
 #[async_trait]
 pub trait Handler: Send + Sync + 'static {
     /// The name under which leases and dead letters are kept; it never changes. It differs from the names of

@@ -66,7 +66,7 @@ impl Runner {
         changes.retain(|change| !completed.contains(&change.partition_key));
         if self.context.settings.sharing != Sharing::Alone {
             // Other processes write too, without invalidating this cache.
-            self.read_cache.invalidate();
+            self.read_cache.begin_page();
         }
         self.projection.arrange(&mut changes);
         let (prepared, shared) = self.prepare(changes, checkpoints, ledger).await?;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::effect::{Effect, HandlerError};
+use super::effect::{HandlerError, StepEffect};
 use super::request::{ReadRequest, ReadResult};
 use onehop_store::{
     Change, ContainerName, ETag, EncodeError, Fault, Item, PartitionKey, QueryPage, ShapeError, WriteOp,
@@ -163,7 +163,7 @@ pub struct Step {
     pub(super) cache_update: Option<CacheUpdate>,
     pub(super) yields: bool,
     pub(super) is_in_turn: bool,
-    pub(super) effect: Option<Effect>,
+    pub(super) effect: Option<StepEffect>,
     pub(super) then: NextAction,
 }
 
@@ -247,7 +247,7 @@ impl Step {
         + Sync
         + 'static,
     ) -> Self {
-        self.effect = Some(Effect(Box::new(call)));
+        self.effect = Some(StepEffect(Box::new(call)));
         self
     }
 

@@ -3,22 +3,41 @@
 //!
 //! A read during which a write happened is not cached: a cached result was read completely after the last
 //! write that invalidated the cache. A write may also state the cached result after it (see
-//! [`crate::CacheUpdate`]): that is cached if no other write of the projection happened meanwhile. Writes by
-//! other processes are not seen. Where there are any, the cache is invalidated before each page, so that no
-//! result is older than the page.
+//! [`crate::CacheUpdate`]): that is cached if no other write of the projection happened meanwhile.
+//!
+//! Writes by other processes are not seen. Where there are any, no result may be older than the page of
+//! changes: before each page all results become unconfirmed, and are not reused. A guarded result
+//! ([`ReadRequest::guarded`](super::request::ReadRequest::guarded)) is reused when a point read has confirmed
+//! it, and for at most [`GUARDED_MS_MAX`], because a repair by another process may write without the guard.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use onehop_store::QueryPage;
+use parking_lot::Mutex;
 
 use super::request::{ReadRequest, ReadResult};
 
 #[derive(Debug, Default)]
 pub(super) struct ReadCache(Mutex<CachedReads>);
 
+/// The age from which a guarded result is read as a whole again.
+const GUARDED_MS_MAX: i64 = 60_000;
+
 #[derive(Debug, Default)]
 struct CachedReads {
     generation: u64,
-    results: HashMap<&'static str, (ReadRequest, ReadResult)>,
+    results: HashMap<&'static str, CachedRead>,
+    /// When each result was last read as a whole (monotonic ms). Writes that derive the next result leave it.
+    read_at_ms: HashMap<&'static str, i64>,
+}
+
+#[derive(Debug)]
+struct CachedRead {
+    read: ReadRequest,
+    result: ReadResult,
+    /// Whether it is as young as the page of changes.
+    is_confirmed: bool,
 }
 
 /// The generation of the cache when a read began.
@@ -29,8 +48,24 @@ impl ReadCache {
     /// The cached result of the same read.
     pub(super) fn get(&self, name: &'static str, read: &ReadRequest) -> Option<ReadResult> {
         let cached = self.lock();
-        let (read_before, result) = cached.results.get(name)?;
-        (read_before == read).then(|| result.clone())
+        let found = cached.results.get(name)?;
+        (found.is_confirmed && found.read == *read).then(|| found.result.clone())
+    }
+
+    /// The page of the same read from before the present page of changes, if it is not too old.
+    pub(super) fn unconfirmed(
+        &self,
+        name: &'static str,
+        read: &ReadRequest,
+        now_ms: i64,
+    ) -> Option<Arc<QueryPage>> {
+        let cached = self.lock();
+        let found = cached.results.get(name)?;
+        let is_young = now_ms < cached.read_at_ms.get(name)?.saturating_add(GUARDED_MS_MAX);
+        match &found.result {
+            ReadResult::Page(page) if is_young && found.read == *read => Some(Arc::clone(page)),
+            _ => None,
+        }
     }
 
     /// Begins a read; its result is cached only if the cache is not invalidated meanwhile.
@@ -39,16 +74,41 @@ impl ReadCache {
     }
 
     /// Caches the result of a read that began at this generation.
-    pub(super) fn keep(&self, begun: Generation, name: &'static str, read: &ReadRequest, result: ReadResult) {
+    pub(super) fn keep(
+        &self,
+        begun: Generation,
+        name: &'static str,
+        read: &ReadRequest,
+        result: ReadResult,
+        now_ms: i64,
+    ) {
         let mut cached = self.lock();
         if cached.generation == begun.0 {
-            cached.results.insert(name, (read.clone(), result));
+            cached.insert(name, read.clone(), result);
+            cached.read_at_ms.insert(name, now_ms);
+        }
+    }
+
+    /// Confirms a result by a read that began at this generation.
+    pub(super) fn confirm(&self, begun: Generation, name: &'static str) {
+        let mut cached = self.lock();
+        if cached.generation == begun.0
+            && let Some(found) = cached.results.get_mut(name)
+        {
+            found.is_confirmed = true;
         }
     }
 
     /// Invalidates the cache.
     pub(super) fn invalidate(&self) {
         self.lock().invalidate();
+    }
+
+    /// Begins a page of changes beside other processes: all results become unconfirmed.
+    pub(super) fn begin_page(&self) {
+        let mut cached = self.lock();
+        cached.generation += 1;
+        cached.results.values_mut().for_each(|found| found.is_confirmed = false);
     }
 
     /// Begins a write: invalidates the cache now and when the guard is dropped, for every outcome of the
@@ -69,6 +129,10 @@ impl CachedReads {
         self.generation += 1;
         self.results.clear();
     }
+
+    fn insert(&mut self, name: &'static str, read: ReadRequest, result: ReadResult) {
+        self.results.insert(name, CachedRead { read, result, is_confirmed: true });
+    }
 }
 
 /// A write that changes cached results.
@@ -85,7 +149,7 @@ impl CacheWrite<'_> {
         let is_only_write = cached.generation == self.begun;
         cached.invalidate();
         if is_only_write {
-            cached.results.insert(name, (read, result));
+            cached.insert(name, read, result);
         }
         drop(cached);
         std::mem::forget(self);
@@ -116,9 +180,9 @@ mod tests {
         };
         let begun = cache.begin();
         drop(cache.begin_write());
-        cache.keep(begun, "floor", &read, ReadResult::Count(1));
+        cache.keep(begun, "floor", &read, ReadResult::Count(1), 0);
         assert!(cache.get("floor", &read).is_none());
-        cache.keep(cache.begin(), "floor", &read, ReadResult::Count(2));
+        cache.keep(cache.begin(), "floor", &read, ReadResult::Count(2), 0);
         assert!(matches!(cache.get("floor", &read), Some(ReadResult::Count(2))));
     }
 
@@ -133,7 +197,7 @@ mod tests {
             order_by: None,
             direction: Direction::NewestFirst,
         };
-        cache.keep(cache.begin(), "floor", &newest(1), ReadResult::Count(1));
+        cache.keep(cache.begin(), "floor", &newest(1), ReadResult::Count(1), 0);
         assert!(cache.get("floor", &newest(2)).is_none());
     }
 
@@ -151,7 +215,7 @@ mod tests {
         let begun = cache.begin();
         cache.begin_write().end("floor", read.clone(), ReadResult::Count(1));
         assert!(matches!(cache.get("floor", &read), Some(ReadResult::Count(1))));
-        cache.keep(begun, "floor", &read, ReadResult::Count(2));
+        cache.keep(begun, "floor", &read, ReadResult::Count(2), 0);
         assert!(
             matches!(cache.get("floor", &read), Some(ReadResult::Count(1))),
             "a read from before is not kept"
@@ -164,5 +228,33 @@ mod tests {
             late.end("floor", read.clone(), ReadResult::Count(4));
             assert!(cache.get("floor", &read).is_none(), "neither knows the other's write");
         }
+    }
+    #[test]
+    fn a_page_before_the_present_changes_needs_confirmation() {
+        let cache = ReadCache::default();
+        let read = ReadRequest::item(ContainerName("posts"), "p1".into(), "p1");
+        let page = || ReadResult::Page(Arc::new(QueryPage { items: Vec::new().into(), has_more: false }));
+        cache.keep(cache.begin(), "listing", &read, page(), 1_000);
+        assert!(cache.get("listing", &read).is_some());
+        cache.begin_page();
+        assert!(cache.get("listing", &read).is_none(), "another process may have written");
+        assert!(cache.unconfirmed("listing", &read, 1_000).is_some());
+
+        let begun = cache.begin();
+        cache.begin_page();
+        cache.confirm(begun, "listing");
+        assert!(cache.get("listing", &read).is_none(), "the next page began while it was being confirmed");
+        cache.confirm(cache.begin(), "listing");
+        assert!(cache.get("listing", &read).is_some());
+
+        cache.begin_page();
+        let age_max = 1_000 + GUARDED_MS_MAX;
+        assert!(cache.unconfirmed("listing", &read, age_max - 1).is_some());
+        assert!(cache.unconfirmed("listing", &read, age_max).is_none(), "it is read as a whole again");
+        cache.begin_write().end("listing", read.clone(), page());
+        cache.begin_page();
+        assert!(cache.unconfirmed("listing", &read, age_max).is_none(), "a write does not make it younger");
+        cache.invalidate();
+        assert!(cache.unconfirmed("listing", &read, 1_000).is_none());
     }
 }

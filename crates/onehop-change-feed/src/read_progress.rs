@@ -37,7 +37,7 @@ impl ReadProgress {
         self.behind.unwrap_or(0)
     }
 
-    /// Whether changes may wait. A reader that has completed none reports none.
+    /// Whether changes may wait. A reader without a completed page reports no progress.
     pub(super) fn is_behind(&self) -> bool {
         self.behind.map_or(self.last_change_ms.is_some(), |behind| behind > 0)
     }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use onehop_store::{
-    ContainerName, Direction, Fault, Item, Keyset, Ledger, PartitionKey, Query, QueryPage, Store,
+    ContainerName, Direction, ETag, Fault, Item, Keyset, Ledger, PartitionKey, Query, QueryPage, Store,
 };
+use serde::Deserialize;
 
 /// A read that a projection requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +91,9 @@ pub enum ReadRequest {
         name: &'static str,
         /// The read.
         of: Box<ReadRequest>,
+        /// Whether each write that changes the set of items in the page also writes the last of them. Then a
+        /// point read of the last item replaces the read where other processes write too.
+        is_guarded: bool,
     },
 }
 
@@ -120,7 +124,29 @@ impl ReadRequest {
     /// A cached read.
     #[must_use]
     pub fn cached(name: &'static str, of: ReadRequest) -> Self {
-        Self::Cached { name, of: Box::new(of) }
+        Self::Cached { name, of: Box::new(of), is_guarded: false }
+    }
+
+    /// A cached page of one logical partition whose last item is written with each change of the page's
+    /// items: created, deleted, moved. Fields of the other items may be older than the page of changes.
+    #[must_use]
+    pub fn guarded(name: &'static str, of: ReadRequest) -> Self {
+        Self::Cached { name, of: Box::new(of), is_guarded: true }
+    }
+
+    /// The point read of the last item of a page, and the ETag that the item has there. `None` where this is
+    /// no read of one logical partition, or the page is empty.
+    pub(super) fn read_of_last(&self, page: &QueryPage) -> Result<Option<(Self, ETag)>, Fault> {
+        #[derive(Deserialize)]
+        struct Identified {
+            id: String,
+        }
+
+        let (Self::Partition { container, partition_key, .. }, Some(last)) = (self, page.items.last()) else {
+            return Ok(None);
+        };
+        let Identified { id } = last.decode()?;
+        Ok(Some((Self::item(*container, partition_key.clone(), id), last.etag.clone())))
     }
 
     /// Reads from the store, without a cache.

@@ -12,7 +12,7 @@ use super::change_checkpoints::ChangeCheckpoints;
 use super::context::ProcessorContext;
 use super::counters::ProjectionCounters;
 use super::dead_letters::DeadLetterQueue;
-use super::effect::{Effect, HandlerError};
+use super::effect::{HandlerError, StepEffect};
 use super::page_cache::PageCache;
 use super::page_error::PageError;
 use super::poison::Poison;
@@ -24,7 +24,9 @@ use super::request::{ReadRequest, ReadResult};
 use super::stalls::Stalls;
 use super::turn::Turn;
 use onehop_runtime::planted;
-use onehop_store::{Batch, Change, ETag, Fault, FaultKind, Ledger, Rejection, WriteError, WriteOp};
+use onehop_store::{
+    Batch, Change, ETag, Fault, FaultKind, Ledger, QueryPage, Rejection, WriteError, WriteOp,
+};
 
 /// Steps of one change between two change checkpoints; a projection that takes more does not end.
 pub(super) const STEPS_MAX: usize = 10_000;
@@ -290,7 +292,7 @@ impl Runner {
             {
                 cache_write.end(update.name, update.of, ReadResult::Page(Arc::new(page)));
             }
-            if let Some(Effect(call)) = step.effect {
+            if let Some(StepEffect(call)) = step.effect {
                 call(self.context.stop.clone()).await?;
             }
             let NextAction::Ask { reads, state, checkpointed } = step.then else { return Ok(()) };
@@ -398,18 +400,42 @@ impl Runner {
         if let Some(answer) = self.cached(read, shared) {
             return Ok(answer);
         }
+        let ReadRequest::Cached { name, of, is_guarded } = read else {
+            return read.execute(&*self.context.store, ledger).await;
+        };
         let begun = self.read_cache.begin();
-        let answer = read.execute(&*self.context.store, ledger).await?;
-        if let ReadRequest::Cached { name, of } = read {
-            self.read_cache.keep(begun, name, of, answer.clone());
+        if *is_guarded
+            && let Some(page) = self.read_cache.unconfirmed(name, of, self.context.clock.monotonic_ms())
+            && self.is_last_unchanged(of, &page, ledger).await?
+        {
+            self.read_cache.confirm(begun, name);
+            return Ok(ReadResult::Page(page));
         }
+        let read_at_ms = self.context.clock.monotonic_ms();
+        let answer = of.execute(&*self.context.store, ledger).await?;
+        self.read_cache.keep(begun, name, of, answer.clone(), read_at_ms);
         Ok(answer)
+    }
+
+    /// Whether the last item of a guarded page is as it was.
+    async fn is_last_unchanged(
+        &self,
+        read: &ReadRequest,
+        page: &QueryPage,
+        ledger: &Ledger,
+    ) -> Result<bool, Fault> {
+        let Some((read, etag)) = read.read_of_last(page)? else { return Ok(false) };
+        if planted!("guarded-page-unconfirmed") {
+            return Ok(true);
+        }
+        let present = read.execute(&*self.context.store, ledger).await?;
+        Ok(matches!(present, ReadResult::Item(Some(item)) if item.etag == etag))
     }
 
     /// The cached result.
     pub(super) fn cached(&self, read: &ReadRequest, shared: Option<&PageCache>) -> Option<ReadResult> {
         match read {
-            ReadRequest::Cached { name, of } => self.read_cache.get(name, of),
+            ReadRequest::Cached { name, of, .. } => self.read_cache.get(name, of),
             read => shared?.get(read),
         }
     }

@@ -96,7 +96,7 @@ impl WriteWatches {
     /// A fault of the store: it is not known where a change feed ends.
     pub async fn watch(self: &Arc<Self>, ledger: &Ledger) -> Result<Watch, Fault> {
         let _starting = self.starting.lock().await;
-        // Counted before the readers start, so that nobody ends them meanwhile.
+        // Counted before the readers start, so that no watch that ends stops them meanwhile.
         self.readers.lock().watches += 1;
         let watch = Watch(Arc::clone(self));
         if self.readers.lock().running.is_none() {

@@ -13,10 +13,10 @@ pub const REQUEST_ID_CHARS_MAX: usize = 128;
 /// Characters of an accepted id beside letters and digits: no space, quote or bracket that a log would have
 /// to escape.
 const PUNCTUATION: &[u8] = b"-_.~:/+=@";
-/// Hexadecimal characters that tell the ids of one process from those of others.
+/// Hexadecimal characters that distinguish the ids of one process from the ids of others.
 const PREFIX_CHARS: usize = 12;
 
-/// Makes the ids of requests that have none.
+/// Makes ids for requests without an id.
 #[derive(Debug)]
 pub(super) struct RequestIds {
     prefix: String,

@@ -116,7 +116,7 @@ impl Errors {
     }
 }
 
-/// A problem at a place of the file, whatever was read.
+/// A problem at a place of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct LocatedProblem {
     pub span: Span,

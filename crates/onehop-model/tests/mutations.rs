@@ -1,4 +1,4 @@
-//! Mutated files: whatever a file holds, reading it ends with a model or with errors inside the file.
+//! Mutated files: reading any file ends with a model or with errors inside the file.
 
 use std::collections::BTreeSet;
 

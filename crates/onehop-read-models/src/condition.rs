@@ -11,7 +11,7 @@ use crate::body::Body;
 pub struct Condition {
     /// The field.
     pub field: &'static str,
-    /// The value where an item has no such field; null where it has none.
+    /// The value of an item without the field; null without a default.
     pub default: Value,
     /// The test.
     pub test: ConditionTest,
@@ -22,7 +22,7 @@ pub struct Condition {
 pub enum ConditionTest {
     /// It is one of these.
     In(Vec<Value>),
-    /// There is a value, or there is none.
+    /// Whether there is a value.
     Exists(bool),
     /// A number or text that is not less than this one.
     AtLeast(Value),

@@ -5,9 +5,12 @@
 //! is safe because an entry is added in two steps, written and then compared with its source. A change of
 //! that source was either seen by the comparison, or is looked at after the write, when no cached listing
 //! from before it is left: this process invalidates the cache around its own writes, and where other
-//! processes write too, before each page. A cached listing is then younger than the page. If it lacks the
-//! entry, the entry was written after the page was read, and the comparison, later still, reads the state in
-//! the page. This needs a store whose reads see all earlier writes.
+//! processes write too, a point read of the last entry confirms the cached listing after each page was read.
+//! If the listing lacks the entry, the entry was written after the page was read, and the comparison, later
+//! still, reads the state in the page. This needs a store whose reads see all earlier writes.
+//!
+//! The last entry is evidence because each write that adds or removes an entry writes the last one too, or
+//! deletes it. A ranking has writes without this guard, and is listed for each page.
 //!
 //! A new item of a full list costs no listing either: the listing after the batch follows from the batch and
 //! its ETags. A list that is not full is listed again, because two writers may both begin an empty one.
@@ -277,6 +280,8 @@ impl BoundedList {
         if enters {
             operations.extend(listing.room_for_one(self.items_max));
             entered.push(id);
+        } else if was_live && !planted!("entry-leaves-without-guard") {
+            operations.extend(listing.shortened(&[&id], self.items_max));
         }
         let step = self.ask_settle(entered).after_writing(self.writes(operations));
         Ok(if planted!("stale-listing-stays-cached") { step } else { step.invalidate_cache() })
@@ -291,6 +296,7 @@ impl BoundedList {
         input: StepInput<'_>,
     ) -> Result<Step, ProjectionError> {
         let (mut operations, mut leaving) = (Vec::new(), Vec::new());
+        let mut left = Vec::new();
         for (place, id) in entered.iter().enumerate() {
             let Some(entry) = listing.find(id) else { continue };
             match entry.correction(&self.rule, self.order_by, input.item(place + 1)?) {
@@ -299,14 +305,22 @@ impl BoundedList {
                 {
                     leaving.push(operation);
                 }
-                Some(Correction::Leaves(operation) | Correction::Stays(operation)) => {
+                Some(Correction::Leaves(operation)) => {
                     operations.push(operation);
+                    left.push(id.as_str());
                 }
+                Some(Correction::Stays(operation)) => operations.push(operation),
                 None => {}
             }
         }
         if !leaving.is_empty() {
             return Ok(self.take_out(listing, leaving));
+        }
+        if !left.is_empty() {
+            let guards = listing.shortened(&left, self.items_max).into_iter();
+            let guards: Vec<_> =
+                guards.filter(|guard| operations.iter().all(|other| other.id() != guard.id())).collect();
+            operations.extend(guards);
         }
         if operations.is_empty() {
             operations.extend(listing.overflow(self.items_max));
@@ -403,7 +417,8 @@ impl BoundedList {
     }
 
     fn read_listing(&self) -> ReadRequest {
-        ReadRequest::cached(LISTING, self.query_listing())
+        let read = if self.is_ranking() { ReadRequest::cached } else { ReadRequest::guarded };
+        read(LISTING, self.query_listing())
     }
 
     fn query_listing(&self) -> ReadRequest {

@@ -27,7 +27,7 @@ impl StoredCount {
     /// The field in which the stored count differs from the number of counted items, with its value.
     pub(crate) fn drift(&self, rule: &CountRule, counted: u64) -> Option<(&'static str, Option<u64>)> {
         let expected = Self::expected(rule, counted);
-        // Nobody has written the count of a parent without items.
+        // A parent without items has no count.
         let is_unwritten = rule.projection.is_some() && self.count.is_none() && counted == 0;
         if is_unwritten {
             return None;

@@ -13,20 +13,28 @@ use super::{ContainerName, Continuation};
 /// Why a write was refused. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 pub enum Rejection {
+    /// A create met an item with the same id.
     #[error("an item with this id exists already")]
     Conflict,
+    /// A replace or a delete found no item.
     #[error("there is no item with this id")]
     NotFound,
+    /// The `If-Match` of a write names another version.
     #[error("the item has changed since it was read")]
     PreconditionFailed,
+    /// The item or the batch is too large.
     #[error("{actual_bytes} bytes are more than the {limit_bytes} allowed")]
     TooLarge { limit_bytes: usize, actual_bytes: usize },
+    /// The batch has too many operations.
     #[error("{actual} operations are more than the {limit} allowed in a batch")]
     TooManyOperations { limit: usize, actual: usize },
+    /// The id has a refused length or character.
     #[error("an id must have 1 to 1023 bytes and none of / \\ ? #")]
     InvalidId,
+    /// The body lacks the id or the partition key of the write.
     #[error("the item's body does not hold the id and the partition key it is written under")]
     KeyMismatch,
+    /// The container has no soft-deleted items.
     #[error("the container has no soft-deleted items")]
     SoftDelete,
 }
@@ -114,6 +122,7 @@ impl fmt::Display for Damage {
 /// A failure to answer.
 #[derive(Debug)]
 pub struct Fault {
+    /// The kind, which says whether a retry can help.
     pub kind: FaultKind,
     message: String,
     damage: Option<Box<Damage>>,
@@ -123,6 +132,12 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// The store was opened without this container.
+    pub(crate) fn no_container(name: ContainerName) -> Self {
+        let message = format!("there is no container {name}: open the store with its specification");
+        Self::new(FaultKind::Internal, message)
+    }
+
     /// A fault of this kind; the message is for the log, never for a client.
     #[must_use]
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
@@ -207,6 +222,7 @@ pub enum WriteError {
     /// The operation at this position (0 for a single write) was refused, and with it all the others.
     #[error("operation {operation} was refused: {reason}")]
     Rejected { operation: usize, reason: Rejection },
+    /// The store failed to answer; the message is the fault's.
     #[error(transparent)]
     Fault(#[from] Fault),
 }

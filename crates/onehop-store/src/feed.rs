@@ -16,18 +16,22 @@ pub struct Continuation(pub String);
 /// The requested changes.
 #[derive(Debug, Clone, Copy)]
 pub struct FeedRequest<'a> {
+    /// The container.
     pub container: ContainerName,
+    /// The feed range.
     pub range: &'a FeedRange,
     /// `None` reads from the beginning.
     pub continuation: Option<&'a Continuation>,
     /// Only items of these types (soft-deleted ones included); `None` for all.
     pub types: Option<&'a [&'a str]>,
+    /// The most changes of the page.
     pub limit: usize,
 }
 
 /// The writes that a change signal is about.
 #[derive(Debug, Clone, Copy)]
 pub struct SignalScope<'a> {
+    /// The container.
     pub container: ContainerName,
     /// `None` for all feed ranges.
     pub range: Option<&'a FeedRange>,
@@ -46,8 +50,11 @@ impl SignalScope<'_> {
 /// An item's latest version. Hard deletes are not in the feed.
 #[derive(Debug, Clone)]
 pub struct Change {
+    /// The logical partition of the item.
     pub partition_key: PartitionKey,
+    /// The id of the item.
     pub id: String,
+    /// The latest version of the item.
     pub item: Item,
 }
 
@@ -55,9 +62,11 @@ pub struct Change {
 /// the empty page after the last changes.
 #[derive(Debug, Clone)]
 pub struct FeedPage {
+    /// The changes, in order within each logical partition.
     pub changes: Vec<Change>,
     /// Where to read on after this page.
     pub continuation: Continuation,
+    /// Whether nothing more was left at that moment.
     pub drained: bool,
     /// The reader's progress after this page, for [`Store::is_past`](crate::Store::is_past). `None` where
     /// changes may be left: an item that was written before the end of this page, and once more after it,

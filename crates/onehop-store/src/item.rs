@@ -92,6 +92,7 @@ impl fmt::Display for ETag {
 pub struct Item {
     /// The JSON body with the item's own properties, and no system properties.
     pub body: Bytes,
+    /// The version of the item, for `If-Match`.
     pub etag: ETag,
     /// When the item was last written, in milliseconds since the Unix epoch (whole seconds in some stores).
     pub timestamp_ms: i64,
@@ -113,7 +114,9 @@ impl Item {
 /// An item to be written: its id and its JSON body, which repeats the id and holds the partition key.
 #[derive(Debug, Clone)]
 pub struct NewItem {
+    /// The id.
     pub id: String,
+    /// The JSON body, with the id and the partition key in it.
     pub body: Bytes,
 }
 

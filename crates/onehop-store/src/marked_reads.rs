@@ -1,5 +1,5 @@
 //! Marked reads: a decorator that notes the read marks of a store to which other processes write as well.
-//! Whoever follows the change feeds records the writes in the same marks.
+//! The readers of the change feeds record these writes in the same marks.
 
 use std::sync::Arc;
 

@@ -25,8 +25,11 @@ pub trait StoreObserver: Send + Sync + 'static {
 /// The event of an operation that has ended.
 #[derive(Debug, Clone, Copy)]
 pub struct ObservedOperation<'a> {
+    /// The container.
     pub container: ContainerName,
+    /// The kind of the operation.
     pub kind: OperationKind,
+    /// The time that it took.
     pub duration: Duration,
     /// The records of the operation, one for each item of a read of many.
     pub records: &'a [OperationRecord],
@@ -41,6 +44,7 @@ pub struct ObservedOperation<'a> {
 /// The logical partitions of an operation.
 #[derive(Debug, Clone, Copy)]
 pub enum OperationScope<'a> {
+    /// One logical partition.
     One(&'a PartitionKey),
     /// The key of each item. The records are in this order, or, where items are read at the same time,
     /// nearly.

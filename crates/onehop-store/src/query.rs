@@ -11,7 +11,9 @@ use super::{ContainerName, Item, PartitionKey};
 /// logical partitions that agree in both come in any order, and a page may end between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
+    /// From the lowest value of the order on.
     OldestFirst,
+    /// From the highest value of the order on.
     NewestFirst,
 }
 
@@ -20,6 +22,7 @@ pub enum Direction {
 pub struct Keyset {
     /// As [`order_value`](crate::order_value) writes it.
     pub order_value: String,
+    /// The id of the last item.
     pub id: String,
 }
 
@@ -30,32 +33,53 @@ pub struct Keyset {
 pub enum Query<'a> {
     /// Items of a type in one logical partition.
     Partition {
+        /// The container.
         container: ContainerName,
+        /// The logical partition.
         partition_key: &'a PartitionKey,
+        /// The type of the items.
         item_type: &'a str,
+        /// An order of the type; `None` for its main order.
         order_by: Option<&'static str>,
+        /// From the oldest or from the newest.
         direction: Direction,
+        /// The end of the page before; `None` for the first page.
         after: Option<&'a Keyset>,
+        /// The most items of the page.
         limit: usize,
     },
     /// Items of a type whose property `path` equals `value`, in all logical partitions.
     Equality {
+        /// The container.
         container: ContainerName,
+        /// The indexed property.
         path: &'static str,
+        /// The value of that property.
         value: &'a str,
+        /// The type of the items.
         item_type: &'a str,
+        /// An order of the type; `None` for its main order.
         order_by: Option<&'static str>,
+        /// From the oldest or from the newest.
         direction: Direction,
+        /// The end of the page before; `None` for the first page.
         after: Option<&'a Keyset>,
+        /// The most items of the page.
         limit: usize,
     },
     /// The first items of a type in all logical partitions, such as the newest.
     Newest {
+        /// The container.
         container: ContainerName,
+        /// The type of the items.
         item_type: &'a str,
+        /// An order of the type; `None` for its main order.
         order_by: Option<&'static str>,
+        /// From the oldest or from the newest.
         direction: Direction,
+        /// The end of the page before; `None` for the first page.
         after: Option<&'a Keyset>,
+        /// The most items of the page.
         limit: usize,
     },
 }

@@ -9,7 +9,9 @@ use super::{
 
 /// One operation on a store, not yet run. A clone runs it once more.
 pub trait StoreCall<'a>: Clone + Send + Sync {
+    /// The answer of the operation.
     type Output: Send;
+    /// The failure of the operation: a fault, or a refused write.
     type Error: From<Fault> + Send;
 
     fn container(&self) -> ContainerName;
@@ -61,6 +63,7 @@ impl<'a> StoreCall<'a> for PointRead<'a> {
     type Output = Option<Item>;
     type Error = Fault;
 
+    /// The container of the operation.
     fn container(&self) -> ContainerName {
         self.container
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::discards::DiscardedChanges;
 use super::measurement::{Measurements, ModelVariant, StudyRequest};
-use onehop_store::ContainerName;
+use onehop_store::{ContainerName, FoldedOperation, OperationKind};
 
 /// The rate of a request, a second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -61,13 +61,37 @@ pub fn writes_to(
     rates: &[RequestRate],
     plan: &ModelVariant,
 ) -> f64 {
-    let writes = |rate: &&RequestRate| {
-        let operations = measurements.row(&rate.request, plan).map(|row| &row.operations);
-        operations.is_some_and(|operations| {
-            operations.iter().any(|done| done.kind.writes() && containers.contains(&done.container))
-        })
+    let writes = |done: &FoldedOperation| done.kind.writes() && containers.contains(&done.container);
+    requests_with(&writes, measurements, rates, plan)
+}
+
+/// Of the requests that create or delete items in a container under a plan, a second. Batches count too.
+#[must_use]
+pub fn changes_of_members(
+    container: ContainerName,
+    measurements: &Measurements,
+    rates: &[RequestRate],
+    plan: &ModelVariant,
+) -> f64 {
+    let changes = |done: &FoldedOperation| {
+        let kinds = [OperationKind::Create, OperationKind::Delete, OperationKind::Batch];
+        done.container == container && kinds.contains(&done.kind)
     };
-    rates.iter().filter(writes).fold(0.0, |sum, rate| sum + rate.per_second)
+    requests_with(&changes, measurements, rates, plan)
+}
+
+/// Of the requests with an operation of this kind under a plan, a second.
+fn requests_with(
+    is_wanted: &dyn Fn(&FoldedOperation) -> bool,
+    measurements: &Measurements,
+    rates: &[RequestRate],
+    plan: &ModelVariant,
+) -> f64 {
+    let has_wanted = |rate: &&RequestRate| {
+        let row = measurements.row(&rate.request, plan);
+        row.is_some_and(|row| row.operations.iter().any(is_wanted))
+    };
+    rates.iter().filter(has_wanted).fold(0.0, |sum, rate| sum + rate.per_second)
 }
 
 /// The changes that a traffic brings to the change feed in vain, a second.
@@ -90,7 +114,7 @@ pub fn discarded(
 mod tests {
     use super::*;
     use crate::fixtures::{request, row};
-    use onehop_store::{ChargeBasis, FoldedOperation, OperationKind, RequestCharge};
+    use onehop_store::{ChargeBasis, RequestCharge};
 
     fn rate(request: &str, per_second: f64) -> RequestRate {
         RequestRate { request: request.to_owned(), per_second }

@@ -26,7 +26,7 @@ impl Seeded {
         f64::from(mixed ^ (mixed >> 14)) / 4_294_967_296.0
     }
 
-    /// The next number, as one of so many choices from 0 on.
+    /// The next choice, a number from 0 to below `choices`.
     fn choice(&mut self, choices: u32) -> u32 {
         let chosen = self.next() * f64::from(choices);
         (0..choices).rev().find(|choice| f64::from(*choice) <= chosen).unwrap_or(0)

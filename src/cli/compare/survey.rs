@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde::Deserialize;
 
 use super::model_follower::follower;
 use crate::app::{App, Member};
@@ -84,7 +85,12 @@ async fn following_of(
     })
 }
 
-/// The charge of the listing of the feed, as the projection reads it.
+#[derive(Deserialize)]
+struct ListedPost {
+    id: String,
+}
+
+/// The charges of the listing of the feed and of its confirmation, as the projection reads them.
 async fn listing_of_feed(app: &App) -> Result<PageListing, Fault> {
     let ledger = Ledger::new();
     let query = Query::Partition {
@@ -96,8 +102,18 @@ async fn listing_of_feed(app: &App) -> Result<PageListing, Fault> {
         limit: LISTED_POSTS_MAX,
         order_by: None,
     };
-    app.recent.query(&query, &ledger).await?;
-    Ok(PageListing { source: POSTS, container: FEED, request_charge: ledger.total().0 })
+    let page = app.recent.query(&query, &ledger).await?;
+    let confirmation = Ledger::new();
+    if let Some(last) = page.items.last() {
+        let ListedPost { id } = last.decode()?;
+        app.recent.read(FEED, &PartitionKey::from(FEED_PARTITION), &id, &confirmation).await?;
+    }
+    Ok(PageListing {
+        source: POSTS,
+        container: FEED,
+        request_charge: ledger.total().0,
+        confirmation_charge: confirmation.total().0,
+    })
 }
 
 /// Physical partitions of each surveyed container.

@@ -34,7 +34,7 @@ pub(super) struct MutationTypes {
     pub(super) payload: Object,
 }
 
-/// All mutations but those of accounts: the generated ones, and those that the model names.
+/// All mutations except mutations of accounts: the generated ones, and the ones in the model.
 pub(super) fn mutations(model: &ServedModel) -> Vec<NamedMutation> {
     let mut found = Vec::new();
     for (ty, served) in model.types().filter(|(_, served)| !served.item.hidden) {

@@ -355,7 +355,8 @@ async fn whole(scope: &ServedScope, item: &ServedItem) -> Result<ServedItem> {
     Ok(ServedItem { is_own: item.is_own, ..ServedItem::whole(item.place.clone(), found) })
 }
 
-/// The property at the root of the items that has a field's value; `None` where items have none.
+/// The property at the root of the items that has a field's value; `None` where the items have no such
+/// property.
 fn root_property(field: &onehop_model::Field) -> Option<&'static str> {
     let path = match (&field.kind, field.property()) {
         (_, Some(path)) => path,

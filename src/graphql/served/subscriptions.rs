@@ -33,7 +33,7 @@ use onehop_graphql_server::limit_exceeded::LimitExceeded;
 use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_store::Ledger;
 
-/// How long the beginning of a subscription waits for a read model.
+/// The longest wait for a read model at the beginning of a subscription.
 const READ_MODEL_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// The name of the root type.
@@ -212,7 +212,7 @@ impl EventExecution {
         let containers = vec![model.ty(ty).container];
         let written = WriteScope { containers, since_ms: now_ms, ..WriteScope::default() };
         if let Some(position) = recency.position_after(&written).await {
-            // A position that was just given is valid. What is late is heard as an event.
+            // A position that was just given is valid. Late entries arrive as events.
             let _ = recency.reach(&position, READ_MODEL_WAIT_MAX, scope.ledger()).await;
         }
     }

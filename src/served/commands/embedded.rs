@@ -45,7 +45,7 @@ impl ServedCommands {
         Ok(filled)
     }
 
-    /// Fills the objects of a value, and those within them.
+    /// Fills the objects of a value, at any depth.
     fn fill<'a>(
         &'a self,
         (input, fields): (&'static str, &'a [Field]),

@@ -211,7 +211,7 @@ impl ServedCommands {
     }
 }
 
-/// The fields that a row has, as those of an input.
+/// The fields of a row, as the fields of an input.
 fn row_fields(ty: &ServedType) -> Vec<InputField<'_>> {
     let input = |field: &'_ Field| -> Option<(bool, bool)> {
         match &field.kind {

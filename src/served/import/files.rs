@@ -31,7 +31,7 @@ enum Format {
     Csv,
 }
 
-/// A row of a file, or the reason why it is none.
+/// A row of a file, or the reason of its rejection.
 #[derive(Debug)]
 pub struct FileRow {
     /// The line on which it begins.
@@ -70,7 +70,7 @@ pub enum ImportError {
 /// The files of a directory, in the order of their names. Other extensions are left out.
 ///
 /// # Errors
-/// The directory cannot be read, a file has a name of no type, or there is none.
+/// The directory cannot be read, a file has a name of no type, or there is no file.
 pub fn files_of(model: &ServedModel, directory: &Path) -> Result<Vec<ImportFile>, ImportError> {
     let unreadable = |source| ImportError::Read { path: directory.to_owned(), source };
     let entries = std::fs::read_dir(directory).map_err(unreadable)?;

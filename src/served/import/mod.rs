@@ -96,7 +96,7 @@ struct Import<'a, F> {
     tell: F,
 }
 
-/// Imports files. What they refer to comes first, whatever their order.
+/// Imports files. Targets of references come first.
 ///
 /// # Errors
 /// A file cannot be read, or a fault of the store. Rejected rows are no errors.

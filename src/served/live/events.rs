@@ -16,7 +16,7 @@ use crate::served::reads::ServedItem;
 pub struct ItemEvent {
     /// Its kind.
     pub kind: Event,
-    /// The item; the last one that is known where it has left.
+    /// The item; its last known version where it has left.
     pub item: ServedItem,
 }
 

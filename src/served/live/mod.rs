@@ -124,7 +124,7 @@ impl ServedLive {
         Some(Source::Followed(Box::new(FollowedList { ty, list: place, owner, membership })))
     }
 
-    /// The items of a list as they are now; up to a number of them.
+    /// The present items of a list, up to a number of them.
     async fn items(
         &self,
         (ty, list): (TypeIndex, &ListPlace),
@@ -189,7 +189,7 @@ pub fn begins_with_entries(model: &ServedModel, subscription: &Subscription) -> 
     list.is_some_and(|list| matches!(list.source, RelatedSource::List(_)) && is_followed(list))
 }
 
-/// Whether events of a list can be told from the changes of its items.
+/// Whether events of a list follow from the changes of its items alone.
 #[must_use]
 pub fn is_followed(list: &RelatedField) -> bool {
     first_of(list).is_none()

@@ -80,7 +80,7 @@ pub(super) fn version_of(body: &Body) -> u64 {
     body.get("version").and_then(Value::as_u64).unwrap_or(1)
 }
 
-/// A digest of the properties, without those of the store.
+/// A digest of the properties, without the store's own.
 pub(super) fn digest_of(body: &Body) -> u64 {
     let mut hasher = DefaultHasher::new();
     for (name, value) in body.iter().filter(|(name, _)| !name.starts_with('_')) {

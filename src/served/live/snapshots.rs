@@ -1,4 +1,5 @@
-//! Snapshots: an item, or the first items of a list, that are read again after writes to what was read.
+//! Snapshots: an item, or the first items of a list, that are read again after writes to the items read
+//! before.
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
@@ -117,7 +118,8 @@ impl Watched {
     }
 }
 
-/// The events between two snapshots: what has left, then what has come or changed, in the order of the list.
+/// The events between two snapshots: items that have left, then new and changed ones, in the order of the
+/// list.
 fn differences(before: &[ServedItem], after: &[ServedItem]) -> Vec<ItemEvent> {
     let by_id = |items: &[ServedItem]| -> HashMap<String, u64> {
         items.iter().map(|item| (item.place.id.clone(), digest_of(&item.body))).collect()

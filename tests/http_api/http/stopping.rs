@@ -180,7 +180,7 @@ impl Proxy {
         self.answers.send_modify(|answers| *answers += 1);
     }
 
-    /// Waits until every client has had an answer, whichever server gave it.
+    /// Waits until every client has had an answer of either server.
     async fn answered_by_all(&self) {
         let mut answers = self.answers.subscribe();
         let enough = *answers.borrow() + 4 * CLIENTS;

@@ -21,7 +21,7 @@ enum Outcome {
     Hangs,
 }
 
-/// What a handler was called with: logical partition, number, and whether that may be a repetition.
+/// A call of a handler: logical partition, number, and whether it may be a repetition.
 type Call = (String, u64, bool);
 
 /// The world outside of the store.

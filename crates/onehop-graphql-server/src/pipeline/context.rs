@@ -1,8 +1,8 @@
 //! The request context: one value for each GraphQL request, which every stage of the pipeline shares and the
 //! service is given.
 //!
-//! A stage reads the results of earlier stages and adds its own part. There is no map of types behind it: all
-//! that a resolver can know of its request is a field here.
+//! A stage reads the results of earlier stages and adds its own part. There is no map of types behind it:
+//! each fact about a request that a resolver can know is a field here.
 
 use std::fmt;
 use std::sync::Arc;

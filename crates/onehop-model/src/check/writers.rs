@@ -58,7 +58,7 @@ pub(super) fn check_writers(checked: &Checked<'_>) {
     }
 }
 
-/// The writers of a model: item types, those with derived ids, and lists.
+/// The writers of a model: item types, item types with derived ids, and lists.
 fn writers(checked: &Checked<'_>) -> Vec<Writer> {
     let mut writers = Vec::new();
     for item in &checked.parts.items {
@@ -103,7 +103,8 @@ fn writers(checked: &Checked<'_>) -> Vec<Writer> {
     writers
 }
 
-/// The value that a condition fixes for a property; empty where none does, which is already reported.
+/// The value that a condition fixes for a property; empty without such a condition, which is already
+/// reported.
 fn fixed_value(item: &ItemType, conditions: &[Condition], path: &PropertyPath) -> String {
     let fixed = conditions.iter().find_map(|condition| {
         let field = item.field(condition.field.single()?)?;

@@ -46,25 +46,25 @@ impl DirectiveText {
         if value { self.raw(name, true) } else { self }
     }
 
-    /// Texts in quotes: none are left out, one needs no brackets.
+    /// Texts in quotes: an empty list is left out, and one text needs no brackets.
     pub fn texts<T: ToString>(self, name: &str, values: &[T]) -> Self {
         let values: Vec<String> = values.iter().map(|value| quoted(&value.to_string())).collect();
         self.list(name, &values)
     }
 
-    /// Texts in quotes and brackets, also where there is none.
+    /// Texts in quotes and brackets, also an empty list.
     pub fn texts_in_brackets<T: ToString>(self, name: &str, values: &[T]) -> Self {
         let values: Vec<String> = values.iter().map(|value| quoted(&value.to_string())).collect();
         self.raw(name, format!("[{}]", values.join(", ")))
     }
 
-    /// Values of an enum: none are left out, one needs no brackets.
+    /// Values of an enum: an empty list is left out, and one value needs no brackets.
     pub fn keywords<K: Keyword>(self, name: &str, values: &[K]) -> Self {
         let values: Vec<String> = values.iter().map(|value| value.name().to_owned()).collect();
         self.list(name, &values)
     }
 
-    /// Literals in brackets, also where there is none.
+    /// Literals in brackets, also an empty list.
     pub fn literals(self, name: &str, values: &[Literal]) -> Self {
         self.raw(name, Literal::List(values.to_vec()))
     }

@@ -9,7 +9,7 @@ use crate::value::{
     Literal, Model, Name, PathTest, PropertyPath,
 };
 
-/// The property of a version where the model states none.
+/// The default property of a version.
 const VERSION_PROPERTY: &str = "version";
 
 /// An item type.
@@ -107,7 +107,7 @@ fn conditions(item: &ItemType) -> Vec<String> {
     conditions.collect()
 }
 
-/// How deletions show, unless as by default.
+/// The form of deletions, unless it is the default.
 fn deletes(deletion: &Deletion) -> Option<String> {
     let text = DirectiveText::new("deletes");
     let mode = |mode: DeletionMode| Some(text_of(mode));

@@ -90,7 +90,7 @@ impl Checker<'_> {
 }
 
 impl Model {
-    /// The write of a mutation of this name, generated or named by the file; `None` where there is none.
+    /// The write of a mutation of this name, generated or named by the file; `None` for other names.
     pub fn write_target(&self, name: &str) -> Option<WriteTarget> {
         if let Some(named) = self.mutations().iter().find(|mutation| &*mutation.name == name) {
             let (item_type, fields) = (named.item_type.clone(), named.fields.clone());

@@ -74,7 +74,7 @@ pub struct WriteTarget {
     pub item_type: Name,
     /// The write.
     pub action: Action,
-    /// The fields that it writes; empty for all that can be written.
+    /// The fields that it writes; empty for all writable fields.
     pub fields: Vec<Name>,
 }
 

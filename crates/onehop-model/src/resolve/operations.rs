@@ -200,7 +200,8 @@ fn resolve_mutation(scope: &Scope<'_>, parts: &ModelParts, field: &TypedField) -
     })
 }
 
-/// The fields that a mutation writes: input, and for an update none that is immutable or moves the item.
+/// The fields that a mutation writes: input, and for an update no immutable field and no field that moves
+/// the item.
 fn written_fields(
     scope: &Scope<'_>,
     parts: &ModelParts,

@@ -308,7 +308,7 @@ fn list_source(
     }))
 }
 
-/// The fields of entries: the named ones, or all that can be stored; then the fields of the order.
+/// The fields of entries: the named ones, or all storable fields; then the fields of the order.
 fn entry_fields(
     scope: &Scope<'_>,
     target: &TypedType,

@@ -83,7 +83,7 @@ fn check_name(name: &At<String>, reports: &Reports) {
     }
 }
 
-/// Paths of properties, without those that are already reported.
+/// Paths of properties, without the reported ones.
 fn paths(texts: &[At<String>], reports: &Reports) -> Vec<PropertyPath> {
     texts.iter().filter_map(|text| property_path(text, reports)).collect()
 }

@@ -246,7 +246,7 @@ fn copied(scope: &Scope<'_>, ty: &TypedType, field: &TypedField) -> Option<CopyS
     Some(CopySource { from: origin, frozen: copy.frozen })
 }
 
-/// A field of a target that can be copied: one that its items store.
+/// A field of a target that can be copied, because its items store it.
 fn copyable<'t>(
     scope: &Scope<'_>,
     target: &'t TypedType,

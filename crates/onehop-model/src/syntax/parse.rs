@@ -53,7 +53,7 @@ fn parser(text: &str) -> Parser<'_> {
     Parser::new(text).recursion_limit(RECURSION_MAX)
 }
 
-/// The definitions of one part of a text; none where it has a syntax error.
+/// The definitions of one part of a text, unless it has a syntax error.
 fn parse_chunk(text: &str, range: Range<usize>, budget: &mut usize, reports: &Reports) -> Vec<Definition> {
     let tree = parser(&text[range.clone()]).parse();
     if tree.errors().len() == 0 {

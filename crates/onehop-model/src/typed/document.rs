@@ -122,7 +122,7 @@ impl Uses {
         Self(check_uses(uses, Location { kind, place }, reports))
     }
 
-    /// The uses of a directive, without those with a refused argument.
+    /// The uses of a directive, without uses with a refused argument.
     fn many<D: Directive>(&self, name: &str) -> Vec<At<D>> {
         let uses = self.0.iter().filter(|(known, it)| known == name && !it.broken);
         uses.filter_map(|(_, it)| Some(At::new(D::decode(&it.value)?, it.span))).collect()

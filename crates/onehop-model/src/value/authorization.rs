@@ -31,13 +31,13 @@ pub struct Claim {
 /// The callers of each action on a type of item.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Authorization {
-    /// Who creates items.
+    /// The creators of items.
     pub create: Grants,
-    /// Who reads items.
+    /// The readers of items.
     pub read: Grants,
-    /// Who updates items.
+    /// The callers that update items.
     pub update: Grants,
-    /// Who deletes items.
+    /// The callers that delete items.
     pub delete: Grants,
 }
 
@@ -65,9 +65,9 @@ impl Authorization {
 /// The callers who read or update one field; `None` as for its item.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FieldAuthorization {
-    /// Who reads the field.
+    /// The readers of the field.
     pub read: Option<Grants>,
-    /// Who updates the field.
+    /// The callers that update the field.
     pub update: Option<Grants>,
 }
 

@@ -47,7 +47,7 @@ pub struct Mutation {
     pub item_type: Name,
     /// The write.
     pub action: Action,
-    /// The fields that it writes; empty for all that can be written.
+    /// The fields that it writes; empty for all writable fields.
     pub fields: Vec<Name>,
     /// Whether typed Rust runs in place of the generated command.
     pub rust: bool,

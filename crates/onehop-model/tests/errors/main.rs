@@ -32,7 +32,7 @@ const GROUPS: [(&str, &[Case]); 8] = [
     ("operations", operations::CASES),
 ];
 
-/// The definitions of a case, and those that it does not declare itself.
+/// The definitions of a case, and the shared definitions that it does not declare itself.
 fn model_of(case: &str) -> String {
     format!("{case}\n{WORLD}")
 }
@@ -42,7 +42,7 @@ fn the_world_of_the_cases_is_sound() {
     Model::read("world", WORLD).unwrap_or_else(|errors| panic!("{errors}"));
 }
 
-/// The errors of a case; the error is a case that has none, or others.
+/// The errors of a case; a case without errors, or with other errors, is refused.
 fn errors_of(code: &str, case: &str) -> Result<String, String> {
     match Model::read("case.graphql", &model_of(case)) {
         Ok(_) => Err(format!("no error `{code}` in the case\n{case}")),

@@ -122,7 +122,7 @@ impl<'a> SpecDraft<'a> {
         })
     }
 
-    /// The specification. A path without an index is none that a query needs.
+    /// The specification. No query needs a path without an index.
     fn into_spec(self) -> Result<ContainerSpec, ModelError> {
         // One order of all types needs no distinction of them.
         let property = self.orders.first().map(|order| order.property);
@@ -235,7 +235,7 @@ impl<'a> Indexes<'a> {
         Ok(())
     }
 
-    /// A property by which a query across partitions finds items. A partition key needs none.
+    /// A property by which a query across partitions finds items. A partition key needs no index.
     fn add_equality(&mut self, place: &str, item: &ItemType, field: &Name) -> Result<(), ModelError> {
         let Some(path) = item.field(field).and_then(onehop_model::Field::property) else { return Ok(()) };
         let name = property(place, path)?;

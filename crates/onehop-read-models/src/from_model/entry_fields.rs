@@ -67,7 +67,7 @@ impl EntryFields {
                 self.add_property(place, field.ty.non_null && has_value(model, reference, copied), copy)
             }
             ([_], FieldKind::Count(count)) => {
-                // Nobody has written the count of a parent whose items a projection did not count yet.
+                // A parent has no count before a projection has counted its items.
                 let (path, is_always) = match &count.kept {
                     Kept::Batch { property, .. } => (property, true),
                     Kept::Behind { property, .. } => (property, false),

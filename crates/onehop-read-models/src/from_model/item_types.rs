@@ -110,7 +110,7 @@ fn check_former(owner: &Name, field: &Field) -> Result<(), ModelError> {
     }
 }
 
-/// Adds the properties of a field, those of elements as `array[].property`.
+/// Adds the properties of a field, and properties of elements as `array[].property`.
 fn add_properties(
     model: &Model,
     owner: &Name,

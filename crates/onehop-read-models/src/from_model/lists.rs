@@ -130,7 +130,8 @@ fn fixed_key(model: &Model, place: &RelatedPlace<'_>, key: &str) -> Result<&'sta
     }
 }
 
-/// The items that a list keeps: the last items of a fixed order, or of one whose values change. A list with
+/// The items that a list keeps: the last items of a fixed order, or of an order whose values change. A list
+/// with
 /// `keep` in another form has an entry of every item, and its readers stop after the first ones.
 fn keep(place: &RelatedPlace<'_>, list: &ListSource) -> Keep {
     match (list.keep, place.related.order.first()) {

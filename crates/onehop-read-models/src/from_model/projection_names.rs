@@ -1,4 +1,4 @@
-//! Names of projections that a model does not state: those of copies, catch-ups and owned items.
+//! Names of projections that a model does not state: of copies, catch-ups and owned items.
 
 use std::collections::BTreeMap;
 

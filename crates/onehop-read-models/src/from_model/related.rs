@@ -1,4 +1,4 @@
-//! Related fields of a model: those of items and of `Query`, with their places.
+//! Related fields of item types and of `Query`, with their places.
 
 use onehop_model::{
     Field, FieldKind, Format, ItemType, Model, QueryKind, RelatedField, RelatedSource, Scalar, TypeOf,

@@ -175,13 +175,14 @@ impl BoundedList {
             .and(PointRead, 1, data.read_charge(&StoredType::from(&self.rule.source)))
     }
 
-    /// The entry is replaced by a soft-deleted one. The listing lacks an item, and the next older one
-    /// follows.
+    /// The entry is replaced by a soft-deleted one, beside the last entry, which is written unchanged. The
+    /// listing lacks an item, and the next older one follows.
     fn delete_listed(&self, data: &DataProfile) -> Operations {
         let source = StoredType::from(&self.rule.source);
         let older = data.items(&source).len() - self.items_max;
         self.read_entry(data)
             .and(Replace, 1, data.soft_delete_charge(&self.entry()))
+            .and(Replace, 1, data.rewrite_unchanged_charge(&self.entry()))
             .and(Query, 1, self.listing_charge(data, self.items_max - 1))
             .and(Query, 1, data.query_charge(&source, older, 1, 0))
             .then(self.add_next(data, self.items_max))

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
-use onehop_change_feed::{Processor, Settings};
+use onehop_change_feed::{Processor, Settings, Sharing};
 use onehop_read_models::verify::{Drift, Invariant, Settle, VerificationReport, Verifier};
 use onehop_read_models::{
     CopyTarget, ItemType, ListPartition, Padding, ReadModels, Rule, copy, count, list, owns,
@@ -13,7 +13,8 @@ use onehop_read_models::{
 use onehop_runtime::clock::{Clock, ManualClock};
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop_store::{
-    ContainerName, ContainerSpec, Direction, Fault, Ledger, NewItem, PartitionKey, Query, Store, WriteOp,
+    ContainerName, ContainerSpec, Direction, ETag, Fault, Ledger, NewItem, PartitionKey, Query, Store,
+    WriteOp,
 };
 use onehop_testing::failing_store::FailingStore;
 use onehop_testing::stepped_store::{PendingOperation, SteppedStore};
@@ -171,6 +172,16 @@ impl Library {
         processor(store, &self.clock).await
     }
 
+    /// The processor of a process that shares the change feed with others.
+    pub async fn sharing_processor_over(&self, store: Arc<dyn Store>) -> Processor {
+        let settings = Settings {
+            sharing: Sharing::with_others(),
+            drain_waits_max: 3,
+            ..Settings::new("ada").without_delays()
+        };
+        processor_with(store, &self.clock, settings).await
+    }
+
     /// Writes an item over any earlier version.
     pub async fn put(&self, item: &Value) {
         let (container, key) = place_of(item);
@@ -222,6 +233,12 @@ impl Library {
     pub async fn find(&self, container: ContainerName, key: &str, id: &str) -> Option<Value> {
         let item = self.store.read(container, &PartitionKey::from(key), id, &Ledger::new()).await;
         item.expect("a read").map(|item| item.decode().expect("JSON"))
+    }
+
+    /// The ETag of an item.
+    pub async fn etag(&self, container: ContainerName, key: &str, id: &str) -> ETag {
+        let found = self.store.read(container, &PartitionKey::from(key), id, &Ledger::new()).await;
+        found.expect("a read").expect("it is there").etag
     }
 
     pub async fn item(&self, container: ContainerName, key: &str, id: &str) -> Value {
@@ -306,8 +323,12 @@ impl Library {
 }
 
 async fn processor(store: Arc<dyn Store>, clock: &Arc<dyn Clock>) -> Processor {
-    let (settings, stop) = (Settings::new("test").without_delays(), CancellationToken::new());
-    let opened = Processor::open(store, Arc::clone(clock), read_models().projections(), settings, stop);
+    processor_with(store, clock, Settings::new("test").without_delays()).await
+}
+
+async fn processor_with(store: Arc<dyn Store>, clock: &Arc<dyn Clock>, settings: Settings) -> Processor {
+    let (projections, stop) = (read_models().projections(), CancellationToken::new());
+    let opened = Processor::open(store, Arc::clone(clock), projections, settings, stop);
     opened.await.expect("the processor opens")
 }
 

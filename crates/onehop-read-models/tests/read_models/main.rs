@@ -4,6 +4,7 @@ mod bounded_lists;
 mod causes;
 mod copies;
 mod from_model;
+mod guarded_listings;
 mod large_lists;
 mod library;
 mod lists;

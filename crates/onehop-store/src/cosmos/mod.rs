@@ -181,7 +181,7 @@ impl CosmosStore {
 
     fn container(&self, name: ContainerName) -> Result<&CosmosContainer, Fault> {
         let found = self.containers.iter().find(|container| container.spec.name == name);
-        found.ok_or_else(|| Fault::new(FaultKind::Internal, format!("there is no container {name}")))
+        found.ok_or_else(|| Fault::no_container(name))
     }
 }
 
@@ -380,7 +380,7 @@ impl Store for CosmosStore {
     }
 }
 
-/// The property of an order of a type: the one that a query names, or the main one.
+/// The property of an order of a type: of the order that a query names, or of the main order.
 fn order_of(
     spec: &ContainerSpec,
     item_type: &str,

@@ -22,7 +22,7 @@ struct Subscription {
     sender: watch::Sender<u64>,
 }
 
-/// The items of a request that was done, as far as signals tell them apart.
+/// The written items of a completed request, by the parts that signals distinguish.
 pub(super) struct WrittenItems {
     physical: u16,
     /// `None` where an item was deleted: the request does not say of which type it was.

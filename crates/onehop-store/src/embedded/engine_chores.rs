@@ -32,7 +32,7 @@ enum Chore {
     Hold(usize, HeldVersion),
 }
 
-/// The thread of an open engine. Dropping this waits for the thread, which drops all that it holds.
+/// The thread of an open engine. Dropping this waits for the thread, which drops its versions.
 pub(super) struct EngineChores {
     chores: Option<Sender<Chore>>,
     thread: Option<JoinHandle<()>>,

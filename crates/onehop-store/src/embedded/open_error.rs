@@ -54,7 +54,7 @@ pub enum OpenError {
     Engine { path: PathBuf, source: Box<fjall::Error> },
 }
 
-/// The reason of the engine, with the next step where it names none.
+/// The reason of the engine, with the next step.
 fn engine_reason(error: &fjall::Error) -> String {
     match error {
         fjall::Error::Unrecoverable | fjall::Error::Storage(fjall::LsmError::Unrecoverable) => format!(

@@ -71,7 +71,7 @@ impl EmbeddedStore {
         self.containers
             .iter()
             .find(|container| container.spec.name == name)
-            .ok_or_else(|| Fault::new(FaultKind::Internal, format!("there is no container {name}")))
+            .ok_or_else(|| Fault::no_container(name))
     }
 
     /// Has the writer do operations, and waits for its answer.

@@ -19,21 +19,24 @@ pub const PROCESSES: [u64; 3] = [1, 3, 10];
 pub struct ChangeFeedFollowing {
     /// The containers whose change feed is followed.
     pub sources: Vec<ContainerName>,
-    /// Reads that each page of changes takes, independent of its changes.
+    /// Bounded lists: reads for each page of changes, whatever changed in it.
     pub listings: Vec<PageListing>,
     pub passes: Vec<BackgroundPass>,
 }
 
-/// A read that a projection repeats for each page of changes where processes share the change feed, such as
-/// the listing of a bounded list. A process that is alone remembers its reads.
+/// The listing of a bounded list. Where processes share the change feed, a point read confirms the listing
+/// from before for each page of changes; it is read again when another process has added or removed entries,
+/// and once in a minute.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageListing {
     /// The container whose changes the projection follows.
     pub source: ContainerName,
     /// The container that is read.
     pub container: ContainerName,
-    /// RU, as a read of the latest committed version.
+    /// RU of the listing, as a read of the latest committed version.
     pub request_charge: f64,
+    /// RU of the point read that confirms it.
+    pub confirmation_charge: f64,
 }
 
 /// The background work of a data model.
@@ -75,7 +78,8 @@ pub enum BackgroundKind {
     Checkpoints,
     /// Checkpoints while every feed range has changes all the time: no traffic causes more.
     CheckpointsMax,
-    /// Listings before each page of changes, at most one for each write.
+    /// Listings of bounded lists and their confirmations before each page of changes, at most one for each
+    /// write.
     Listings,
     /// Changes that are charged and thrown away at the client.
     Discarded,

@@ -17,6 +17,8 @@ use onehop_store::charges::{Calibration, ReadConsistency, Replacement};
 
 /// The checkpoint interval of shared leases.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(5);
+/// The age at which a listing that could be confirmed is read again (`read_cache` of the change feed).
+const LISTING_AGE_MAX: Duration = Duration::from_mins(1);
 /// The size of a lease item: an assumption.
 const LEASE_BYTES: usize = 600;
 /// Of the processor's containers: they index `id` alone.
@@ -41,6 +43,8 @@ pub(crate) struct BackgroundModel {
 struct ListingLoad {
     listing: PageListing,
     writes: f64,
+    /// Requests a second that add entries to the list or remove them.
+    changes_of_members: f64,
 }
 
 /// The assumptions of the throughput beside the traffic.
@@ -68,6 +72,7 @@ impl BackgroundModel {
             |containers: &[ContainerName]| rates::writes_to(containers, measurements, rates, &plain);
         let listing = |listing: &PageListing| ListingLoad {
             writes: writes_to(&[listing.source]),
+            changes_of_members: rates::changes_of_members(listing.container, measurements, rates, &plain),
             listing: listing.clone(),
         };
         Self {
@@ -190,13 +195,17 @@ impl BackgroundModel {
         self.calibration.replace(replacement).total().0
     }
 
-    /// Listings of one container, or of all. A feed range has at most a page in each rest between pages.
+    /// Listings of one container, or of all. A feed range has at most a page in each rest between pages. Each
+    /// process lists anew after the others' additions and removals.
     fn listings_in(&self, container: Option<ContainerName>, assumed: BackgroundAssumptions<'_>) -> f64 {
         let pages_of_range = 1.0 / self.settings.page_rest.as_secs_f64();
         let throughput = |load: &ListingLoad| {
             let ranges = f64::from((assumed.physical_partitions)(load.listing.source));
             let pages = (load.writes * assumed.writes_factor).min(ranges * pages_of_range);
-            pages * load.listing.request_charge
+            let by_others = load.changes_of_members * assumed.writes_factor * (assumed.processes - 1) as f64;
+            let by_age = assumed.processes as f64 / LISTING_AGE_MAX.as_secs_f64();
+            let again = (by_others + by_age).min(pages);
+            pages * load.listing.confirmation_charge + again * load.listing.request_charge
         };
         let listings = self.listings.iter();
         let wanted =

@@ -6,10 +6,10 @@ use super::model::{BackgroundAssumptions, BackgroundModel};
 use super::*;
 use crate::discards::DiscardedChanges;
 use crate::fixtures;
-use crate::measurement::{Measurements, ModelVariant};
+use crate::measurement::{MeasurementRow, Measurements, ModelVariant};
 use crate::rates::RequestRate;
 use onehop_store::charges::Calibration;
-use onehop_store::{ChargeBasis, FoldedOperation, RequestCharge};
+use onehop_store::{ChargeBasis, FoldedOperation, OperationKind, RequestCharge};
 
 const USERS: ContainerName = ContainerName("users");
 const POSTS: ContainerName = ContainerName("posts");
@@ -17,8 +17,16 @@ const FEED: ContainerName = ContainerName("feed");
 
 /// Writes to posts, and changes that are discarded, a second.
 fn model(writes: f64, discarded: f64) -> BackgroundModel {
-    let plan = ModelVariant::of_model("V3");
-    let operation = |container| FoldedOperation {
+    let writing = |plan: &ModelVariant| {
+        let mut row = fixtures::row("C3", plan, 15.0, 20.0);
+        row.operations = vec![operation(POSTS)];
+        row
+    };
+    model_of(writes, discarded, writing)
+}
+
+fn operation(container: ContainerName) -> FoldedOperation {
+    FoldedOperation {
         container,
         kind: OperationKind::Batch,
         times: 1,
@@ -26,9 +34,16 @@ fn model(writes: f64, discarded: f64) -> BackgroundModel {
         physical_partitions: 1,
         request_charge: RequestCharge(15.0),
         basis: ChargeBasis::default(),
-    };
-    let mut row = fixtures::row("C3", &plan, 15.0, 20.0);
-    row.operations = vec![operation(POSTS)];
+    }
+}
+
+fn model_of(
+    writes: f64,
+    discarded: f64,
+    row: impl FnOnce(&ModelVariant) -> MeasurementRow,
+) -> BackgroundModel {
+    let plan = ModelVariant::of_model("V3");
+    let row = row(&plan);
     let mut of_discards = fixtures::row("C2", &plan, 15.0, 20.0);
     of_discards.discarded = DiscardedChanges { changes: 1.0, bytes: 512.0 };
     let measurements =
@@ -37,7 +52,12 @@ fn model(writes: f64, discarded: f64) -> BackgroundModel {
     let rates = [rate("C3", writes), rate("C2", discarded)];
     let following = ChangeFeedFollowing {
         sources: vec![USERS, POSTS],
-        listings: vec![PageListing { source: POSTS, container: FEED, request_charge: 14.0 }],
+        listings: vec![PageListing {
+            source: POSTS,
+            container: FEED,
+            request_charge: 15.0,
+            confirmation_charge: 2.0,
+        }],
         passes: Vec::new(),
     };
     BackgroundModel::of(&plan, &following, &measurements, &rates, &Arc::clone(&Calibration::current()))
@@ -74,11 +94,30 @@ fn checkpoints_are_one_for_each_write_or_feed_range() {
 }
 
 #[test]
-fn a_list_is_read_for_each_page_of_changes() {
-    let listings = |partitions, writes| work(partitions, writes, 0.0).throughput(BackgroundKind::Listings)[0];
-    assert_eq!((listings(1, 5.0), listings(4, 5.0)), (70.0, 70.0));
+fn a_list_is_confirmed_for_each_page_and_read_once_a_minute() {
+    let listings = |partitions, writes| work(partitions, writes, 0.0).throughput(BackgroundKind::Listings);
+    // 15 RU in a minute beside a point read for each write.
+    assert_eq!((listings(1, 5.0)[0], listings(4, 5.0)[0]), (10.25, 10.25));
     // A feed range has a page in 10 ms at most.
-    assert_eq!((listings(1, 1e6), listings(4, 1e6)), (1_400.0, 5_600.0));
+    assert_eq!((listings(1, 1e6)[0], listings(4, 1e6)[0]), (200.25, 800.25));
+    // No request of this traffic adds entries: each process lists once a minute.
+    assert_eq!(listings(1, 5.0), [10.25, 10.75, 12.5]);
+    assert_eq!(listings(1, 0.0), [0.0; 3]);
+}
+
+#[test]
+fn a_list_is_read_again_when_other_processes_have_added_entries() {
+    let adding = |plan: &ModelVariant| {
+        let mut row = fixtures::row("C3", plan, 15.0, 20.0);
+        row.operations = vec![operation(POSTS), operation(FEED)];
+        row
+    };
+    let model = model_of(5.0, 0.0, adding);
+    let work = model.work(&|_| 1);
+    let by_age = |processes: f64| processes * 0.25;
+    // Each of the other processes' additions, but never more listings than pages.
+    let pages = 5.0 * (2.0 + 15.0);
+    assert_eq!(work.throughput(BackgroundKind::Listings), [10.0 + by_age(1.0), pages, pages]);
 }
 
 #[test]

@@ -128,7 +128,14 @@ impl<'a> DesignStudy<'a> {
                 ..QueryWork::default()
             };
             let request_charge = self.calibration.query(&work, ReadConsistency::Quorum).total().0;
-            Some(PageListing { source, container: interned(&found.list.container), request_charge })
+            let entry = data.entry_bytes(&found.list.projection) as usize;
+            let confirmation = self.calibration.point_read(entry, ReadConsistency::Quorum);
+            Some(PageListing {
+                source,
+                container: interned(&found.list.container),
+                request_charge,
+                confirmation_charge: confirmation.total().0,
+            })
         });
         let listings = bounded.collect();
         let passes = if sources.is_empty() { Vec::new() } else { self.passes(data) };

@@ -48,9 +48,7 @@ fn description(kind: BackgroundKind) -> (&'static str, &'static str) {
     match kind {
         BackgroundKind::Polls => ("polls", "each feed range every 5 s, by one process"),
         BackgroundKind::Heartbeats => ("heartbeats", "each process every 13 s"),
-        BackgroundKind::Observations => {
-            ("reads of heartbeats", "each process those of the others every 17 s")
-        }
+        BackgroundKind::Observations => ("reads of heartbeats", "each process reads the others' every 17 s"),
         BackgroundKind::AtRest => ("at rest, together", "the three above"),
         BackgroundKind::Checkpoints => {
             ("checkpoints of this traffic", "at most one for each write, and one for each feed range in 5 s")
@@ -60,7 +58,7 @@ fn description(kind: BackgroundKind) -> (&'static str, &'static str) {
         }
         BackgroundKind::Listings => (
             "listings of bounded lists",
-            "at most one for each write and page of changes, where processes share the change feed",
+            "where processes share the change feed: a point read for each write or page of changes at most, and a listing once a minute and after entries that another process added or removed",
         ),
         BackgroundKind::Discarded => (
             "discarded changes of this traffic",

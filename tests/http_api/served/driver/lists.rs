@@ -226,7 +226,7 @@ fn json_of(literal: &Literal) -> Value {
     }
 }
 
-/// The order of two values of a field; none comes first.
+/// The order of two values of a field; an absent value comes first.
 fn compare(one: &Value, other: &Value) -> Ordering {
     match (one, other) {
         (Value::Null, Value::Null) => Ordering::Equal,

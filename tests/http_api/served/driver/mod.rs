@@ -154,7 +154,7 @@ impl Driver {
 
     async fn create(&mut self) {
         let Some(mut ty) = self.type_with(Action::Create) else { return };
-        // What it refers to comes first.
+        // Targets of references come first.
         while let Some(missing) = self.inputs.missing_target(&self.model, ty, &self.items) {
             ty = missing;
         }
