@@ -1,6 +1,6 @@
-//! Authorisation of staff: who may change the catalogue, see all customers, and moderate the blog. The subject
-//! of the access token and the settings decide; nothing is read. So an answer depends on no item beside the
-//! shown ones, and no fault of the store changes the rights.
+//! Authorisation of staff: who may change the catalogue, see all customers, and moderate the blog. The
+//! subject of the access token and the settings decide; nothing is read. So an answer depends on no item
+//! beside the shown ones, and no fault of the store changes the rights.
 
 use async_graphql::Result;
 

@@ -1,5 +1,5 @@
-//! Closed accounts: a removal leaves no item and no name of a deleted account, also after a crash at any write,
-//! and verification finds a late item.
+//! Closed accounts: a removal leaves no item and no name of a deleted account, also after a crash at any
+//! write, and verification finds a late item.
 
 use std::sync::Arc;
 
