@@ -26,6 +26,7 @@ mod plain_text;
 mod projections;
 mod propagation;
 mod rule;
+mod rule_builders;
 mod source_value;
 mod stored_count;
 mod target_copy;
@@ -42,5 +43,6 @@ pub use from_model::{
 pub use item_type::{ItemPartition, ItemType};
 pub use rule::{
     ComputedField, CopyMode, CopyRule, CopyTarget, CountRule, CountText, ElementFields, Keep, ListPartition,
-    ListRule, OwnedType, OwnsRule, Rule, copy, count, list, owns,
+    ListRule, OwnedType, OwnsRule, Rule,
 };
+pub use rule_builders::{copy, count, list, owns};

@@ -1,5 +1,5 @@
-//! Helpdesk: an example of a service on the crates of Onehop. Agents, tickets and messages lie in the embedded
-//! store; one model file declares containers and read models. `docs/in-your-own-service.md` walks through it.
+//! Helpdesk: an example of a service on the crates of Onehop. Agents, tickets and messages lie in the
+//! embedded store; one model file declares containers and read models. `docs/in-your-own-service.md` walks through it.
 
 pub mod charges;
 mod desk;

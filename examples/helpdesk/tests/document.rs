@@ -1,5 +1,5 @@
-//! The walk through the helpdesk, `docs/in-your-own-service.md`: each block is a part of the example, and each
-//! figure is the report's.
+//! The walk through the helpdesk, `docs/in-your-own-service.md`: each block is a part of the example, and
+//! each figure is the report's.
 
 use std::fs;
 use std::path::Path;

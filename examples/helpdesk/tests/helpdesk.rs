@@ -1,4 +1,5 @@
-//! The helpdesk through its public functions: copies, lists, counts, live events, and the report on its designs.
+//! The helpdesk through its public functions: copies, lists, counts, live events, and the report on its
+//! designs.
 
 use std::path::Path;
 use std::sync::Arc;

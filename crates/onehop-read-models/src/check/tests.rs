@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use super::*;
-use crate::rule::{CopyTarget, copy, count, list, owns};
+use crate::rule::CopyTarget;
+use crate::rule_builders::{copy, count, list, owns};
 use onehop_store::interned;
 
 const AUTHORS: ContainerName = ContainerName("authors");

@@ -1,90 +1,22 @@
 //! Support check: the parts of a valid model that this server cannot serve, all of them at once, before any
 //! data is touched. Each finding names the type and field, and the directive.
 
-use std::collections::BTreeSet;
-use std::fmt;
-
 use onehop_model::{
     Action, CopyOrigin, CopySource, Deletion, Event, Field, FieldKind, FieldPath, Function, Grants, ItemType,
     ItemVersion, Kept, LiveSource, Model, Name, QueryKind, ReferenceField, RelatedSource, StoredField,
     Subscription, TypeOf, ValueSource,
 };
-use onehop_read_models::ModelError;
+mod findings;
+mod names;
 
+use self::findings::Findings;
+pub use self::findings::Unsupported;
+pub use self::names::{mutation_name, pascal};
 use super::formats::{format_of, is_money};
 use super::related_fields::related;
 
 /// Containers of the server itself.
 const OWN_CONTAINERS: [&str; 3] = ["accounts", "leases", "dead-letters"];
-/// Types that the server adds to the schema.
-const OWN_TYPES: [&str; 10] = [
-    "Query",
-    "Mutation",
-    "Subscription",
-    "Node",
-    "PageInfo",
-    "DateTime",
-    "Decimal",
-    "Money",
-    "MoneyInput",
-    "Upload",
-];
-
-/// Mutations of accounts.
-const ACCOUNT_MUTATIONS: [&str; 4] = ["signIn", "signOut", "renewSession", "changePassword"];
-
-/// The longest name, in bytes: names that the server derives fit the store's limits.
-const NAME_BYTES_MAX: usize = 200;
-
-/// A part of a model that the server cannot serve.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Unsupported {
-    /// The type and the field, such as `Post.comments`, or the container.
-    pub place: String,
-    /// The directive.
-    pub directive: String,
-    /// The reason, as the end of a sentence.
-    pub reason: String,
-}
-
-impl Unsupported {
-    /// A finding.
-    pub fn new(place: impl Into<String>, directive: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { place: place.into(), directive: directive.into(), reason: reason.into() }
-    }
-}
-
-impl From<&ModelError> for Unsupported {
-    fn from(error: &ModelError) -> Self {
-        match error {
-            ModelError::Unsupported { place, directive, reason } => {
-                Self::new(place, *directive, format!("is not served: {reason}"))
-            }
-            error => Self::new("the read models", "", error.to_string()),
-        }
-    }
-}
-
-impl fmt::Display for Unsupported {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {} {}", self.place, self.directive, self.reason)
-    }
-}
-
-/// Collects the findings of a model.
-struct Findings(Vec<Unsupported>);
-
-impl Findings {
-    fn add(&mut self, place: &str, directive: &'static str, reason: &str) {
-        self.0.push(Unsupported::new(place, directive, reason));
-    }
-
-    fn add_if(&mut self, is_found: bool, place: &str, directive: &'static str, reason: &str) {
-        if is_found {
-            self.add(place, directive, reason);
-        }
-    }
-}
 
 /// Everything in a model that the server cannot serve.
 #[must_use]
@@ -105,7 +37,7 @@ pub fn unsupported(model: &Model) -> Vec<Unsupported> {
     }
     hidden(model, &mut findings);
     operations(model, &mut findings);
-    names(model, &mut findings);
+    names::check(model, &mut findings);
     findings.0
 }
 
@@ -475,95 +407,4 @@ fn subscription(model: &Model, found: &Subscription, findings: &mut Findings) {
         "@live(on)",
         "cannot have REMOVED of HARD deletions, which leave no trace",
     );
-}
-
-/// The names of the model and the server's own names.
-fn names(model: &Model, findings: &mut Findings) {
-    let mut added: BTreeSet<String> = OWN_TYPES.iter().map(|name| (*name).to_owned()).collect();
-    let mut mutations: BTreeSet<String> = BTreeSet::new();
-    for item in model.items().iter().filter(|item| !item.hidden) {
-        added.extend([format!("{}Connection", item.name), format!("{}Edge", item.name)]);
-        for action in ["Create", "Update", "Delete"] {
-            added.extend([format!("{action}{}Input", item.name), format!("{action}{}Payload", item.name)]);
-        }
-        let generated = item.writes.iter().map(|action| mutation_name(*action, &item.name));
-        mutations.extend(generated);
-        if item.login.is_some() {
-            mutations.extend(ACCOUNT_MUTATIONS.map(str::to_owned));
-            mutations.insert(mutation_name(Action::Create, &item.name));
-        }
-    }
-    added.extend(model.embedded().iter().map(|embedded| format!("{}Input", embedded.name)));
-    for mutation in ACCOUNT_MUTATIONS
-        .iter()
-        .copied()
-        .map(str::to_owned)
-        .chain(model.mutations().iter().map(|mutation| mutation.name.to_string()))
-    {
-        let name = pascal(&mutation);
-        added.extend([format!("{name}Input"), format!("{name}Payload")]);
-    }
-    let items = model.items().iter().map(|item| &item.name);
-    let embedded = model.embedded().iter().map(|embedded| &embedded.name);
-    for name in items.chain(embedded).chain(model.enums().iter().map(|it| &it.name)) {
-        findings.add_if(
-            added.contains(&**name),
-            name,
-            "type",
-            "has a name that the server adds to the schema",
-        );
-    }
-    for name in all_names(model) {
-        let shown: String = name.chars().take(40).collect();
-        findings.add_if(name.len() > NAME_BYTES_MAX, &format!("{shown}…"), "name", "has more than 200 bytes");
-    }
-    for mutation in model.mutations() {
-        let place = format!("Mutation.{}", mutation.name);
-        findings.add_if(
-            mutations.contains(&*mutation.name),
-            &place,
-            "@writes",
-            "has the name of a generated mutation",
-        );
-    }
-    for query in model.queries() {
-        let place = format!("Query.{}", query.name);
-        findings.add_if(
-            &*query.name == "node",
-            &place,
-            "Query",
-            "has a name that the server adds to the schema",
-        );
-    }
-}
-
-/// The names of types, fields and stored properties.
-fn all_names(model: &Model) -> impl Iterator<Item = &str> {
-    let items = model.items().iter().map(|item| (&*item.name, item.fields.as_slice()));
-    let embedded = model.embedded().iter().map(|embedded| (&*embedded.name, embedded.fields.as_slice()));
-    let of_fields = items.chain(embedded).flat_map(|(name, fields)| {
-        let properties = fields.iter().filter_map(|field| field.property().map(|path| path.last()));
-        std::iter::once(name).chain(fields.iter().map(|field| &*field.name)).chain(properties)
-    });
-    let stored = model.items().iter().flat_map(|item| [item.type_value.as_str(), &*item.container]);
-    of_fields.chain(stored)
-}
-
-/// The name of a generated mutation.
-#[must_use]
-pub fn mutation_name(action: Action, item_type: &str) -> String {
-    let verb = match action {
-        Action::Create => "create",
-        Action::Read => "read",
-        Action::Update => "update",
-        Action::Delete => "delete",
-    };
-    format!("{verb}{item_type}")
-}
-
-/// A name with a capital first letter.
-#[must_use]
-pub fn pascal(name: &str) -> String {
-    let mut characters = name.chars();
-    characters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(characters).collect()
 }
