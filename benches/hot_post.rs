@@ -81,6 +81,7 @@ async fn make_user(store: &dyn Store, id: UserId) -> Result<(), Failure> {
         pending_username: None,
         former_username: None,
         former_keys: Vec::new(),
+        suspended: false,
     };
     let create = WriteOp::Create(NewItem::encode(id.to_string(), &user));
     store.write(USERS, &id.partition_key(), create, &Ledger::new()).await?;

@@ -24,6 +24,7 @@ pub mod password;
 pub mod secret_file;
 pub mod session;
 pub mod signing_secrets;
+pub mod staff;
 pub mod token;
 pub mod username;
 mod username_rules;

@@ -10,6 +10,7 @@ use axum::Router;
 use tokio_util::sync::CancellationToken;
 
 use crate::accounts::brute_force_protection::AttemptLimits;
+use crate::accounts::staff::Staff;
 use crate::accounts::write_limits::WriteLimits;
 use crate::app::Engine;
 use crate::domain::accounts::sessions::SessionSettings;
@@ -19,7 +20,6 @@ use crate::graphql::{CHECKED_SCALARS, Recency, SchemaOptions};
 use crate::http::session_cookie::SESSION_PATH;
 use crate::operations;
 use crate::telemetry::{Gauges, Telemetry};
-use crate::webstore::staff::Staff;
 use onehop_change_feed::{Position, PositionError, ProcessorStatus, Watch, WriteScope};
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};

@@ -1,7 +1,9 @@
 //! Exposure of partition keys: the keys that every client may see. Ids of users, posts and products are
 //! public; a username at sign-in and a customer are not.
 
-use crate::blog::containers::{ACCOUNTS, FEED, FEED_PARTITION, POSTS, USERS};
+use crate::blog::containers::{
+    ACCOUNTS, FEED, FEED_PARTITION, MODERATION, MODERATION_PARTITION, POSTS, USERS,
+};
 use crate::telemetry::PartitionKeyExposure;
 use crate::webstore::containers::{
     CUSTOMER, PRODUCT, PRODUCT_BY_TAG, PRODUCT_META, RANKING, RANKING_PARTITION,
@@ -10,11 +12,12 @@ use onehop_change_feed::{DEAD_LETTERS, LEASES};
 use onehop_store::ContainerName;
 
 /// The exposure of each container's partition keys.
-pub(super) const KEY_EXPOSURES: [(ContainerName, PartitionKeyExposure); 11] = [
+pub(super) const KEY_EXPOSURES: [(ContainerName, PartitionKeyExposure); 12] = [
     (USERS, PartitionKeyExposure::Ids),
     (POSTS, PartitionKeyExposure::Ids),
     (FEED, PartitionKeyExposure::One(FEED_PARTITION)),
     (ACCOUNTS, PartitionKeyExposure::None),
+    (MODERATION, PartitionKeyExposure::One(MODERATION_PARTITION)),
     (CUSTOMER, PartitionKeyExposure::None),
     (PRODUCT, PartitionKeyExposure::Ids),
     (PRODUCT_META, PartitionKeyExposure::None),

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::App;
+use crate::accounts::staff::Staff;
 use crate::blog::commands::{ListedUser, StaffNameError, UsernameReservations};
 use crate::graphql::GlobalId;
-use crate::webstore::staff::Staff;
 use onehop_store::Ledger;
 
 /// The staff, resolved once for the life of the process. Names are protected from now on.

@@ -24,9 +24,22 @@ id!(
     LikeId
 );
 
+id!(
+    /// The id of an entry of the moderation log.
+    ModerationEntryId
+);
+
 impl From<UserId> for AccountId {
     fn from(id: UserId) -> Self {
         Self::user(id.0)
+    }
+}
+
+impl UserId {
+    /// The id in the id of an item; `None` for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Uuid::try_parse(text).ok().map(Self)
     }
 }
 

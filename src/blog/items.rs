@@ -9,7 +9,8 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::ids::{CommentId, LikeId, PostId, UserId};
+use super::ids::{CommentId, LikeId, ModerationEntryId, PostId, UserId};
+use onehop_store::{Fault, Item};
 
 /// The values of `type`.
 pub mod types {
@@ -22,6 +23,9 @@ pub mod types {
     pub const OUTCOME: &str = "outcome";
     /// The user of a staff name.
     pub const STAFF_NAME: &str = "staffName";
+    /// The rest of an account that its user has deleted.
+    pub const DELETED_USER: &str = "deletedUser";
+    pub const MODERATION_ENTRY: &str = "moderationEntry";
     /// Stands in `users` where a sign-up was given up, so that its user is never created.
     pub const ABANDONED: &str = crate::domain::containers::ABANDONED;
 }
@@ -29,6 +33,8 @@ pub mod types {
 /// Time to live of a soft-deleted item, in seconds: 30 days, within which every projection has to have seen
 /// it.
 pub const TOMBSTONE_TTL_S: u32 = 30 * 24 * 60 * 60;
+/// Time to live of an entry of the moderation log, in seconds: two years.
+pub const MODERATION_TTL_S: u32 = 2 * 365 * 24 * 60 * 60;
 /// Time to live of the outcome of an idempotent command, in seconds.
 pub const OUTCOME_TTL_S: u32 = 24 * 60 * 60;
 
@@ -78,6 +84,9 @@ pub struct UserItem {
     /// The other keys of that name, whose reservations have to be released, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former_keys: Vec<String>,
+    /// Whether staff suspended the account. It is no part of any copy, so the version does not count it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub suspended: bool,
 }
 
 impl UserItem {
@@ -85,6 +94,83 @@ impl UserItem {
     pub fn former_reservations(&self) -> impl Iterator<Item = &str> {
         self.former_username.iter().chain(&self.former_keys).map(String::as_str)
     }
+}
+
+/// The rest of an account that its user has deleted, in `users` under the user's id. It has no name, so it is
+/// no user; it keeps the id from being used again, and says what is left to remove.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedUserItem {
+    pub id: UserId,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub user_id: UserId,
+    pub version: u64,
+    /// The keys of the user's names, whose reservations have to be deleted; empty once all is removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
+    /// Whether everything of the user is removed. Then the item expires.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub removed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u32>,
+}
+
+impl DeletedUserItem {
+    /// The item after everything of the user was removed.
+    #[must_use]
+    pub fn into_removed(self) -> Self {
+        let version = self.version + 1;
+        Self { version, keys: Vec::new(), removed: true, ttl: Some(TOMBSTONE_TTL_S), ..self }
+    }
+}
+
+/// Whether an item of `users` is a user, and not the rest of a deleted account or of an abandoned sign-up.
+///
+/// # Errors
+/// The item has no type.
+pub fn is_user(item: &Item) -> Result<bool, Fault> {
+    #[derive(Deserialize)]
+    struct Kind {
+        #[serde(rename = "type")]
+        item_type: String,
+    }
+    Ok(item.decode::<Kind>()?.item_type == types::USER)
+}
+
+/// The kinds of acts in the moderation log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ModerationAct {
+    DeletePost,
+    DeleteComment,
+    SuspendUser,
+    UnsuspendUser,
+}
+
+/// An entry of the moderation log, in `moderation` under its type. It has ids and no names, so that nothing
+/// of a deleted account stays in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModerationEntryItem {
+    pub id: ModerationEntryId,
+    #[serde(rename = "type")]
+    pub item_type: String,
+    pub action: ModerationAct,
+    /// The member of staff who acted.
+    pub staff_id: UserId,
+    /// The author of the deleted text, or the user of the account.
+    pub user_id: UserId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub post_id: Option<PostId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment_id: Option<CommentId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// RFC 3339 in UTC with milliseconds.
+    pub creation_date: String,
+    pub version: u64,
+    pub ttl: u32,
 }
 
 /// A post, in `posts` under its own id.

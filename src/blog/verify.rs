@@ -1,4 +1,7 @@
-//! Verification of the blog: its read models, and that each username is reserved for its user.
+//! Verification of the blog: its read models, that each username is reserved for its user, and that nothing
+//! of a deleted account is left.
+
+mod deleted_accounts;
 
 use std::sync::Arc;
 
@@ -7,18 +10,23 @@ use onehop_read_models::ItemType;
 use onehop_read_models::verify::{Invariant, Settle, Verifier, Violation};
 use onehop_store::{ETag, Fault, Item, Ledger, PartitionKey, Store};
 
+use self::deleted_accounts::{HeldReservations, RemovedAccounts};
 use super::commands::UsernameReservations;
 use super::containers::{ACCOUNTS, USERS};
 use super::ids::UserId;
-use super::items::{AccountItem, UserItem, types};
+use super::items::{AccountItem, UserItem, is_user, types};
 use super::read_models::read_models;
 use crate::accounts::username::{NameKey, Username};
 
 /// A verifier of the blog in this store.
 #[must_use]
 pub fn verifier(store: Arc<dyn Store>, settle: Arc<dyn Settle>) -> Verifier {
-    let reservations = Reservations { store: Arc::clone(&store) };
-    Verifier::new(read_models().clone(), store, settle, vec![Box::new(reservations)])
+    let invariants: Vec<Box<dyn Invariant>> = vec![
+        Box::new(Reservations { store: Arc::clone(&store) }),
+        Box::new(RemovedAccounts { store: Arc::clone(&store) }),
+        Box::new(HeldReservations { store: Arc::clone(&store) }),
+    ];
+    Verifier::new(read_models().clone(), store, settle, invariants)
 }
 
 /// The keys of each user's name are reserved for that user.
@@ -37,7 +45,7 @@ impl Invariant for Reservations {
     }
 
     async fn violation(&self, _: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault> {
-        let Some(id) = user_id(id) else { return Ok(None) };
+        let Some(id) = UserId::parse(id) else { return Ok(None) };
         let Some((user, source)) = self.user(id).await? else { return Ok(None) };
         let violation = |problem: &str, reservation: Option<&Item>| {
             let etag = |item: &Item| -> ETag { item.etag.clone() };
@@ -65,7 +73,7 @@ impl Invariant for Reservations {
     }
 
     async fn repair(&self, _: &PartitionKey, id: &str) -> Result<bool, Fault> {
-        let Some(id) = user_id(id) else { return Ok(false) };
+        let Some(id) = UserId::parse(id) else { return Ok(false) };
         UsernameReservations::new(Arc::clone(&self.store)).reserve_again(id, &Ledger::new()).await
     }
 }
@@ -82,7 +90,8 @@ impl Reservations {
 
     async fn user(&self, id: UserId) -> Result<Option<(UserItem, Item)>, Fault> {
         let item = self.read(USERS, &id.partition_key(), &id.to_string()).await?;
-        item.map(|item| Ok((item.decode()?, item))).transpose()
+        let Some(item) = item else { return Ok(None) };
+        Ok(if is_user(&item)? { Some((item.decode()?, item)) } else { None })
     }
 
     /// Whether the user has a name with this key.
@@ -91,8 +100,4 @@ impl Reservations {
         let username = user.and_then(|(user, _)| Username::parse(&user.username).ok());
         Ok(username.is_some_and(|username| username.keys().contains(key)))
     }
-}
-
-fn user_id(id: &str) -> Option<UserId> {
-    id.parse().ok().map(UserId)
 }

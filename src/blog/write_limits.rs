@@ -12,12 +12,14 @@ pub const COMMENTS: WriteLimit = per_minute("comments-per-user", "comments", 30)
 pub const LIKES: WriteLimit = per_minute("likes-per-user", "likes", 120);
 /// Deletions of posts and comments.
 pub const DELETIONS: WriteLimit = per_minute("deletions-per-user", "deletions", 60);
+/// Suspensions of accounts by staff, and their ends.
+pub const SUSPENSIONS: WriteLimit = per_minute("suspensions-per-user", "suspensions", 30);
 /// Renames. Each makes the projections rewrite all items of the user.
 pub const RENAMES: WriteLimit =
     WriteLimit { name: "renames-per-user", what: "renames", max: 5, window: WriteWindow::Hour };
 
 /// All limits.
-pub const ALL: &[WriteLimit] = &[POSTS, EDITS, COMMENTS, LIKES, DELETIONS, RENAMES];
+pub const ALL: &[WriteLimit] = &[POSTS, EDITS, COMMENTS, LIKES, DELETIONS, SUSPENSIONS, RENAMES];
 
 const fn per_minute(name: &'static str, what: &'static str, max: u32) -> WriteLimit {
     WriteLimit { name, what, max, window: WriteWindow::Minute }

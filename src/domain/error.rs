@@ -120,6 +120,8 @@ pub enum RefusalCode {
     Unauthenticated,
     /// A wrong name or password. An expired token is `Unauthenticated`.
     InvalidCredentials,
+    /// The right name and password, of an account that staff suspended.
+    AccountSuspended,
     Forbidden,
     NotFound,
     BadUserInput,
@@ -134,6 +136,7 @@ impl RefusalCode {
         match self {
             Self::Unauthenticated => "UNAUTHENTICATED",
             Self::InvalidCredentials => "INVALID_CREDENTIALS",
+            Self::AccountSuspended => "ACCOUNT_SUSPENDED",
             Self::Forbidden => "FORBIDDEN",
             Self::NotFound => "NOT_FOUND",
             Self::BadUserInput => "BAD_USER_INPUT",
@@ -181,6 +184,10 @@ impl Refusal {
 
     pub(crate) fn invalid_credentials(message: &str) -> Self {
         Self::new(RefusalCode::InvalidCredentials, None, message)
+    }
+
+    pub(crate) fn account_suspended() -> Self {
+        Self::new(RefusalCode::AccountSuspended, None, "this account is suspended")
     }
 
     pub(crate) fn forbidden(message: &str) -> Self {

@@ -11,6 +11,7 @@ use super::ids::GlobalId;
 use super::post::Post;
 use super::resolution::One;
 use super::scope;
+use super::staff;
 use super::user::User;
 use crate::blog::ids::UserId;
 use crate::blog::reads::{CommentView, DataModel};
@@ -78,11 +79,12 @@ impl Comment {
         DateTime(self.view.creation_date.clone())
     }
 
-    /// Whether the caller may delete the comment: its author, and the author of the post. Reading it costs
-    /// nothing below a post and for the comment's author; otherwise the post is read for a signed-in user.
+    /// Whether the caller may delete the comment: its author, the author of the post, and staff. Reading it
+    /// costs nothing below a post, for the comment's author and for staff; otherwise the post is read for a
+    /// signed-in user.
     async fn viewer_can_delete(&self, ctx: &Context<'_>) -> Result<bool> {
         let scope = scope::of(ctx);
-        if scope.viewer().is_none() || scope.is_viewer(self.view.author.id) {
+        if scope.viewer().is_none() || scope.is_viewer(self.view.author.id) || staff::viewer_is_staff(scope) {
             return Ok(scope.viewer().is_some());
         }
         let author = match self.post_author {

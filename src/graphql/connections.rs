@@ -13,6 +13,7 @@ use super::loaders::PostPage;
 use super::post::Post;
 use super::resolution::{Many, One};
 use super::scope::RequestScope;
+use super::user::ModerationEntry;
 use super::webstore::customer::Customer;
 use super::webstore::product::Product;
 use super::webstore::sales_order::SalesOrder;
@@ -132,6 +133,7 @@ impl<T: Listed> Edge<T> {
     concrete(name = "PostConnection", params(Post)),
     concrete(name = "CommentConnection", params(Comment)),
     concrete(name = "LikeConnection", params(Like)),
+    concrete(name = "ModerationEntryConnection", params(ModerationEntry)),
     concrete(name = "ProductConnection", params(Product)),
     concrete(name = "CustomerConnection", params(Customer)),
     concrete(name = "SalesOrderConnection", params(SalesOrder))
@@ -161,6 +163,7 @@ where
     concrete(name = "PostEdge", params(Post)),
     concrete(name = "CommentEdge", params(Comment)),
     concrete(name = "LikeEdge", params(Like)),
+    concrete(name = "ModerationEntryEdge", params(ModerationEntry)),
     concrete(name = "ProductEdge", params(Product)),
     concrete(name = "CustomerEdge", params(Customer)),
     concrete(name = "SalesOrderEdge", params(SalesOrder))

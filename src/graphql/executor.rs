@@ -160,11 +160,13 @@ impl Executor {
         let session = Session::new(Arc::new(ledger_for(context)));
         let ledger = session.ledger();
         let charged = Charged::new(&*context.quota, ledger);
+        let caller = plan_caller(context);
         let request = PlanRequest {
             blog: services.reads.stored(),
             webstore: services.webstore.reads.stored(),
             session: &session,
-            caller: plan_caller(context),
+            caller,
+            is_staff: matches!(caller, PlanCaller::User(user) if services.staff.member(user.0).is_some()),
             variables,
             budget: &context.budget,
         };
@@ -259,6 +261,17 @@ impl Executor {
         }
     }
 
+    /// Waits until the account of a caller with a token of another provider is suspended or deleted.
+    async fn external_ended(&self, caller: &Caller) {
+        let account = AccountId::parse(&caller.id).filter(|account| account.kind == AccountKind::User);
+        let Some(account) = account else { return std::future::pending().await };
+        let Services { commands, sessions, .. } = &*self.services;
+        let mut watch = sessions.watch(account);
+        while !matches!(commands.may_sign_in(UserId(account.id), &Ledger::new()).await, Ok(false)) {
+            watch.next_check().await;
+        }
+    }
+
     async fn external_viewer(
         &self,
         identity: ExternalIdentity,
@@ -345,7 +358,7 @@ impl GraphqlService for Executor {
             Some((account, session, issued_at_ms)) => {
                 self.services.sessions.ended(account, session, issued_at_ms).await;
             }
-            None => std::future::pending().await,
+            None => self.external_ended(caller).await,
         }
     }
 

@@ -85,6 +85,8 @@ pub struct UpdatePostInput {
 pub struct DeletePostInput {
     /// The post's id.
     pub post_id: ID,
+    /// The reason, for the moderation log, where staff delete the post of another user: 1 to 500 characters.
+    pub reason: Option<String>,
 }
 
 /// A new comment.
@@ -103,6 +105,9 @@ pub struct CreateCommentInput {
 pub struct DeleteCommentInput {
     /// The comment's id.
     pub comment_id: ID,
+    /// The reason, for the moderation log, where staff delete the comment of another user: 1 to 500
+    /// characters.
+    pub reason: Option<String>,
 }
 
 /// The post to like.

@@ -25,6 +25,7 @@ use super::post::Post;
 use super::resolution::One;
 use super::scope::{self, RequestScope, Services};
 use super::session::{self, Credentials, credentials};
+use super::staff;
 use super::user::User;
 use super::writes::within_limit;
 use crate::accounts::Username;
@@ -32,7 +33,7 @@ use crate::accounts::account_id::AccountKind;
 use crate::accounts::brute_force_protection::AttemptKind;
 use crate::blog::commands::{
     ChangePassword, CommandError, CommentCreated, CreateComment, CreatePost, CreateUser, DeleteComment,
-    DeletePost, DeletedComment, InvalidField, LikePost, PostLiked, SignIn, UnlikePost, UpdatePost,
+    DeletePost, DeletedComment, InvalidField, LikePost, Moderator, PostLiked, SignIn, UnlikePost, UpdatePost,
     UpdateUser,
 };
 use crate::blog::ids::{CommentId, PostId, UserId};
@@ -70,7 +71,8 @@ impl BlogMutation {
         Ok(Some(One(CreateUserPayload { user, access_token, expires_at, refresh_token })))
     }
 
-    /// Signs in with a username and a password. A wrong one is `INVALID_CREDENTIALS`.
+    /// Signs in with a username and a password. A wrong one is `INVALID_CREDENTIALS`; the right one of an
+    /// account that staff suspended is `ACCOUNT_SUSPENDED`.
     async fn sign_in(
         &self,
         ctx: &Context<'_>,
@@ -193,7 +195,8 @@ impl BlogMutation {
         Ok(Some(One(UpdatePostPayload { post: One(post_of(post)) })))
     }
 
-    /// Deletes a post of one's own, with its comments and likes.
+    /// Deletes a post of one's own, with its comments and likes. Staff delete any post, which is in the
+    /// moderation log.
     async fn delete_post(
         &self,
         ctx: &Context<'_>,
@@ -201,8 +204,19 @@ impl BlogMutation {
     ) -> Result<Option<One<DeletePostPayload>>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
-        let command = DeletePost { user_id, post_id: parse_post_id(&input.post_id).map_err(refused)? };
-        let deleting = scope.services().commands.delete_post(command, scope.ledger());
+        let DeletePostInput { post_id, reason } = input;
+        let post_id = parse_post_id(&post_id).map_err(refused)?;
+        let (commands, ledger) = (&scope.services().commands, scope.ledger());
+        let deleting = async {
+            match staff::member(scope) {
+                Ok(member) => {
+                    commands
+                        .moderate_post(Moderator { member: &member, user_id, reason }, post_id, ledger)
+                        .await
+                }
+                Err(_) => commands.delete_post(DeletePost { user_id, post_id }, ledger).await,
+            }
+        };
         let post = within_limit(scope, &write_limits::DELETIONS, user_id, deleting).await?;
         Ok(Some(One(DeletePostPayload { deleted_post_id: GlobalId::Post(post.id).encode().into() })))
     }
@@ -229,7 +243,8 @@ impl BlogMutation {
         Ok(Some(One(CreateCommentPayload { comment: One(comment), post: One(post) })))
     }
 
-    /// Deletes a comment of one's own, or a comment on a post of one's own.
+    /// Deletes a comment of one's own, or a comment on a post of one's own. Staff delete any comment, which
+    /// is in the moderation log.
     async fn delete_comment(
         &self,
         ctx: &Context<'_>,
@@ -239,7 +254,17 @@ impl BlogMutation {
         let user_id = scope.signed_in()?;
         let (post_id, comment_id) = parse_comment_id(&input.comment_id).map_err(refused)?;
         let command = DeleteComment { user_id, post_id, comment_id };
-        let deleting = scope.services().commands.delete_comment(command, scope.ledger());
+        let (commands, ledger, reason) = (&scope.services().commands, scope.ledger(), input.reason);
+        let deleting = async {
+            match staff::member(scope) {
+                Ok(member) => {
+                    commands
+                        .moderate_comment(Moderator { member: &member, user_id, reason }, command, ledger)
+                        .await
+                }
+                Err(_) => commands.delete_comment(command, ledger).await,
+            }
+        };
         let DeletedComment { comment_id, post } =
             within_limit(scope, &write_limits::DELETIONS, user_id, deleting).await?;
         Ok(Some(One(DeleteCommentPayload {
@@ -280,7 +305,7 @@ impl BlogMutation {
 }
 
 /// The login name of an attempt of a user. Usernames are public.
-fn login(username: &str) -> AttemptedLogin {
+pub(super) fn login(username: &str) -> AttemptedLogin {
     let name = Username::parse(username).ok();
     let key = name.map(|name| name.normalized().as_str().to_owned());
     AttemptedLogin { kind: AccountKind::User, key, is_private: false }
@@ -298,7 +323,7 @@ fn done<T>(scope: &RequestScope, outcome: Result<T, CommandError>) -> Result<T> 
     outcome.map_err(|failure| scope.command_error(failure))
 }
 
-fn user_of(item: UserItem) -> User {
+pub(super) fn user_of(item: UserItem) -> User {
     User::new(item.into(), MODEL)
 }
 

@@ -14,6 +14,7 @@ use super::like::Like;
 use super::loaders::PostPage;
 use super::resolution::One;
 use super::scope::{self, RequestScope};
+use super::staff;
 use super::user::User;
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::reads::cursor::{COMMENTS, LIKES};
@@ -151,9 +152,9 @@ impl Post {
         scope::of(ctx).is_viewer(self.author_id())
     }
 
-    /// Whether the caller may delete the post: its author. Reading it costs nothing.
+    /// Whether the caller may delete the post: its author, and staff. Reading it costs nothing.
     async fn viewer_can_delete(&self, ctx: &Context<'_>) -> bool {
-        scope::of(ctx).is_viewer(self.author_id())
+        scope::of(ctx).is_viewer(self.author_id()) || staff::viewer_is_staff(scope::of(ctx))
     }
 
     /// Q4: the post's comments, oldest first.

@@ -2,6 +2,7 @@
 
 use async_graphql::MergedObject;
 
+use super::moderation::{ModerationMutation, ModerationQuery};
 use super::mutation::BlogMutation;
 use super::query::BlogQuery;
 use super::webstore::customer_accounts::CustomerAccountMutation;
@@ -12,12 +13,13 @@ use super::webstore::query::WebstoreQuery;
 
 /// Where every read begins. A field that fails is null, and hides no other.
 #[derive(MergedObject, Default)]
-pub struct Query(BlogQuery, WebstoreQuery, CustomerQuery);
+pub struct Query(BlogQuery, ModerationQuery, WebstoreQuery, CustomerQuery);
 
 /// Where every write begins. A command that fails is null, and hides no other.
 #[derive(MergedObject, Default)]
 pub struct Mutation(
     BlogMutation,
+    ModerationMutation,
     WebstoreMutation,
     CustomerAccountMutation,
     CustomerMutation,

@@ -11,6 +11,7 @@ use super::viewer::session_of;
 use crate::accounts::account_id::{AccountId, AccountKind};
 use crate::accounts::brute_force_protection::Attempts;
 use crate::accounts::session::SessionId;
+use crate::accounts::staff::Staff;
 use crate::accounts::token::Tokens;
 use crate::accounts::write_limits::AccountWrites;
 use crate::blog::commands::Commands;
@@ -34,6 +35,8 @@ pub struct Services {
     pub commands: Commands,
     /// The web store.
     pub webstore: Webstore,
+    /// The members of staff.
+    pub staff: Arc<Staff>,
     /// The writes of all processes.
     pub live: LiveEvents,
     /// The reads beneath events: they see commits of other processes.

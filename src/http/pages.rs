@@ -156,7 +156,7 @@ fn place(path: &str) -> PageRoute<'_> {
         ["shop", "product", _] => PageRoute::About(PageSubject::Product(id)),
         ["shop", "category", _] => PageRoute::About(PageSubject::ProductCategory(id)),
         ["shop", "tag", _] => PageRoute::About(PageSubject::ProductTag(id)),
-        ["write" | "signin" | "compare" | "operations"] => PageRoute::Application,
+        ["write" | "signin" | "settings" | "moderation" | "compare" | "operations"] => PageRoute::Application,
         ["posts", post, "edit"] if !post.is_empty() => PageRoute::Application,
         ["shop", "account" | "cart" | "orders" | "signin" | "staff" | "ranking"] => PageRoute::Application,
         ["robots.txt"] => PageRoute::Site(SiteFile::Robots),

@@ -10,15 +10,11 @@ pub mod model;
 pub mod read_models;
 pub mod reads;
 pub mod seeder;
-pub mod staff;
 pub mod verify;
 pub mod write_limits;
 
-use std::sync::Arc;
-
 use commands::WebstoreCommands;
 use reads::WebstoreReads;
-use staff::Staff;
 
 /// The web store of a process.
 #[derive(Debug, Clone)]
@@ -27,7 +23,6 @@ pub struct Webstore {
     /// Reads that see commits of other processes.
     pub live_reads: WebstoreReads,
     pub commands: WebstoreCommands,
-    pub staff: Arc<Staff>,
 }
 
 impl Webstore {

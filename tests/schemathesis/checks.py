@@ -6,6 +6,7 @@ from schemathesis.graphql import nodes
 
 MEDIA_TYPES = ("application/json", "application/graphql-response+json")
 CODES = {
+    "ACCOUNT_SUSPENDED",
     "BAD_USER_INPUT",
     "CONFLICT",
     "FORBIDDEN",

@@ -324,6 +324,9 @@ fn product_html(card: &ProductCard, description: &str) -> String {
     html
 }
 
+/// Products behind a filter of a list, at least, as in the application.
+const FILTER_PRODUCTS_MIN: usize = 2;
+
 /// The place of the filters and of the sort order of the application.
 fn list_controls(html: &mut String, products: &[ProductCard]) {
     let mut choices: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
@@ -332,7 +335,8 @@ fn list_controls(html: &mut String, products: &[ProductCard]) {
     {
         choices.entry(id).or_insert((name, 0)).1 += 1;
     }
-    let mut choices: Vec<_> = choices.into_values().filter(|(_, count)| *count < products.len()).collect();
+    let narrows = |(_, count): &(&str, usize)| (FILTER_PRODUCTS_MIN..products.len()).contains(count);
+    let mut choices: Vec<_> = choices.into_values().filter(narrows).collect();
     choices.sort_unstable();
     html.push_str(r#"<div class="list-controls awaits-script" aria-hidden="true">"#);
     if !choices.is_empty() {

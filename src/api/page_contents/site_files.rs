@@ -18,7 +18,8 @@ const NEVER: &str = "1970-01-01T00:00:00.000Z";
 
 /// The rules for crawlers: everything that a reader without an account sees.
 pub(super) fn robots(origin: &str) -> WrittenFile {
-    let paths = ["/graphql", "/graphiql", "/operations", "/session", "/signin", "/write"];
+    let paths =
+        ["/graphql", "/graphiql", "/moderation", "/operations", "/session", "/settings", "/signin", "/write"];
     let shop =
         ["/shop/account", "/shop/cart", "/shop/orders", "/shop/signin", "/shop/staff", "/shop/ranking"];
     let mut text = "User-agent: *\n".to_owned();

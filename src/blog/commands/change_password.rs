@@ -18,7 +18,7 @@ use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::create_user::stored_password;
 use super::names::{Attempt, UserLookup, normalized};
-use super::{CommandError, Commands, no_such_user};
+use super::{CommandError, Commands, Refusal};
 
 /// Attempts of a change after others changed the user or the reservation.
 const ATTEMPTS_MAX: u32 = 16;
@@ -59,18 +59,19 @@ impl Commands {
             caller: input.caller,
         };
         let holder = UserPassword { commands: self, user: input.user_id };
-        change_password((&self.passwords, sessions), &holder, change, ledger).await
+        let session = change_password((&self.passwords, sessions), &holder, change, ledger).await?;
+        self.unless_closed(input.user_id, session, sessions, ledger).await
     }
 
     /// The user, and the reservation of the name that the user has now.
-    async fn current_account(
+    pub(super) async fn current_account(
         &self,
         id: UserId,
         ledger: &Ledger,
     ) -> Result<(UserItem, AccountItem), CommandError> {
         for _ in 0..ATTEMPTS_MAX {
             let UserLookup::User(stored) = self.names.find(id, ledger).await? else {
-                return Err(no_such_user().into());
+                return Err(Refusal::no_such_user().into());
             };
             if stored.user.pending_username.is_some() {
                 self.names.roll_forward(id, ledger).await?;

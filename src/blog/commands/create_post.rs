@@ -87,6 +87,9 @@ impl Commands {
         let item = NewItem::encode(post.id.to_string(), &post);
         let partition_key = post.id.partition_key();
         for _ in 0..ATTEMPTS_MAX {
+            if self.names.deleted_users().contains(post.user_id) {
+                return Err(Refusal::no_such_user().into());
+            }
             let create = WriteOp::Create(item.clone());
             if self.names.attempt(POSTS, &partition_key, create, ledger).await? == Attempt::Written {
                 return Ok(Arc::new(post));

@@ -123,6 +123,9 @@ impl Commands {
         }
         let stored = stored_password(&reservation).hash()?;
         if self.passwords.verify_for(caller, password, stored).await? && user.username == username.as_str() {
+            if user.suspended {
+                return Err(Refusal::account_suspended().into());
+            }
             return Ok((user, reservation.password_version));
         }
         Err(Refusal::key_reused().into())

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use crate::accounts::staff::StaffMember;
 use crate::blog::containers::POSTS;
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{CommentItem, PostItem, types};
-use onehop_store::Ledger;
+use onehop_store::{ETag, Ledger};
 
 use super::post_queue::{PostChange, QueuedCommand};
 use super::{CommandError, Commands, Refusal};
@@ -36,8 +37,44 @@ impl Commands {
         input: DeleteComment,
         ledger: &Ledger,
     ) -> Result<DeletedComment, CommandError> {
-        let id = input.comment_id.to_string();
-        let Some(item) = self.store.read(POSTS, &input.post_id.partition_key(), &id, ledger).await? else {
+        let settled = self.posts.run(self.comment_deletion(&input, ledger).await?, ledger).await?;
+        Ok(DeletedComment { comment_id: input.comment_id, post: settled.post })
+    }
+
+    /// The same for a member of staff, who need not be an author.
+    pub(super) async fn delete_any_comment(
+        &self,
+        input: DeleteComment,
+        by: &StaffMember,
+        ledger: &Ledger,
+    ) -> Result<DeletedComment, CommandError> {
+        let intent = self.comment_deletion(&input, ledger).await?.by_staff(by);
+        let settled = self.posts.run(intent, ledger).await?;
+        Ok(DeletedComment { comment_id: input.comment_id, post: settled.post })
+    }
+
+    async fn comment_deletion(
+        &self,
+        input: &DeleteComment,
+        ledger: &Ledger,
+    ) -> Result<QueuedCommand, CommandError> {
+        let (comment, etag) = self.live_comment(input.post_id, input.comment_id, ledger).await?;
+        let change = PostChange::DeleteComment { comment, etag };
+        Ok(QueuedCommand::new(self.new_id(), input.post_id, input.user_id, change))
+    }
+
+    /// A comment that is not deleted.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` on `commentId`.
+    pub(super) async fn live_comment(
+        &self,
+        post: PostId,
+        comment: CommentId,
+        ledger: &Ledger,
+    ) -> Result<(CommentItem, ETag), CommandError> {
+        let id = comment.to_string();
+        let Some(item) = self.store.read(POSTS, &post.partition_key(), &id, ledger).await? else {
             return Err(Refusal::comment_not_found().into());
         };
         let Ok(comment) = item.decode::<CommentItem>() else {
@@ -47,9 +84,6 @@ impl Commands {
         if comment.deleted || comment.item_type != types::COMMENT {
             return Err(Refusal::comment_not_found().into());
         }
-        let change = PostChange::DeleteComment { comment, etag: item.etag };
-        let intent = QueuedCommand::new(self.new_id(), input.post_id, input.user_id, change);
-        let settled = self.posts.run(intent, ledger).await?;
-        Ok(DeletedComment { comment_id: input.comment_id, post: settled.post })
+        Ok((comment, item.etag))
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::accounts::staff::StaffMember;
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::PostItem;
 use onehop_store::Ledger;
@@ -28,6 +29,18 @@ impl Commands {
     ) -> Result<Arc<PostItem>, CommandError> {
         let intent = QueuedCommand::new(self.new_id(), input.post_id, input.user_id, PostChange::Delete);
         let settled = self.posts.run(intent, ledger).await?;
+        Ok(settled.post)
+    }
+
+    /// The same for a member of staff, who need not be the author.
+    pub(super) async fn delete_any_post(
+        &self,
+        input: DeletePost,
+        by: &StaffMember,
+        ledger: &Ledger,
+    ) -> Result<Arc<PostItem>, CommandError> {
+        let intent = QueuedCommand::new(self.new_id(), input.post_id, input.user_id, PostChange::Delete);
+        let settled = self.posts.run(intent.by_staff(by), ledger).await?;
         Ok(settled.post)
     }
 }

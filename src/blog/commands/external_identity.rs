@@ -17,7 +17,7 @@ use crate::blog::items::{SubjectItem, UserItem, types};
 use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::names::{self, Attempt, ClaimOutcome, UserLookup};
-use super::{CommandError, Commands};
+use super::{CommandError, Commands, Refusal};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::contended;
 
@@ -47,7 +47,7 @@ impl Commands {
     /// The user behind the subject, created on first use.
     ///
     /// # Errors
-    /// `Unavailable` when others kept changing the same items.
+    /// `ACCOUNT_SUSPENDED`; `Unavailable` when others kept changing the same items.
     pub async fn user_for_subject(
         &self,
         subject: &ExternalSubject,
@@ -62,6 +62,9 @@ impl Commands {
                 continue;
             };
             match self.names.find(user_id, ledger).await? {
+                UserLookup::User(stored) if stored.user.suspended => {
+                    return Err(Refusal::account_suspended().into());
+                }
                 UserLookup::User(stored) => return Ok(stored.user),
                 UserLookup::Abandoned => self.replace_subject(&id, etag, ledger).await?,
                 UserLookup::Missing => {

@@ -13,9 +13,11 @@ mod create_post;
 mod create_user;
 mod delete_comment;
 mod delete_post;
+mod delete_user;
 mod external_identity;
 mod idempotency;
 mod like_post;
+mod moderation;
 mod names;
 mod post_queue;
 mod refusals;
@@ -49,14 +51,16 @@ pub use create_post::CreatePost;
 pub use create_user::CreateUser;
 pub use delete_comment::{DeleteComment, DeletedComment};
 pub use delete_post::DeletePost;
+pub use delete_user::DeleteUser;
 pub use external_identity::ExternalSubject;
 pub use like_post::{LikePost, PostLiked};
+pub use moderation::{Moderator, SuspendUser};
 pub(in crate::blog) use names::left_keys;
 pub use names::{RollForward, UsernameReservations};
 pub use post_queue::CommandLimits;
 pub use sign_in::SignIn;
 pub use staff_names::{ListedUser, ProtectedNames, ResolvedStaff, StaffNameError};
-pub use text::{COMMENT_CHARS_MAX, POST_CONTENT_CHARS_MAX, TITLE_CHARS_MAX};
+pub use text::{COMMENT_CHARS_MAX, POST_CONTENT_CHARS_MAX, REASON_CHARS_MAX, TITLE_CHARS_MAX};
 pub use unlike_post::UnlikePost;
 pub use update_post::UpdatePost;
 pub use update_user::UpdateUser;
@@ -92,9 +96,10 @@ impl Commands {
     #[must_use]
     pub fn new(parts: CommandParts) -> Self {
         let CommandParts { store, clock, ids, passwords, tasks, limits } = parts;
+        let names = UsernameReservations::new(Arc::clone(&store));
         Self {
-            names: UsernameReservations::new(Arc::clone(&store)),
-            posts: Arc::new(PostQueues::new(Arc::clone(&store), tasks, limits)),
+            posts: Arc::new(PostQueues::new(Arc::clone(&store), tasks, limits, names.deleted_users())),
+            names,
             protected_names: Arc::default(),
             store,
             clock,
@@ -133,7 +138,7 @@ impl Commands {
     /// The username to be written beside this user's texts.
     async fn username(&self, user: UserId, ledger: &Ledger) -> Result<String, CommandError> {
         let username = self.names.author_name(user, self.clock.monotonic_ms(), ledger).await?;
-        Ok(username.ok_or_else(no_such_user)?)
+        Ok(username.ok_or_else(Refusal::no_such_user)?)
     }
 
     /// An item of a post's logical partition.
@@ -147,9 +152,4 @@ impl Commands {
         let item = self.store.read(POSTS, &post.partition_key(), &id, ledger).await?;
         item.map(|item| item.decode()).transpose()
     }
-}
-
-/// A token outlived its user.
-fn no_such_user() -> Refusal {
-    Refusal::unauthenticated("the signed-in user does not exist")
 }

@@ -4,6 +4,11 @@ use crate::accounts::username::UsernameError;
 use crate::domain::error::{InputStep, InvalidField, Refusal};
 
 impl Refusal {
+    /// A token outlived its user.
+    pub(super) fn no_such_user() -> Self {
+        Self::unauthenticated("the signed-in user does not exist")
+    }
+
     pub(super) fn post_not_found() -> Self {
         Self::not_found("postId", "there is no such post")
     }

@@ -30,7 +30,7 @@ impl Commands {
     /// The user with this name and password.
     ///
     /// # Errors
-    /// `INVALID_CREDENTIALS`.
+    /// `INVALID_CREDENTIALS`; `ACCOUNT_SUSPENDED` with the right password.
     pub async fn sign_in(&self, input: SignIn, ledger: &Ledger) -> Result<UserItem, CommandError> {
         Ok(self.identify(input, ledger).await?.0)
     }
@@ -38,7 +38,7 @@ impl Commands {
     /// The user with this name and password, and a new session.
     ///
     /// # Errors
-    /// `UNAUTHENTICATED`.
+    /// As [`sign_in`](Self::sign_in).
     pub async fn start_session(
         &self,
         input: SignIn,
@@ -50,7 +50,27 @@ impl Commands {
         let compared = stored_password(&account);
         let store = self.names.store();
         let session = start_session((store, sessions), user.id.into(), &compared, network, ledger).await?;
-        Ok((user, session.ok_or_else(refused)?))
+        let session = self.unless_closed(user.id, session.ok_or_else(refused)?, sessions, ledger).await?;
+        Ok((user, session))
+    }
+
+    /// A session that has just been started. It ends where the account was suspended or deleted meanwhile:
+    /// that ends all sessions of before, and this may be one of after.
+    ///
+    /// # Errors
+    /// `ACCOUNT_SUSPENDED`, also for a deleted account.
+    pub(super) async fn unless_closed(
+        &self,
+        user: UserId,
+        session: NewSession,
+        sessions: &Sessions,
+        ledger: &Ledger,
+    ) -> Result<NewSession, CommandError> {
+        if self.may_sign_in(user, ledger).await? {
+            return Ok(session);
+        }
+        sessions.end_all(user.into(), ledger).await?;
+        Err(Refusal::account_suspended().into())
     }
 
     /// The user for whom a name is reserved, by the key of the name.
@@ -77,7 +97,12 @@ impl Commands {
         match (name, account) {
             (Some(name), Some(account)) if accepted => {
                 match self.names.find(account.user_id, ledger).await? {
-                    UserLookup::User(stored) if is_called(&stored.user, &name)? => Ok((stored.user, account)),
+                    UserLookup::User(stored) if is_called(&stored.user, &name)? => {
+                        match stored.user.suspended {
+                            true => Err(Refusal::account_suspended().into()),
+                            false => Ok((stored.user, account)),
+                        }
+                    }
                     _ => Err(refused().into()),
                 }
             }

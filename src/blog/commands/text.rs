@@ -8,6 +8,8 @@ pub const TITLE_CHARS_MAX: usize = 200;
 pub const POST_CONTENT_CHARS_MAX: usize = 100_000;
 /// The most characters of a comment.
 pub const COMMENT_CHARS_MAX: usize = 10_000;
+/// The most characters of a reason in the moderation log.
+pub const REASON_CHARS_MAX: usize = 500;
 
 text!(
     /// A post's title: no control characters save line feed and tab.
@@ -21,6 +23,13 @@ text!(
     PostContent,
     "content",
     POST_CONTENT_CHARS_MAX
+);
+text!(
+    /// A member of staff's reason for an act of moderation.
+    Reason,
+    "reason",
+    REASON_CHARS_MAX,
+    check_controls
 );
 text!(
     /// A comment's content.

@@ -7,7 +7,7 @@ use crate::blog::items::UserItem;
 use onehop_store::Ledger;
 
 use super::names::{Attempt, RollForward, StoredUser, UserLookup, parsed};
-use super::{CommandError, Commands, Refusal, no_such_user};
+use super::{CommandError, Commands, Refusal};
 use crate::domain::error::contended;
 
 /// Attempts of a rename after another writer changed the user.
@@ -31,7 +31,7 @@ impl Commands {
         self.protected_names().check_rename(input.user_id, &username)?;
         for _ in 0..RENAME_ATTEMPTS_MAX {
             let UserLookup::User(stored) = self.names.find(input.user_id, ledger).await? else {
-                return Err(no_such_user().into());
+                return Err(Refusal::no_such_user().into());
             };
             if stored.user.username == username.as_str() && stored.user.pending_username.is_none() {
                 return Ok(stored.user);
@@ -73,7 +73,7 @@ impl Commands {
             RollForward::Settled(user) if user.username == username.as_str() => Ok(Some(user)),
             RollForward::Settled(_) => Ok(None),
             RollForward::Withdrawn(_) => Err(Refusal::username_taken().into()),
-            RollForward::NoUser => Err(no_such_user().into()),
+            RollForward::NoUser => Err(Refusal::no_such_user().into()),
         }
     }
 }

@@ -13,6 +13,7 @@ use std::sync::{Arc, LazyLock};
 use onehop_change_feed::Projection;
 use onehop_read_models::{ProjectionNames, ReadModels};
 
+use super::closures::Closures;
 use super::model::MODEL;
 use super::renames::Renames;
 
@@ -40,10 +41,11 @@ pub fn read_models() -> &'static ReadModels {
     &READ_MODELS
 }
 
-/// The projections of the rules, and the projection that finishes renames.
+/// The projections of the rules, and the projections that finish renames and closed accounts.
 #[must_use]
 pub fn projections() -> Vec<Arc<dyn Projection>> {
     let mut projections = read_models().projections();
     projections.push(Arc::new(Renames));
+    projections.push(Arc::new(Closures));
     projections
 }

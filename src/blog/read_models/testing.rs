@@ -86,6 +86,7 @@ pub(in crate::blog) fn user(number: u128, username: &str, version: u64) -> UserI
         pending_username: None,
         former_username: None,
         former_keys: Vec::new(),
+        suspended: false,
     }
 }
 

@@ -11,3 +11,9 @@ pub const COMMENTS: ListKind = ListKind::by_date(2);
 pub const LIKES: ListKind = ListKind::by_date(3);
 /// The posts of a user.
 pub const POSTS_OF_USER: ListKind = ListKind::by_date(7);
+/// The comments of a user.
+pub const COMMENTS_OF_USER: ListKind = ListKind::by_date(11);
+/// The likes of a user.
+pub const LIKES_OF_USER: ListKind = ListKind::by_date(12);
+/// The moderation log.
+pub const MODERATION_LOG: ListKind = ListKind::by_date(13);

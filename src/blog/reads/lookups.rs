@@ -13,7 +13,7 @@ use dataloader::BatchFn;
 use dataloader::cached::Loader;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::views::{UserView, decode_found};
+use super::views::UserView;
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::types;
@@ -24,6 +24,9 @@ const LOOKUPS_AT_ONCE_MAX: usize = 16;
 /// The number of times that a loader lets other tasks of the request go first, so that they may add to its
 /// batch.
 const LOADER_YIELDS: usize = 1;
+
+/// The name of a user whose account is deleted, until the items of the account are removed, too.
+const DELETED_USERNAME: &str = "deleted";
 
 /// The numbers of a post's comments and likes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,9 +154,11 @@ where
 }
 
 fn username_in(item: Option<&Item>) -> Result<String, Fault> {
-    let user = decode_found(item, UserView::decode)?;
-    let missing = || Fault::new(FaultKind::Corrupt, "an item refers to a user who is not there");
-    Ok(user.ok_or_else(missing)?.username)
+    let Some(item) = item else {
+        return Err(Fault::new(FaultKind::Corrupt, "an item refers to a user who is not there"));
+    };
+    // The items of a deleted account are on their way out.
+    Ok(UserView::decode(item)?.map_or_else(|| DELETED_USERNAME.to_owned(), |user| user.username))
 }
 
 fn failed<K: Copy + Eq + Hash, V>(keys: &[K], fault: Fault) -> HashMap<K, LookupResult<V>> {

@@ -4,6 +4,7 @@
 //! from one logical partition. The three never import one another; shared parts are in modules of their own.
 //! Nothing here writes, and nothing here knows GraphQL.
 
+mod accounts;
 pub mod cursor;
 mod lookups;
 mod points;
@@ -20,13 +21,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+pub use self::accounts::AccountReads;
 pub use crate::domain::page::{FIRST_MAX, FIRST_MIN, Page, PageRequest};
 pub use session::Session;
 pub use stored::StoredReads;
 pub use v1::V1;
 pub use v2::V2;
 pub use v3::V3;
-pub use views::{CommentView, LikeView, PostText, PostView, UserView};
+pub use views::{CommentView, LikeView, ModerationEntryView, PostText, PostView, UserView};
 
 use super::ids::{CommentId, LikeId, PostId, UserId};
 use onehop_store::{Fault, Store};
@@ -119,6 +121,7 @@ pub struct ReadModels {
     v2: Arc<dyn Reads>,
     v3: Arc<dyn Reads>,
     stored: StoredReads,
+    accounts: AccountReads,
 }
 
 impl ReadModels {
@@ -130,6 +133,7 @@ impl ReadModels {
             v2: Arc::new(V2::new(Arc::clone(store))),
             v3: Arc::new(V3::new(Arc::clone(store))),
             stored: StoredReads::new(Arc::clone(store)),
+            accounts: AccountReads::new(Arc::clone(store)),
         }
     }
 
@@ -137,6 +141,12 @@ impl ReadModels {
     #[must_use]
     pub fn stored(&self) -> &StoredReads {
         &self.stored
+    }
+
+    /// The reads about accounts, which are the same in every data model.
+    #[must_use]
+    pub fn accounts(&self) -> &AccountReads {
+        &self.accounts
     }
 
     /// The reads of one data model.

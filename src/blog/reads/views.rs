@@ -4,7 +4,9 @@
 use serde::Deserialize;
 
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
-use crate::blog::items::{CommentItem, LikeItem, PostItem, TEXT_VERSION_FIRST, UserItem};
+use crate::blog::items::{
+    CommentItem, LikeItem, ModerationEntryItem, PostItem, TEXT_VERSION_FIRST, UserItem,
+};
 use crate::blog::summary::summarise;
 use crate::domain::cursor;
 use onehop_store::{Fault, Item, Keyset};
@@ -155,6 +157,23 @@ impl UserView {
     pub(in crate::blog) fn decode(item: &Item) -> Result<Option<Self>, Fault> {
         let stored: StoredUser = item.decode()?;
         Ok(stored.username.map(|username| Self { id: stored.id, username }))
+    }
+}
+
+/// An entry of the moderation log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModerationEntryView(ModerationEntryItem);
+
+impl ModerationEntryView {
+    /// Reads an entry.
+    pub(super) fn decode(item: &Item) -> Result<Self, Fault> {
+        item.decode().map(Self)
+    }
+
+    /// The entry as it is stored.
+    #[must_use]
+    pub fn entry(&self) -> &ModerationEntryItem {
+        &self.0
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounts::username::{NameKey, Username};
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
-use crate::blog::items::{UserItem, types};
+use crate::blog::items::{UserItem, is_user, types};
 use onehop_change_feed::{Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_runtime::planted;
 use onehop_store::{Change, ContainerName, Item, NewItem, PartitionKey, WriteOp};
@@ -43,6 +43,10 @@ impl Projection for Renames {
     }
 
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
+        // The present item, at a repeat, may be the rest of a deleted account.
+        if !is_user(&change.item)? {
+            return Ok(Step::done());
+        }
         let user: UserItem = change.item.decode()?;
         match input.state()? {
             None if planted!("rename-left-half-done") => Ok(Step::done()),
@@ -75,8 +79,12 @@ fn parsed(stored: &str) -> Result<Username, ProjectionError> {
     Username::parse(stored).map_err(|error| ProjectionError::new("a stored username breaks the rules", error))
 }
 
-/// Whether the user has a name with this key, or has announced one.
-fn has_key(user: &UserItem, key: &NameKey) -> Result<bool, ProjectionError> {
+/// Whether an item is a user who has a name with this key, or has announced one.
+fn has_key(item: &Item, key: &NameKey) -> Result<bool, ProjectionError> {
+    if !is_user(item)? {
+        return Ok(false);
+    }
+    let user: UserItem = item.decode()?;
     if parsed(&user.username)?.keys().contains(key) {
         return Ok(true);
     }

@@ -77,7 +77,7 @@ pub(super) fn step(
             Ok(Step::ask(vec![read_user(user.id)]).with_state(&note(ProgressState::User { key, etag })))
         }
         ProgressState::User { etag, .. } => {
-            if has_key(&item.decode()?, &NameKey::from_stored(former))? {
+            if has_key(item, &NameKey::from_stored(former))? {
                 return Ok(ask(user, key + 1));
             }
             let again = Step::ask(vec![read_reservation(former)]);

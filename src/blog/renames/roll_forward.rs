@@ -15,7 +15,7 @@ use crate::accounts::username::{NameKey, Username};
 use crate::blog::commands::left_keys;
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
-use crate::blog::items::{AccountItem, UserItem, types};
+use crate::blog::items::{AccountItem, UserItem, is_user, types};
 use onehop_change_feed::{IntendedWrite, ProjectionError, Step, StepInput};
 use onehop_store::{Item, NewItem, PartitionKey, WriteOp};
 
@@ -50,12 +50,6 @@ pub(super) enum ProgressState {
     Claimed { user: String },
     /// The user, to take the announcement back.
     Refused { user: String },
-}
-
-#[derive(Deserialize)]
-struct Kind<'a> {
-    #[serde(rename = "type")]
-    item_type: &'a str,
 }
 
 pub(super) fn begin(user: &UserItem) -> Step {
@@ -119,6 +113,9 @@ struct Target {
 
 impl Names<'_> {
     fn is_announced(&self, item: &Item) -> Result<bool, ProjectionError> {
+        if !is_user(item)? {
+            return Ok(false);
+        }
         let user: UserItem = item.decode()?;
         Ok(user.pending_username.as_deref() == Some(self.pending) && user.version == self.user.version)
     }
@@ -158,13 +155,12 @@ impl Names<'_> {
         input: StepInput<'_>,
     ) -> Result<Step, ProjectionError> {
         let Some(item) = input.item(0)? else { return Ok(Step::done()) };
-        let abandoned = serde_json::from_slice::<Kind<'_>>(&item.body)?.item_type == types::ABANDONED;
-        if !abandoned && has_key(&item.decode()?, self.key(key)?)? {
+        if has_key(item, self.key(key)?)? {
             return Ok(
                 Step::ask(vec![read_user(self.user.id)]).with_state(&note(ProgressState::Refused { user }))
             );
         }
-        let writes = if abandoned { Vec::new() } else { vec![confirm(holder, item)] };
+        let writes = if is_user(item)? { vec![confirm(holder, item)] } else { Vec::new() };
         let asked = ProgressState::Lapsed { user, key, reservation };
         Ok(self.ask_reservations(key, asked).after_writing(writes))
     }

@@ -115,6 +115,7 @@ impl Seeder {
             pending_username: None,
             former_username: None,
             former_keys: Vec::new(),
+            suspended: false,
         };
         let item = NewItem::encode(user_id.to_string(), &user);
         let created = self.store.write(USERS, &user_id.partition_key(), WriteOp::Create(item), &ledger).await;

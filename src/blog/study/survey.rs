@@ -8,7 +8,7 @@ use std::ops::Range;
 use serde::Deserialize;
 
 use super::article::ArticleRequest;
-use crate::blog::containers::{self, FEED, FEED_POSTS_MAX, POSTS, USERS};
+use crate::blog::containers::{self, FEED, FEED_POSTS_MAX, MODERATION, POSTS, USERS};
 use crate::blog::ids::PostId;
 use crate::blog::reads::DataModel;
 use onehop_read_models::verify::for_each_change;
@@ -79,8 +79,12 @@ impl Survey {
     pub async fn of(store: &dyn Store, model: DataModel) -> Result<Self, Fault> {
         let mut contents = Vec::with_capacity(containers::SPECS.len());
         let mut posts = Vec::new();
-        // V1 and V2 have neither reservations of usernames nor a copied feed.
-        let is_used = |container| model == DataModel::V3 || [USERS, POSTS].contains(&container);
+        // V1 and V2 have neither reservations of usernames nor a copied feed, and no request of the article
+        // reads the moderation log.
+        let is_used = |container| match model {
+            DataModel::V3 => container != MODERATION,
+            DataModel::V1 | DataModel::V2 => [USERS, POSTS].contains(&container),
+        };
         for spec in containers::SPECS.iter().filter(|spec| is_used(spec.name)) {
             let mut sizes: HashMap<PartitionKey, PartitionSize> = HashMap::new();
             let mut item_bytes_max = 0;

@@ -99,6 +99,7 @@ impl WritePath {
                     pending_username: None,
                     former_username: None,
                     former_keys: Vec::new(),
+                    suspended: false,
                 };
                 plain.create(USERS, author.id.partition_key(), author.id.0, &item, ledger).await?;
                 Ok(author)

@@ -117,13 +117,13 @@ static POST: ObjectType = ObjectType {
         ("likeCount", FieldSource::Count(post("likeCount"))),
         ("viewerHasLiked", FieldSource::ViewerHasLiked),
         ("viewerCanUpdate", FieldSource::ViewerRight(ViewerRight::User(post("userId")))),
-        ("viewerCanDelete", FieldSource::ViewerRight(ViewerRight::User(post("userId")))),
+        ("viewerCanDelete", FieldSource::ViewerRight(ViewerRight::UserOrStaff(post("userId")))),
         ("comments", FieldSource::List(&COMMENTS_OF_POST)),
         ("likes", FieldSource::List(&LIKES_OF_POST)),
     ],
 };
 
-/// The author of a comment and the author of its post may delete it.
+/// The author of a comment, the author of its post and staff may delete it.
 const OF_COMMENT: ViewerRight = ViewerRight::UserOrOwner { user: comment("userId"), owner: post("userId") };
 
 /// A comment.

@@ -59,6 +59,8 @@ pub(super) enum FieldSource {
 /// The right to change or delete an object. The ids of the item and of the caller decide.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ViewerRight {
+    /// The user with the id in this slot, and staff.
+    UserOrStaff(MemberSlot),
     /// The user with this id.
     User(MemberSlot),
     /// The user with the one id, and in the object that this one is below or beside, the user with the other.

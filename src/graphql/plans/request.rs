@@ -15,6 +15,8 @@ pub(in crate::graphql) struct PlanRequest<'a> {
     pub(in crate::graphql) webstore: &'a StoredWebstoreReads,
     pub(in crate::graphql) session: &'a Session,
     pub(in crate::graphql) caller: PlanCaller,
+    /// Whether the caller is a member of staff.
+    pub(in crate::graphql) is_staff: bool,
     pub(in crate::graphql) variables: &'a Variables,
     pub(in crate::graphql) budget: &'a ResponseBudget,
 }

@@ -20,7 +20,6 @@ use crate::domain::money::StoredAmount;
 use crate::domain::stored_json::{MemberSlot, StoredMembers, StoredShape};
 use crate::graphql::ids::GlobalId;
 use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
-use onehop_graphql_server::response_budget::ResponseBudget;
 use onehop_graphql_server::written_response::WrittenData;
 use onehop_store::Item;
 
@@ -39,8 +38,7 @@ pub(super) fn write(
 ) -> Result<WrittenData, Unplanned> {
     let expected = read.iter().map(RootItems::bytes_expected).sum::<usize>();
     let mut data = WrittenData::with_capacity(expected + BYTES_BESIDE_ITEMS);
-    let mut writer =
-        DataWriter { out: data.buffer(), budget: request.budget, caller: request.caller, bytes: 0 };
+    let mut writer = DataWriter { out: data.buffer(), request, bytes: 0 };
     for (field, read) in plan.roots.fields.iter().zip(read) {
         writer.put(&field.before);
         match (&field.value, read) {
@@ -116,8 +114,7 @@ impl<'a> Members<'a> {
 
 struct DataWriter<'a> {
     out: &'a mut Vec<u8>,
-    budget: &'a ResponseBudget,
-    caller: PlanCaller,
+    request: PlanRequest<'a>,
     /// Bytes that are not yet taken from the response budget.
     bytes: usize,
 }
@@ -146,7 +143,7 @@ impl DataWriter<'_> {
     /// Takes the written bytes from the response budget.
     fn settle(&mut self) -> Result<(), Unplanned> {
         let bytes = std::mem::take(&mut self.bytes);
-        self.budget.try_take(bytes).then_some(()).ok_or(Unplanned)
+        self.request.budget.try_take(bytes).then_some(()).ok_or(Unplanned)
     }
 
     fn point(&mut self, point: &PointItems<'_>) -> Result<(), Unplanned> {
@@ -268,8 +265,15 @@ impl DataWriter<'_> {
         let is_caller = |members: Members<'_>, slot: MemberSlot, caller: Uuid| {
             members.members.id(slot).map(|id| id == caller).ok_or(Unplanned)
         };
-        match (right, self.caller) {
-            (ViewerRight::User(slot), PlanCaller::User(UserId(caller))) => is_caller(object, slot, caller),
+        if self.request.is_staff
+            && matches!(right, ViewerRight::UserOrStaff(_) | ViewerRight::UserOrOwner { .. })
+        {
+            return Ok(true);
+        }
+        match (right, self.request.caller) {
+            (ViewerRight::User(slot) | ViewerRight::UserOrStaff(slot), PlanCaller::User(UserId(caller))) => {
+                is_caller(object, slot, caller)
+            }
             (ViewerRight::UserOrOwner { user, owner: slot }, PlanCaller::User(UserId(caller))) => {
                 let owner = owner.ok_or(Unplanned)?;
                 Ok(is_caller(object, user, caller)? || is_caller(owner, slot, caller)?)

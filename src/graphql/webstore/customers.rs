@@ -4,13 +4,14 @@ use async_graphql::{Context, ID, InputObject, MaybeUndefined, Object, Result, Si
 
 use super::customer::{Customer, CustomerConnection};
 use super::nodes;
-use super::staff;
+
 use crate::graphql::connections::PageArguments;
 use crate::graphql::errors::bad_input;
 use crate::graphql::ids::{GlobalId, InvalidId};
 use crate::graphql::inputs::change_of;
 use crate::graphql::resolution::{All, One};
 use crate::graphql::scope;
+use crate::graphql::staff;
 use crate::graphql::writes::within_limit;
 use crate::webstore::commands::{TypedAddress, UpdateCustomer};
 use crate::webstore::reads::RANKED_CUSTOMERS;

@@ -13,5 +13,4 @@ pub(super) mod payloads;
 pub(super) mod product;
 pub(super) mod query;
 pub(super) mod sales_order;
-mod staff;
 mod tag;

@@ -14,7 +14,7 @@ use super::payloads::{
     UpdateProductCategoryPayload, UpdateProductPayload, UpdateProductTagPayload,
 };
 use super::product::Product;
-use super::staff;
+
 use super::tag::ProductTag;
 use crate::domain::error::{CommandError, InputStep, InvalidField};
 use crate::graphql::errors;
@@ -22,6 +22,7 @@ use crate::graphql::ids::GlobalId;
 use crate::graphql::inputs::change_of;
 use crate::graphql::resolution::One;
 use crate::graphql::scope::{self, RequestScope};
+use crate::graphql::staff;
 use crate::webstore::commands::{
     CreateProduct, TAGS_PER_PRODUCT_MAX, TypedMoney, UpdateProduct, WebstoreCommands,
 };

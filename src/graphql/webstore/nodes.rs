@@ -6,9 +6,10 @@ pub(in crate::graphql) use super::category::ProductCategory;
 pub(in crate::graphql) use super::customer::Customer;
 pub(in crate::graphql) use super::product::Product;
 pub(in crate::graphql) use super::sales_order::SalesOrder;
-use super::staff;
+
 pub(in crate::graphql) use super::tag::ProductTag;
 use crate::graphql::scope::RequestScope;
+use crate::graphql::staff;
 use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 
 pub(in crate::graphql) async fn product(

@@ -5,12 +5,13 @@ use uuid::Uuid;
 
 use super::customer::Customer;
 use super::sales_order::SalesOrder;
-use super::staff;
+
 use crate::domain::error::{InputStep, InvalidField};
 use crate::graphql::errors::{self, Code, bad_input, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::One;
 use crate::graphql::scope;
+use crate::graphql::staff;
 use crate::graphql::writes::within_limit;
 use crate::webstore::commands::{
     CreateSalesOrder, DeleteSalesOrder, ORDER_LINES_MAX, OrderedProduct, SettledOrder,

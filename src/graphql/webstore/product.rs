@@ -5,13 +5,14 @@ use uuid::Uuid;
 
 use super::category::ProductCategory;
 use super::decimal::MoneyValue;
-use super::staff;
+
 use super::tag::ProductTag;
 use crate::graphql::connections::{Connection, Listed};
 use crate::graphql::errors::{Code, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::{Many, One};
 use crate::graphql::scope;
+use crate::graphql::staff;
 use crate::webstore::reads::{CategoryView, ProductView};
 
 /// A page of products.

@@ -5,12 +5,13 @@ use async_graphql::{Context, ID, Object, Result};
 use super::category::ProductCategory;
 use super::nodes;
 use super::product::Product;
-use super::staff;
+
 use super::tag::ProductTag;
 use crate::graphql::errors::bad_input;
 use crate::graphql::ids::{GlobalId, InvalidId};
 use crate::graphql::resolution::{All, One};
 use crate::graphql::scope;
+use crate::graphql::staff;
 
 /// The part of the root of all reads that is about the web store.
 #[derive(Default)]
@@ -19,8 +20,8 @@ pub struct WebstoreQuery;
 /// Reads of the web store.
 #[Object]
 impl WebstoreQuery {
-    /// Whether the caller is staff of the web store, and may change the catalogue, ship orders and see all
-    /// customers; false for anonymous requests and for customers.
+    /// Whether the caller is staff, and may change the catalogue, ship orders, see all customers and moderate
+    /// the blog; false for anonymous requests and for customers.
     async fn viewer_is_staff(&self, ctx: &Context<'_>) -> bool {
         staff::viewer_is_staff(scope::of(ctx))
     }

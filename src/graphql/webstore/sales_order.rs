@@ -6,13 +6,14 @@ use uuid::Uuid;
 use super::customer::Customer;
 use super::decimal::MoneyValue;
 use super::product::Product;
-use super::staff;
+
 use crate::graphql::connections::{Connection, Listed};
 use crate::graphql::date_time::DateTime;
 use crate::graphql::errors::{Code, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::{Many, One};
 use crate::graphql::scope;
+use crate::graphql::staff;
 use crate::webstore::reads::{OrderLineView, SalesOrderView};
 
 /// A page of orders.

@@ -3,11 +3,12 @@
 use async_graphql::{Context, ID, Object, Result};
 
 use super::product::{Product, ProductConnection};
-use super::staff;
+
 use crate::graphql::connections::PageArguments;
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::One;
 use crate::graphql::scope;
+use crate::graphql::staff;
 use crate::webstore::reads::{PRODUCTS_OF_TAG, TagView};
 
 /// A tag.

@@ -112,8 +112,10 @@ fn about(title: &str, description: &str) -> Content<Box<ShownPage>> {
 
 const PAGES_WITH_TEXT: [&str; 7] =
     ["/", "/posts/p1", "/users/u1", "/shop", "/shop/product/p1", "/shop/category/c1", "/shop/tag/t1"];
-const PAGES_OF_THE_APPLICATION: [&str; 8] = [
+const PAGES_OF_THE_APPLICATION: [&str; 10] = [
     "/write",
+    "/settings",
+    "/moderation",
     "/signin",
     "/compare",
     "/operations",

@@ -2,11 +2,11 @@
 
 use uuid::Uuid;
 
+use crate::accounts::staff::StaffMember;
 use crate::domain::error::{CommandError, Refusal};
 use crate::webstore::containers::PRODUCT_META;
 use crate::webstore::ids::{CategoryId, TagId};
 use crate::webstore::items::{MetaItem, types};
-use crate::webstore::staff::StaffMember;
 use onehop_store::{Ledger, PartitionKey};
 
 use super::text::MetaName;

@@ -2,13 +2,13 @@
 //! its tags have at that moment; projections correct them later. First the reservation of its SKU is written,
 //! then the product.
 
+use crate::accounts::staff::StaffMember;
 use crate::domain::error::{CommandError, InputStep, InvalidField, InvalidFields, Refusal, contended};
 use crate::domain::money::{Money, MoneyError};
 use crate::domain::reservations::KeyClaim;
 use crate::webstore::containers::{PRODUCT, PRODUCT_META};
 use crate::webstore::ids::{CategoryId, ProductId, TagId};
 use crate::webstore::items::{MetaItem, ProductItem, TOMBSTONE_TTL_S, TagCopy, types};
-use crate::webstore::staff::StaffMember;
 use onehop_store::{Fault, Ledger, PartitionKey};
 
 use super::skus::{ProductKey, sku_reservation};

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
+use crate::accounts::staff::StaffMember;
 use crate::domain::command_marker::{command_of, encode_marked};
 use crate::domain::conditional_write::judge;
 use crate::domain::digest::sha256_hex;
@@ -23,7 +24,6 @@ use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId};
 use crate::webstore::items::{
     CustomerItem, OrderLineItem, ProductItem, SalesOrderItem, TOMBSTONE_TTL_S, rank_key, types,
 };
-use crate::webstore::staff::StaffMember;
 use onehop_runtime::clock::format_timestamp;
 use onehop_store::{Batch, ETag, Fault, Item, Ledger, NewItem, WriteOp};
 

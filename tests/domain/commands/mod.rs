@@ -1,6 +1,7 @@
 //! The write side over the embedded store: refusals, exact counts, unique names, crashes, repeats.
 
 mod batches;
+mod closures;
 mod counts;
 mod crashes;
 pub mod harness;

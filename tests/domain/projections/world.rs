@@ -220,6 +220,7 @@ pub fn user(number: u128, username: &str) -> UserItem {
         pending_username: None,
         former_username: None,
         former_keys: Vec::new(),
+        suspended: false,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use onehop::accounts::hashing_queue::HashingCaller;
+use onehop::accounts::staff::{Staff, StaffMember};
 use onehop::domain::error::CommandError;
 use onehop::webstore::commands::{
     CreateCustomer, CreateProduct, CreateSalesOrder, DeleteSalesOrder, OrderedProduct, SettledOrder,
@@ -10,7 +11,6 @@ use onehop::webstore::commands::{
 };
 use onehop::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 use onehop::webstore::items::{CustomerItem, ProductItem};
-use onehop::webstore::staff::{Staff, StaffMember};
 use onehop_store::Ledger;
 
 /// The password of all customers.

@@ -12,6 +12,7 @@ use axum::http::HeaderMap;
 use onehop::accounts::brute_force_protection::{AttemptLimits, Attempts};
 use onehop::accounts::password::{HashingCost, HashingLimits};
 use onehop::accounts::signing_secrets::SigningSecret;
+use onehop::accounts::staff::Staff;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::accounts::write_limits::{AccountWrites, WriteLimits};
 use onehop::accounts::{Authenticator, PasswordHasher};
@@ -28,7 +29,6 @@ use onehop::graphql::{Executor, GlobalId, Recency, SchemaOptions, Services};
 use onehop::webstore::Webstore;
 use onehop::webstore::commands::{WebstoreCommands, WebstoreParts};
 use onehop::webstore::reads::WebstoreReads;
-use onehop::webstore::staff::Staff;
 use onehop_change_feed::{Processor, Settings, WriteScope};
 use onehop_graphql_server::caller::{Caller, RequestRejection};
 use onehop_graphql_server::client_address::ClientAddress;
@@ -111,8 +111,8 @@ pub async fn empty() -> Blog {
                 ids: Arc::new(RandomIds),
                 passwords: passwords.clone(),
             }),
-            staff: Arc::new(Staff::new([user_id(0).0])),
         },
+        staff: Arc::new(Staff::new([user_id(0).0])),
         attempts: Arc::new(Attempts::new(AttemptLimits::default())),
         writes: Arc::new(AccountWrites::new([], &WriteLimits::NONE)),
         tokens: tokens.clone(),
@@ -173,6 +173,7 @@ impl Blog {
             pending_username: None,
             former_username: None,
             former_keys: Vec::new(),
+            suspended: false,
         };
         self.put(USERS, &id.partition_key(), &id.to_string(), &user).await;
         let name = onehop::accounts::Username::parse(USERNAMES[number]).expect("a username");

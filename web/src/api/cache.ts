@@ -20,6 +20,7 @@ const EMBEDDED = [
   "PostConnection",
   "CommentConnection",
   "LikeConnection",
+  "ModerationEntryConnection",
   "PageInfo",
   "ReadPlan",
   "StoreOperation",

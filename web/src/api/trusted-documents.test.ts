@@ -11,6 +11,9 @@ type AnyDocument = TypedDocumentNode<unknown, Record<string, unknown>>;
 
 /** The documents of `ask`; urql's client sends all else. */
 const ASKED = [
+  "ExportCommentsDocument",
+  "ExportLikesDocument",
+  "ExportPostsDocument",
   "NameInCopiesDocument",
   "NamesInProductsDocument",
   "PlaygroundProductsDocument",

@@ -9,7 +9,21 @@ import { expect, test } from "vitest";
 
 const SOURCE = join(import.meta.dirname, "..");
 /** The folders of the pages for readers and shoppers, and their shared parts. */
-const FOLDERS = ["account", "api", "app", "feed", "not-found", "post", "profile", "rename", "shop", "ui", "write"];
+const FOLDERS = [
+  "account",
+  "api",
+  "app",
+  "feed",
+  "not-found",
+  "post",
+  "moderation",
+  "profile",
+  "rename",
+  "settings",
+  "shop",
+  "ui",
+  "write",
+];
 /** Shown while costs are shown, and never otherwise. */
 const BEHIND_THE_SWITCH = ["api/request-charge.ts", "shop/RankingCosts.tsx"];
 /** Words of the database. */

@@ -5,6 +5,7 @@ import { usePagePolicy } from "../api/embedded.js";
 
 import { usePageTitle } from "../app/page-title.js";
 import { Markdown } from "../markdown/Markdown.js";
+import { ReasonForm } from "../moderation/ReasonForm.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { Avatar } from "../ui/Avatar.js";
 import { Confirm } from "../ui/Confirm.js";
@@ -97,7 +98,22 @@ function Own({ post }: { post: ShownPost }) {
           Edit
         </Link>
       )}
-      {post.viewerCanDelete && (
+      {post.viewerCanDelete && !post.viewerCanUpdate && (
+        <ReasonForm
+          label="Remove post"
+          question="Remove this post and its comments, as staff?"
+          fetching={fetching}
+          error={error}
+          onSubmit={async (reason) => {
+            const { data } = await deletePost({ input: { postId: post.id, reason } });
+            if (data?.deletePost != null) {
+              navigate(`/users/${post.author.id}`, { replace: true });
+            }
+            return data?.deletePost != null;
+          }}
+        />
+      )}
+      {post.viewerCanDelete && post.viewerCanUpdate && (
         <Confirm
           label="Delete"
           question="Delete this post and its comments?"
@@ -111,7 +127,7 @@ function Own({ post }: { post: ShownPost }) {
           }}
         />
       )}
-      <FormError error={error} />
+      {post.viewerCanUpdate && <FormError error={error} />}
     </div>
   );
 }

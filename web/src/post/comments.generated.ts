@@ -18,6 +18,11 @@ export type CreateCommentInput = {
 export type DeleteCommentInput = {
   /** The comment's id. */
   commentId: string;
+  /**
+   * The reason, for the moderation log, where staff delete the comment of another user: 1 to 500
+   * characters.
+   */
+  reason?: string | null | undefined;
 };
 
 export type CommentItemFragment = { id: string, content: string, creationDate: string, author: { id: string, username: string } };

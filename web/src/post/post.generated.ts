@@ -8,6 +8,8 @@ import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-
 export type DeletePostInput = {
   /** The post's id. */
   postId: string;
+  /** The reason, for the moderation log, where staff delete the post of another user: 1 to 500 characters. */
+  reason?: string | null | undefined;
 };
 
 export type PostTextFragment = { id: string, title: string, content: string, version: number, summary: string, creationDate: string, commentCount: number, likeCount: number, author: { id: string, username: string } };

@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import { useSession } from "../api/session.js";
 import { usePagePolicy } from "../api/embedded.js";
 import { usePageTitle } from "../app/page-title.js";
+import { Suspension } from "../moderation/Suspension.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { PostCard } from "../post/PostCard.js";
 import { Avatar } from "../ui/Avatar.js";
@@ -47,6 +48,13 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
           <h1 dir="auto">{user.username}</h1>
           {user.viewerCanUpdate && <Rename userId={id} />}
           {isMe && <ChangePassword username={user.username} />}
+          {isMe ? (
+            <p className="profile-settings">
+              <Link href="/settings">Account settings</Link>
+            </p>
+          ) : (
+            <Suspension userId={id} />
+          )}
         </div>
       </header>
       {user.posts.nodes.length === 0 ? (

@@ -13,7 +13,7 @@ import { ProductPageDocument, type ProductPageQuery } from "./product.generated.
 import { RelatedProducts } from "./RelatedProducts.js";
 import { ShopFrame } from "./ShopFrame.js";
 import { TagLinks } from "./TagLinks.js";
-import { useViewerIsStaff } from "./viewer-is-staff.js";
+import { useViewerIsStaff } from "../account/viewer-is-staff.js";
 
 /** A product, the way into the cart, and related products. */
 export default function ProductPage({ params: { id = "" } }: { params: Readonly<Record<string, string | undefined>> }) {

@@ -15,7 +15,7 @@ import { ProductGrid, ProductItems, SkeletonProducts } from "./ProductGrid.js";
 import { PAGE_PRODUCTS, listIn, type ListedNode, type ListKind } from "./product-list.js";
 import { ProductsDocument } from "./products.generated.js";
 import { ShopFrame } from "./ShopFrame.js";
-import { useViewerIsStaff } from "./viewer-is-staff.js";
+import { useViewerIsStaff } from "../account/viewer-is-staff.js";
 
 /** The products of a category or of a tag. */
 export function ProductsPage({ id, of }: { id: string; of: ListKind }) {

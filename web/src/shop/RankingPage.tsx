@@ -12,7 +12,7 @@ import { RankingDocument } from "./ranking.generated.js";
 import { RankingCosts } from "./RankingCosts.js";
 import { RANKED_CUSTOMERS } from "./ranking-limits.js";
 import { ShopFrame } from "./ShopFrame.js";
-import { StaffOnly } from "./StaffOnly.js";
+import { StaffOnly } from "../account/StaffOnly.js";
 
 /**
  * The customers with most orders, for staff. Where costs are shown, beside the same question across

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { NavLink } from "../app/NavLink.js";
 import { piecesIn, useCart } from "./cart.js";
-import { useViewerIsStaff } from "./viewer-is-staff.js";
+import { useViewerIsStaff } from "../account/viewer-is-staff.js";
 import "./shop.css";
 import "./products.css";
 import "./checkout.css";
@@ -14,13 +14,14 @@ export function ShopFrame({ children }: { children: ReactNode }) {
   const isStaff = useViewerIsStaff() === true;
   return (
     <>
-      <nav className="shop-bar" aria-label="Shop">
+      <nav className={isStaff ? "shop-bar is-of-staff" : "shop-bar"} aria-label="Shop">
         <NavLink path="/shop">Catalogue</NavLink>
         <NavLink path="/shop/orders">Orders</NavLink>
         {isStaff && <NavLink path="/shop/staff">Staff</NavLink>}
         {isStaff && <NavLink path="/shop/ranking">Ranking</NavLink>}
         <NavLink path="/shop/cart">
-          <CartIcon /> Cart {pieces > 0 && <span className="cart-count">{pieces.toLocaleString("en")}</span>}
+          <CartIcon /> <span className="cart-word">Cart</span>{" "}
+          {pieces > 0 && <span className="cart-count">{pieces.toLocaleString("en")}</span>}
         </NavLink>
       </nav>
       {children}

@@ -4,11 +4,11 @@ import { usePageTitle } from "../app/page-title.js";
 import { Notice } from "../ui/Notice.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
 import { ShopFrame } from "./ShopFrame.js";
-import { StaffOnly } from "./StaffOnly.js";
+import { StaffOnly } from "../account/StaffOnly.js";
 import { StaffOrders } from "./StaffOrders.js";
 import { StaffProducts } from "./StaffProducts.js";
 import { StaffRename } from "./StaffRename.js";
-import { useViewerIsStaff } from "./viewer-is-staff.js";
+import { useViewerIsStaff } from "../account/viewer-is-staff.js";
 
 /** The tasks of staff, each with its name in the address. */
 const TASKS = [

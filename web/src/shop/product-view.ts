@@ -54,6 +54,9 @@ export function viewed(products: readonly ProductCardFragment[], { sort, filter 
   return kept.sort((a, b) => sign * compareMoney(a.price, b.price));
 }
 
+/** Products behind a filter, at least: the one product with a tag is found as fast without it. */
+const FILTER_PRODUCTS_MIN = 2;
+
 /** The tags and categories by which a list can be filtered; without those of every product. */
 export function filterChoices(products: readonly ProductCardFragment[]): FilterChoice[] {
   const choices = new Map<string, FilterChoice>();
@@ -61,7 +64,7 @@ export function filterChoices(products: readonly ProductCardFragment[]): FilterC
     choices.set(id, { id, name, count: (choices.get(id)?.count ?? 0) + 1 });
   }
   return [...choices.values()]
-    .filter(({ count }) => count < products.length)
+    .filter(({ count }) => count >= FILTER_PRODUCTS_MIN && count < products.length)
     .sort((a, b) => a.name.localeCompare(b.name, "en"));
 }
 

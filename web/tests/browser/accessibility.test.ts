@@ -14,8 +14,10 @@ import {
   categories,
   fillAddress,
   placeOrder,
+  signInAs,
   signInAsStaff,
   signUpCustomer,
+  STAFF,
   type Category,
 } from "./shop.js";
 
@@ -73,6 +75,8 @@ const missing: [name: string, path: string, status: number][] = [
   ["the account of a stranger", "/shop/account", 200],
   ["the staff page of a stranger", "/shop/staff", 200],
   ["the ranking of a stranger", "/shop/ranking", 200],
+  ["the account settings of a stranger", "/settings", 200],
+  ["the moderation log of a stranger", "/moderation", 200],
   ["writing as a stranger", "/write", 200],
   ["an empty cart", "/shop/cart", 200],
 ];
@@ -135,6 +139,26 @@ async function lookAllWays(page: Page, ready: string): Promise<void> {
     }
   }
 }
+
+test("account settings have no fault that axe finds", async () => {
+  const { page } = await openPage(browser, "/");
+  await signUp(page);
+  await page.goto(new URL("/settings", page.url()).href);
+  await page.getByRole("button", { name: "Delete account" }).click();
+  await lookAllWays(page, ".settings-form");
+  await page.context().close();
+});
+
+test("the moderation of staff has no fault that axe finds", async () => {
+  const { page } = await openPage(browser, "/signin");
+  await signInAs(page, STAFF);
+  await page.goto(new URL(`/posts/${postId}`, page.url()).href);
+  await page.getByRole("button", { name: "Remove post" }).click();
+  await lookAllWays(page, ".reason-form");
+  await page.goto(new URL("/moderation", page.url()).href);
+  await lookAllWays(page, ".moderation-log");
+  await page.context().close();
+});
 
 test("a customer's sign-up, cart, orders and account have no fault that axe finds", async () => {
   const { page } = await openPage(browser, `/shop/product/${category?.products[0]?.id ?? ""}`);

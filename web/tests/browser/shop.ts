@@ -4,7 +4,7 @@ import { baseUrl } from "./browser.js";
 import { freshName, PASSWORD, request } from "./people.js";
 
 /** The member of staff of the demo, and the password of its users. */
-const STAFF = { username: "ada", password: "one-hop-at-a-time" };
+export const STAFF = { username: "ada", password: "one-hop-at-a-time" };
 
 export interface Sold {
   id: string;
@@ -71,10 +71,16 @@ export async function placeOrder(page: Page): Promise<void> {
 /** Signs in as staff by the page, and ends on this page of the shop. */
 export async function signInAsStaff(page: Page, place: "staff" | "ranking"): Promise<void> {
   await page.getByRole("main").getByRole("link", { name: "Sign in", exact: true }).click();
-  await page.getByLabel("Username").fill(STAFF.username);
-  await page.getByLabel("Password").fill(STAFF.password);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await signInAs(page, STAFF);
   await page.waitForURL(`**/shop/${place}`);
+}
+
+/** Signs a user in by the form that is shown. */
+export async function signInAs(page: Page, user: { username: string; password: string }): Promise<void> {
+  await page.getByLabel("Username").fill(user.username);
+  await page.getByLabel("Password").fill(user.password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
 }
 
 /** Puts some of the product that is shown into the cart, and goes there. */

@@ -27,6 +27,8 @@
 //! later claim a few operations and nothing else.
 
 mod author_names;
+mod deleted_users;
+mod deletion;
 mod rename;
 mod reservation;
 
@@ -35,7 +37,7 @@ use std::sync::Arc;
 use crate::accounts::username::{NameKey, NormalizedUsername, Username};
 use crate::blog::containers::{ACCOUNTS, USERS};
 use crate::blog::ids::UserId;
-use crate::blog::items::{AccountItem, UserItem, types};
+use crate::blog::items::{AccountItem, UserItem, is_user, types};
 use crate::domain::conditional_write;
 use onehop_store::{
     ContainerName, ETag, Fault, FaultKind, Item, Ledger, NewItem, PartitionKey, Store, WriteOp,
@@ -44,6 +46,7 @@ use onehop_store::{
 use author_names::AuthorNames;
 
 pub(super) use crate::domain::conditional_write::Attempt;
+pub(super) use deleted_users::DeletedUsers;
 pub use rename::RollForward;
 pub(in crate::blog) use rename::left_keys;
 pub(super) use reservation::{ClaimOutcome, ReservationOwner};
@@ -56,12 +59,14 @@ const ATTEMPTS_MAX: u32 = 16;
 pub struct UsernameReservations {
     store: Arc<dyn Store>,
     author_names: AuthorNames,
+    deleted: DeletedUsers,
 }
 
 /// The result of looking a user up by id.
 pub(super) enum UserLookup {
     Missing,
-    /// A sign-up that was given up: there is no such user, and never will be.
+    /// A sign-up that was given up, or an account that its user deleted: there is no such user, and never
+    /// will be.
     Abandoned,
     User(Box<StoredUser>),
 }
@@ -77,7 +82,7 @@ impl UsernameReservations {
     /// The protocols over this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, author_names: AuthorNames::default() }
+        Self { store, author_names: AuthorNames::default(), deleted: DeletedUsers::default() }
     }
 
     pub(super) fn store(&self) -> &dyn Store {
@@ -113,7 +118,7 @@ impl UsernameReservations {
         let Some(item) = self.store.read(USERS, &id.partition_key(), &id.to_string(), ledger).await? else {
             return Ok(UserLookup::Missing);
         };
-        if item.decode::<ItemKind>()?.item_type == types::ABANDONED {
+        if !is_user(&item)? {
             return Ok(UserLookup::Abandoned);
         }
         Ok(UserLookup::User(Box::new(StoredUser { user: item.decode()?, etag: item.etag.clone(), item })))
@@ -148,6 +153,7 @@ impl UsernameReservations {
             pending_username: None,
             former_username: None,
             former_keys: Vec::new(),
+            suspended: false,
         };
         for _ in 0..ATTEMPTS_MAX {
             let create = WriteOp::Create(NewItem::encode(id.to_string(), &user));
@@ -234,10 +240,4 @@ fn with_latest_password(wanted: &AccountItem, existing: AccountItem) -> AccountI
     }
     let AccountItem { password_hash, password_version, .. } = existing;
     AccountItem { password_hash, password_version, ..wanted.clone() }
-}
-
-#[derive(serde::Deserialize)]
-struct ItemKind {
-    #[serde(rename = "type")]
-    item_type: String,
 }

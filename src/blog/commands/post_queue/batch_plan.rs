@@ -134,6 +134,7 @@ impl<'a> BatchDraft<'a> {
     fn forbidden(&self, intent: &QueuedCommand) -> Option<Refusal> {
         let is_author = self.post.user_id == intent.user;
         match &intent.change {
+            PostChange::Delete | PostChange::DeleteComment { .. } if intent.is_by_staff => None,
             PostChange::Edit(_) | PostChange::Delete if !is_author => {
                 Some(Refusal::forbidden("only the author can change or delete a post"))
             }

@@ -16,6 +16,7 @@ use onehop_store::{
 use super::batch_plan::{BatchPlacement, BatchPlan, PostSnapshot, PostState, plan};
 use super::conflict_resolution::{Resolution, decide};
 use super::intent::{CommandResult, QueuedCommand};
+use crate::blog::commands::names::DeletedUsers;
 use crate::domain::error::{CommandError, Refusal, contended, unexpected};
 
 /// The longest wait between two attempts.
@@ -25,6 +26,8 @@ const BACKOFF_MAX: Duration = Duration::from_millis(64);
 pub(super) struct BatchSender {
     pub(super) store: Arc<dyn Store>,
     pub(super) attempts_max: u32,
+    /// Whose commands are refused.
+    pub(super) deleted: DeletedUsers,
 }
 
 /// The outcome of an intent.
@@ -96,6 +99,7 @@ impl BatchSender {
                 PostState::Known(known) => Some(&*known),
                 PostState::Missing | PostState::Unread => None,
             };
+            self.refuse_deleted(slots);
             let plan = plan(known, slots.iter().filter_map(BatchSlot::open));
             close_planned(known, &plan, slots);
             let BatchPlan { operations, post: Some(next), .. } = plan else { return Ok(()) };
@@ -114,6 +118,15 @@ impl BatchSender {
             }
         }
         Err(contended("a post"))
+    }
+
+    /// Refuses the commands of users who deleted their accounts since the commands began.
+    fn refuse_deleted(&self, slots: &mut [BatchSlot]) {
+        for slot in slots {
+            if slot.open().is_some_and(|intent| !intent.sent && self.deleted.contains(intent.user)) {
+                *slot = BatchSlot::Closed(SettledCommand::Settled(Err(Refusal::no_such_user().into())));
+            }
+        }
     }
 
     async fn send(

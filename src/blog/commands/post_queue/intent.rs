@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use crate::accounts::staff::StaffMember;
 use crate::blog::ids::{LikeId, PostId, UserId};
 use crate::blog::items::{CommentItem, LikeItem, PostItem};
 use onehop_store::ETag;
@@ -86,6 +87,8 @@ pub(in crate::blog::commands) struct QueuedCommand {
     pub(super) post: PostId,
     /// The user who gave it.
     pub(super) user: UserId,
+    /// Whether a member of staff gave it, who may delete the texts of others.
+    pub(super) is_by_staff: bool,
     pub(super) change: PostChange,
     /// Whether a batch with it was sent before.
     pub(super) sent: bool,
@@ -102,7 +105,12 @@ impl QueuedCommand {
         change: PostChange,
     ) -> Self {
         let outdated = matches!(change, PostChange::Unlike(_));
-        Self { command_id, post, user, change, sent: false, outdated }
+        Self { command_id, post, user, is_by_staff: false, change, sent: false, outdated }
+    }
+
+    /// The same, given by a member of staff.
+    pub(in crate::blog::commands) fn by_staff(self, _by: &StaffMember) -> Self {
+        Self { is_by_staff: true, ..self }
     }
 }
 

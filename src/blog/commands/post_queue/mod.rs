@@ -31,6 +31,7 @@ use onehop_store::{Continuation, Fault, FaultKind, Ledger, OperationRecord, Stor
 
 use crate::domain::error::{CommandError, Refusal};
 
+use super::names::DeletedUsers;
 use batch_plan::PostState;
 use batch_sender::{BatchSender, SettledCommand};
 use intent::INTENTS_MAX;
@@ -91,9 +92,14 @@ impl PostQueues {
         &self.tasks
     }
 
-    pub(super) fn new(store: Arc<dyn Store>, tasks: Tasks, limits: CommandLimits) -> Self {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        tasks: Tasks,
+        limits: CommandLimits,
+        deleted: DeletedUsers,
+    ) -> Self {
         Self {
-            settler: BatchSender { store, attempts_max: limits.batch_attempts_max },
+            settler: BatchSender { store, attempts_max: limits.batch_attempts_max, deleted },
             tasks,
             combine: limits.combine,
             waiting_max: limits.waiting_max,

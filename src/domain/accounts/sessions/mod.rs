@@ -30,7 +30,7 @@ use onehop_runtime::planted;
 use onehop_runtime::sealed::Sealer;
 use onehop_store::{ETag, Fault, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteOp};
 
-use notifications::SessionNotifier;
+use notifications::{SessionNotifier, SessionWatcher};
 use session_cache::{CachedSession, SessionCache, UncertainWrite};
 pub use stored::REFRESH_TOKEN_GRACE;
 use stored::{AccountSessions, SessionsItem, StoredSession, TokenAge};
@@ -116,6 +116,24 @@ struct SessionsInner {
     sealer: Option<Sealer>,
     memory: SessionCache,
     watchers: SessionNotifier,
+}
+
+/// A watch of an account: says when to check it again.
+pub struct AccountWatch {
+    watcher: SessionWatcher,
+    interval: Duration,
+}
+
+impl AccountWatch {
+    /// Waits for the next check: until all sessions of the account end in this process, at the latest for
+    /// [`SessionSettings::live_check_interval`].
+    pub async fn next_check(&mut self) {
+        tokio::select! {
+            biased;
+            () = self.watcher.changed() => {}
+            () = tokio::time::sleep(self.interval) => {}
+        }
+    }
 }
 
 /// The effect of a change on the sessions of an account.
@@ -315,6 +333,13 @@ impl Sessions {
         }
     }
 
+    /// Watches an account whose tokens have no session, for an open connection.
+    #[must_use]
+    pub fn watch(&self, account: AccountId) -> AccountWatch {
+        let interval = self.0.settings.live_check_interval;
+        AccountWatch { watcher: self.0.watchers.watch(account), interval }
+    }
+
     /// The networks from which the account's sessions were started.
     ///
     /// # Errors
@@ -354,7 +379,7 @@ impl Sessions {
         ledger: &Ledger,
     ) -> Result<Option<(AccountSessions, ETag)>, Fault> {
         let SessionsInner { store, clock, audience, .. } = &*self.0;
-        let id = item_id(account);
+        let id = sessions_place(account);
         let Some(item) = store.read(ACCOUNTS, &PartitionKey::from(id.as_str()), &id, ledger).await? else {
             return Ok(None);
         };
@@ -402,7 +427,7 @@ impl Sessions {
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
         let SessionsInner { store, clock, audience, .. } = &*self.0;
-        let id = item_id(account);
+        let id = sessions_place(account);
         let partition_key = PartitionKey::from(id.as_str());
         let item = || NewItem::encode(id.as_str(), &all.item(&id, audience.as_str(), clock.now_ms()));
         let operation = match etag {
@@ -438,8 +463,9 @@ fn no_randomness(error: getrandom::Error) -> Fault {
     Fault::new(FaultKind::Internal, "the system gave no random bytes").with_source(error)
 }
 
-/// No username has a colon.
-fn item_id(account: AccountId) -> String {
+/// The id of the item of an account's sessions. No username has a colon.
+#[must_use]
+pub fn sessions_place(account: AccountId) -> String {
     format!("sessions:{account}")
 }
 

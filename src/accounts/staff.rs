@@ -1,5 +1,5 @@
-//! Staff: who may change the catalogue and see all customers. Rights belong to the ids of users, never to
-//! their names: a name can pass to another user, an id cannot.
+//! Staff: who may change the catalogue, see all customers, and moderate the blog. Rights belong to the ids of
+//! users, never to their names: a name can pass to another user, an id cannot.
 
 use std::collections::BTreeSet;
 
