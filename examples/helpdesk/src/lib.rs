@@ -1,5 +1,6 @@
 //! Helpdesk: an example of a service on the crates of Onehop. Agents, tickets and messages lie in the
-//! embedded store; one model file declares containers and read models. `docs/in-your-own-service.md` walks through it.
+//! embedded store; one model file declares containers and read models. `docs/in-your-own-service.md`
+//! walks through it.
 
 pub mod charges;
 mod desk;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use onehop_change_feed::{Processor, Settings};
-use onehop_helpdesk::{Desk, charges};
+use onehop_change_feed::{Processor, Settings, handler};
+use onehop_helpdesk::{Desk, Webhook, charges};
 use onehop_runtime::clock::SystemClock;
 use onehop_store::embedded::EmbeddedStore;
 use onehop_store::{ContainerSpec, Ledger};
@@ -117,7 +117,8 @@ async fn a_processor_names_the_container_that_is_absent() {
     let own = [ContainerSpec::new("tickets", "ticketId")];
     let store = Arc::new(EmbeddedStore::open(directory.path(), &own).unwrap());
     let (clock, stop) = (Arc::new(SystemClock), CancellationToken::new());
-    let opened = Processor::open(store, clock, Vec::new(), Settings::new("helpdesk"), stop).await;
+    let projections = vec![handler(Webhook::new("http://127.0.0.1/"))];
+    let opened = Processor::open(store, clock, projections, Settings::new("helpdesk"), stop).await;
     let error = opened.err().expect("a fault").to_string();
     assert!(error.contains("there is no container dead-letters"), "{error}");
 }
