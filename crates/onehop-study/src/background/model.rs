@@ -196,7 +196,8 @@ impl BackgroundModel {
     }
 
     /// Listings of one container, or of all. A feed range has at most a page in each rest between pages. A
-    /// process that holds one of the ranges lists again after the additions and removals of the other holders.
+    /// process that holds one of the ranges lists again after the additions and removals of the other
+    /// holders.
     fn listings_in(&self, container: Option<ContainerName>, assumed: BackgroundAssumptions<'_>) -> f64 {
         let pages_of_range = 1.0 / self.settings.page_rest.as_secs_f64();
         let throughput = |load: &ListingLoad| {
