@@ -15,10 +15,11 @@ RUN npm run build
 
 FROM rust:1.95-bookworm AS program
 WORKDIR /build
-# Cargo wants every target that the manifest names.
+# Cargo wants every target and every member that the manifest names.
 COPY Cargo.toml Cargo.lock build.rs ./
 COPY benches benches
 COPY crates crates
+COPY examples/helpdesk examples/helpdesk
 COPY src src
 COPY web/trusted-documents.json web/trusted-documents.json
 COPY --from=web /build/web/dist web/dist

@@ -144,6 +144,25 @@ fn every_target_of_the_manifest_is_in_the_image() {
             assert!(copied.iter().any(|source| source == directory), "{directory}");
         }
     }
-    let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap();
-    assert!(file("Dockerfile").contains(&format!("FROM rust:{}-", version.trim_matches('"'))));
+    let members = manifest.lines().find_map(|line| line.strip_prefix("members = [")).unwrap();
+    for member in members.trim_end_matches(']').split(", ") {
+        let member = member.trim_matches('"').trim_end_matches("/*");
+        assert!(copied.iter().any(|source| source == member), "{member}");
+    }
+}
+
+/// A version of Rust as `1.95`: its second number.
+fn minor(version: &str) -> u32 {
+    let (major, minor) = version.split_once('.').unwrap();
+    assert_eq!(major, "1");
+    minor.parse().unwrap()
+}
+
+#[test]
+fn the_image_compiles_with_a_rust_that_is_new_enough() {
+    let (manifest, dockerfile) = (file("Cargo.toml"), file("Dockerfile"));
+    let least = manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap();
+    let image = dockerfile.lines().find_map(|line| line.strip_prefix("FROM rust:")).unwrap();
+    let (image, _) = image.split_once('-').unwrap();
+    assert!(minor(image) >= minor(least.trim_matches('"')), "{image} < {least}");
 }
