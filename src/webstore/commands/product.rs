@@ -149,7 +149,8 @@ impl WebstoreCommands {
     }
 
     /// Deletes a product. A tombstone with its tags stays for as long as projections may need to see it. The
-    /// SKU is free from then on: its reservation has lapsed, and goes.
+    /// SKU is free from then on: its reservation has lapsed, and goes. Of two deletions at the same time both
+    /// may succeed: they write the same tombstone.
     ///
     /// # Errors
     /// `NOT_FOUND` on `productId`.

@@ -91,8 +91,13 @@ impl Player for ShopPlayer {
             }
             ShopAct::DeleteProduct { product } => {
                 let id = self.product(product);
-                let key = self.model().key_of(id);
+                let (key, was_deleted) = {
+                    let model = self.model();
+                    (model.key_of(id), model.is_product_deleted(id))
+                };
                 if let Ok(Some(_)) = done_or_contended(self.shop.delete_product(key).await) {
+                    // Two deletions at the same time write the same tombstone: each takes it for its own.
+                    assert!(!was_deleted, "the product {id} was deleted twice");
                     self.model().product_deleted(id);
                 }
             }
