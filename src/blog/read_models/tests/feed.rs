@@ -76,7 +76,7 @@ fn a_deleted_post_leaves_a_tombstone_and_the_next_older_follows() {
     );
     let copy = found(9, &PostCopyItem::of(&live));
     let step = answer(&*projection(FEED_POSTS), &change, &step, &[feed(10..110), copy]);
-    assert_eq!(operations(&step), ["replace 50"]);
+    assert_eq!(operations(&step), ["replace 50", "replace 10"]);
     let short = || feed((10..50).chain(51..110));
     let step = answer(&*projection(FEED_POSTS), &change, &step, &[short()]);
     assert_eq!(asked(&step), ["memo listing", "memo older"]);
