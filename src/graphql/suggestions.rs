@@ -49,8 +49,11 @@ impl FieldNames {
 
     /// The field of a type that is most like a name.
     fn similar(&self, name: &str, on: &str) -> Option<&str> {
-        let fields = self.0.get(on)?.iter().map(|field| (changes(name, field), field.as_str()));
+        // Each letter more or less is a change: a long name is compared with no field.
+        let may_be_similar = |field: &&String| name.len().abs_diff(field.len()) <= CHANGES_MAX;
+        let fields = self.0.get(on)?.iter().filter(may_be_similar);
         fields
+            .map(|field| (changes(name, field), field.as_str()))
             .filter(|(changes, _)| *changes <= CHANGES_MAX.min(name.len() / 2))
             .min()
             .map(|(_, field)| field)

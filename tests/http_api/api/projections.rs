@@ -34,6 +34,7 @@ async fn what_was_written_and_not_projected_is_pending_and_grows_old() {
         "feed",
         "deletions",
         "renames",
+        "account-closures",
         "category-names",
         "tag-names",
         "product-catch-up",
