@@ -34,6 +34,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
   let conduct: Conduct;
   let username: string;
   let other: { accessToken: string };
+  const otherName = freshName();
   const sent = new Set<string>();
   const refusals: string[] = [];
 
@@ -113,7 +114,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
   test("the page hears of comments, and shows the rest of them on demand", async () => {
     const postId = new URL(page.url()).pathname.split("/").at(-1);
     ({ createUser: other } = await ask<{ createUser: { accessToken: string } }>("SignUp", {
-      input: { username: freshName(), password: PASSWORD },
+      input: { username: otherName, password: PASSWORD },
     }));
     for (let comment = 1; comment <= COMMENTS; comment += 1) {
       await ask("CreateComment", { input: { postId, content: `Comment ${comment}` } }, other.accessToken);
@@ -261,6 +262,34 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
       .getByRole("button", { name: "Delete" })
       .click();
     await page.getByText("You have not written anything yet").waitFor();
+  });
+
+  test("suspends an account, and ends the suspension", async () => {
+    await page.getByRole("link", { name: "Blog", exact: true }).click();
+    await page.getByRole("link", { name: otherName, exact: true }).first().click();
+    await page.getByRole("button", { name: "Suspend account" }).click();
+    await page.getByLabel("Reason").fill("Too many advertisements.");
+    await page.getByRole("button", { name: "Suspend account" }).click();
+    await page.getByRole("link", { name: "Moderation log" }).click();
+    await page.getByText("Too many advertisements.").waitFor();
+    await page.getByRole("link", { name: otherName, exact: true }).first().click();
+    await page.getByRole("button", { name: "End the suspension" }).click();
+    await page.getByRole("button", { name: "End the suspension" }).click();
+    await page.getByRole("button", { name: "Suspend account" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+  });
+
+  test("a user downloads the data, and deletes the account", async () => {
+    const leaving = await signUp(page);
+    await page.getByRole("link", { name: leaving, exact: true }).first().click();
+    await page.getByRole("link", { name: "Account settings" }).click();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download" }).click();
+    expect((await download).suggestedFilename()).toBe(`${leaving}.json`);
+    await page.getByRole("button", { name: "Delete account" }).click();
+    await page.getByLabel("Your password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Delete my account" }).click();
+    await page.getByRole("heading", { level: 1, name: "Your account has been deleted" }).waitFor();
   });
 
   test("nothing was refused, and nothing went wrong", () => {
