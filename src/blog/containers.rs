@@ -47,7 +47,7 @@ pub const WRITE_SIDE: &[(ContainerName, Option<&[&str]>)] = &[
     (POSTS, Some(&[types::POST, types::COMMENT, types::LIKE])),
 ];
 
-/// All containers of the blog: those of the model, the accounts container and the moderation log.
+/// All containers of the blog: the containers of the model, the accounts and the moderation log.
 ///
 /// # Panics
 /// A mistake in the model, which a test finds.

@@ -97,7 +97,7 @@ impl UserItem {
 }
 
 /// The rest of an account that its user has deleted, in `users` under the user's id. It has no name, so it is
-/// no user; it keeps the id from being used again, and says what is left to remove.
+/// no user; it keeps the id from being used again, and names the rest to remove.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletedUserItem {

@@ -162,7 +162,7 @@ impl ModerationEntry {
         self.entry().id.to_string().into()
     }
 
-    /// What was done.
+    /// The act.
     async fn action(&self) -> ModerationAction {
         self.entry().action.into()
     }

@@ -94,8 +94,8 @@ impl Commands {
         self.unless_refused(deleted, entry, ledger).await
     }
 
-    /// Suspends an account, or gives it back. All sessions of a suspended account end, and nobody signs in to
-    /// it. Safe to repeat: a repeat ends the sessions again, and is not in the log.
+    /// Suspends an account, or gives it back. All sessions of a suspended account end, and no sign-in
+    /// succeeds. Safe to repeat: a repeat ends the sessions again, and is not in the log.
     ///
     /// # Errors
     /// `BAD_USER_INPUT` on `reason`; `NOT_FOUND` on `userId`; `FORBIDDEN` on it for a member of staff.

@@ -130,7 +130,7 @@ pub async fn import(
     Ok(reports.collect())
 }
 
-/// The types in an order in which references lead back; within a circle in that of the model.
+/// The types in an order in which references lead back; within a circle in the order of the model.
 fn in_order(model: &ServedModel) -> Vec<TypeIndex> {
     let mut order = Vec::new();
     let mut open = Vec::new();

@@ -96,7 +96,7 @@ function Entries({ after, pages, onMore }: { after?: string; pages: number; onMo
   );
 }
 
-/** What was done, as a sentence goes on. */
+/** The act, as the rest of a sentence. */
 function Act({ entry: { action, user, postId } }: { entry: Entry }) {
   switch (action) {
     case "DELETE_POST":

@@ -56,7 +56,7 @@ struct CountedInput<'p, R> {
 
 impl<R: BufRead> Read for CountedInput<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // The parser asks for single bytes, so that the line is that of the row.
+        // The parser asks for single bytes, so that its line number belongs to the row.
         let Some(place) = buffer.first_mut() else { return Ok(0) };
         let Some(byte) = self.input.fill_buf()?.first().copied() else { return Ok(0) };
         self.input.consume(1);

@@ -88,7 +88,7 @@ impl AccountLog {
         observed.add(time, charge)
     }
 
-    /// The requests' time, or that of partition keys where there are no requests.
+    /// The time of the requests, or of the partition keys where there are no requests.
     pub(super) fn time(&self) -> &ObservedTime {
         if self.requests.first.is_some() { &self.requests } else { &self.partitions }
     }

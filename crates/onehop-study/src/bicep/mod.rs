@@ -123,7 +123,7 @@ fn container(model: &Model, found: &ProvisionedContainer, is_shared: bool) -> Op
             Some(declared) => default_ttl(model, declared),
             None => Some(NO_DEFAULT_TTL),
         },
-        // Checkpoints do not wait while a burst spends what the other containers share.
+        // Checkpoints do not wait while a burst spends the throughput that the other containers share.
         has_own_throughput: !is_shared || is_leases,
         throughput: Throughput {
             manual: whole(found.provisioned),
@@ -151,7 +151,7 @@ fn default_ttl(model: &Model, container: &Container) -> Option<i64> {
     container.ttl_seconds.map(i64::from).or(of_items)
 }
 
-/// The throughput of the database: without that of containers with their own.
+/// The throughput of the database, without containers that have throughput of their own.
 fn shared_throughput(planned: &PlannedThroughput, containers: &[BicepContainer]) -> Option<Throughput> {
     let own = containers.iter().filter(|container| container.has_own_throughput);
     let own: u64 = own.map(|container| container.throughput.manual).sum();

@@ -226,8 +226,8 @@ fn compacting(path: &Path) -> EmbeddedConfig {
     EmbeddedConfig { memtable_bytes: 1024 * 1024, ..config(path) }
 }
 
-/// Writes large items until a write fails for another reason than a lost commit, or one that an engine which
-/// had just failed refused; returns that fault.
+/// Writes large items until a write fails; returns that fault. A lost commit does not count, nor does a
+/// refusal by an engine that has just failed.
 async fn write_until_refused(store: &EmbeddedStore, first: u64) -> Fault {
     for number in first..first + WRITES_MAX {
         let noise: String = (0..16_384_u64).map(|place| format!("{:x} ", place * number % 65_521)).collect();
