@@ -186,3 +186,14 @@ proptest! {
         }
     }
 }
+
+/// A reference may be named `id`. The default root fields find no item by it.
+#[test]
+fn a_reference_of_the_name_id_finds_no_item() {
+    let world = include_str!("errors/world.graphql");
+    let text = world.replace("  user: User! @reference\n}", "  id: User! @reference\n}");
+    assert_ne!(text, world);
+    let model = Model::read("world", &text).expect("a sound model");
+    assert!(model.queries().iter().all(|query| &*query.item_type != "Like"), "{}", model.print());
+    read(&text);
+}

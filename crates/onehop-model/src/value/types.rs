@@ -1,7 +1,7 @@
 //! Types of a model: item types, embedded types and enums.
 
 use super::authorization::Authorization;
-use super::field::Field;
+use super::field::{Field, FieldKind};
 use super::keyword::Action;
 use super::literal::Literal;
 use super::names::{ContainerName, Name, PropertyPath};
@@ -48,9 +48,11 @@ impl ItemType {
         self.fields.iter().find(|field| &*field.name == name)
     }
 
-    /// Whether clients can read an item by its id, which makes the type a `Node`.
+    /// Whether clients can read an item by its id, which makes the type a `Node`. A reference of the name `id`
+    /// is no id of the item.
     pub fn is_node(&self) -> bool {
-        !self.hidden && self.field("id").is_some_and(|field| !field.hidden)
+        let is_id = |field: &Field| !field.hidden && matches!(field.kind, FieldKind::Stored(_));
+        !self.hidden && self.field("id").is_some_and(is_id)
     }
 }
 
