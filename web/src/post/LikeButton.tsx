@@ -48,7 +48,13 @@ export function LikeButton({ post }: { post: { id: string; likeCount: number; vi
   };
   return (
     <div className="like">
-      <button type="button" className="button button-plain" aria-pressed={post.viewerHasLiked} onClick={toggle}>
+      <button
+        type="button"
+        className="button button-plain"
+        aria-pressed={post.viewerHasLiked}
+        aria-disabled={isBusy}
+        onClick={toggle}
+      >
         <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
           <path d="M12 20.5 4.2 12.9a5 5 0 0 1 7.1-7.1l.7.7.7-.7a5 5 0 0 1 7.1 7.1z" />
         </svg>
