@@ -48,8 +48,8 @@ impl ItemType {
         self.fields.iter().find(|field| &*field.name == name)
     }
 
-    /// Whether clients can read an item by its id, which makes the type a `Node`. A reference of the name `id`
-    /// is no id of the item.
+    /// Whether clients can read an item by its id, which makes the type a `Node`. A reference of the name
+    /// `id` is no id of the item.
     pub fn is_node(&self) -> bool {
         let is_id = |field: &Field| !field.hidden && matches!(field.kind, FieldKind::Stored(_));
         !self.hidden && self.field("id").is_some_and(is_id)
