@@ -2,7 +2,7 @@
 //!
 //! [`Commands`] owns the rules of writing: limits, rights, exact counts, unique names, repeats with an
 //! idempotency key. It refuses to know tokens, GraphQL and HTTP, and it writes no read model: copies follow
-//! by the change feed. A command returns the items as they are after its write, so that its answer needs no
+//! by the change feed. A command returns the items that its write leaves, so that its answer needs no
 //! read.
 //!
 //! All commands on one post go through [`post_queue`]; all claims of a username through [`names`].

@@ -170,7 +170,7 @@ impl ModerationEntryView {
         item.decode().map(Self)
     }
 
-    /// The entry as it is stored.
+    /// The stored entry.
     #[must_use]
     pub fn entry(&self) -> &ModerationEntryItem {
         &self.0

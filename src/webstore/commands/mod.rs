@@ -3,8 +3,8 @@
 //! [`WebstoreCommands`] owns the rules of writing: limits, exact counts, repeats with an idempotency key. It
 //! refuses to know tokens, GraphQL and HTTP, and it writes no read model: copies follow by the change feed. A
 //! new product gets the names of its category and tags by point reads. Commands for staff ask for a
-//! [`StaffMember`](crate::accounts::staff::StaffMember). A command returns the items as they are after its
-//! write.
+//! [`StaffMember`](crate::accounts::staff::StaffMember). A command returns the items that its
+//! write leaves.
 
 mod address;
 mod customer;

@@ -31,7 +31,7 @@ struct ContainerItems {
 }
 
 impl StoredItems {
-    /// The items of containers with one type, which a length can tell apart; of the sample of a study.
+    /// The sampled items of all containers with one item type. Their lengths tell them apart.
     #[must_use]
     pub fn of(data: &DesignData<'_>, consistency: &'static str) -> Self {
         let (model, writer) = (&data.design.model, ItemWriter { data });
