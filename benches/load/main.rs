@@ -55,7 +55,7 @@ async fn run(arguments: &Arguments) -> Result<()> {
     let scratch = TempDir::new().context("no directory for the data")?;
     let data = match &arguments.data {
         Some(data) => data.clone(),
-        None => seed(scratch.path(), arguments).await?,
+        None => seed(process::this_program(), scratch.path().join("data"), scratch.path(), arguments).await?,
     };
     let servers = Servers::start(arguments, &data, scratch.path()).await?;
     let rows = measure_all(arguments, &servers).await?;
@@ -69,13 +69,12 @@ async fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Fills a new data directory.
-async fn seed(scratch: &Path, arguments: &Arguments) -> Result<PathBuf> {
-    let data = scratch.join("data");
+/// Has a program fill a new data directory.
+async fn seed(program: &Path, data: PathBuf, scratch: &Path, arguments: &Arguments) -> Result<PathBuf> {
     let (users, texts) = (arguments.users.to_string(), arguments.texts.name());
     eprintln!("seeding {users} users with {texts} texts");
     let command = ["seed", "--users", &users, "--texts", texts, "--data"];
-    process::run_to_end(&command, &data, scratch).await?;
+    process::run_to_end(program, &command, &data, scratch).await?;
     Ok(data)
 }
 
@@ -90,15 +89,19 @@ struct Servers {
 
 impl Servers {
     async fn start(arguments: &Arguments, data: &Path, scratch: &Path) -> Result<Self> {
-        let copy = scratch.join("before");
-        if arguments.before.is_some() {
-            process::copy_directory(data, &copy)?;
-        }
-        let real = ServerProcess::start_real(process::this_program(), data, scratch).await?;
         let before = match &arguments.before {
-            Some(program) => Some(ServerProcess::start_real(program, &copy, scratch).await?),
+            Some(program) => {
+                let copy = scratch.join("before");
+                match &arguments.data {
+                    Some(origin) => process::copy_directory(origin, &copy)?,
+                    // The same data, by its seed: the program before may have written another format.
+                    None => drop(seed(program, copy.clone(), scratch, arguments).await?),
+                }
+                Some(ServerProcess::start_real(program, &copy, scratch).await?)
+            }
             None => None,
         };
+        let real = ServerProcess::start_real(process::this_program(), data, scratch).await?;
         let mut catalogue = Catalogue::read(real.address(), arguments.connections).await?;
         if arguments.random {
             catalogue.draw_from_all_posts(real.address(), arguments.connections).await?;

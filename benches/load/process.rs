@@ -141,10 +141,10 @@ pub fn copy_directory(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs the release binary until it ends by itself.
-pub async fn run_to_end(arguments: &[&str], data: &Path, scratch: &Path) -> Result<()> {
+/// Runs a release binary until it ends by itself.
+pub async fn run_to_end(program: &Path, arguments: &[&str], data: &Path, scratch: &Path) -> Result<()> {
     let log = scratch.join("run.log");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_onehop"));
+    let mut command = Command::new(program);
     command.args(arguments).arg(data).stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log)?);
     let mut child = KilledOnDrop(command.spawn().context("the release binary does not start")?);
     let start = Instant::now();

@@ -99,7 +99,8 @@ impl EmbeddedStore {
         for space in SPACES {
             let before = copied;
             copy_space(&view, space, &copy, target, &mut copied, keep_going)?;
-            if space == KeySpace::Items {
+            // Every item has one entry there.
+            if space == KeySpace::Ids {
                 items = copied - before;
             }
         }

@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
+use super::edits::PreparedEdit;
 use super::engine::View;
+use super::header::{Header, ItemLocation};
+use super::key_space::KeySpace;
 use super::keys;
 use super::read_caches::{ItemCopy, Validity, page_key};
 use super::reader::{self, StoredItem, parse_item};
@@ -48,7 +51,28 @@ impl PointReads<'_> {
         self.store.engine.interruption("read: before the cache").await;
         let Some(StoredItem { header, value }) = stored else { return Ok(None) };
         self.store.caches.remember_item(ItemCopy::of(&id_key, &header, &value), self.done);
-        parse_item(value.into(), now_ms)
+        parse_item(value, now_ms)
+    }
+
+    /// The difference between a stored item and its next body, where it is small. A fault is no reason to
+    /// refuse the write: without a difference the body is stored whole.
+    pub(super) fn edit(
+        &mut self,
+        container: keys::ContainerId,
+        partition_key: &str,
+        id: &str,
+        body: &[u8],
+    ) -> Option<PreparedEdit> {
+        let id_key = keys::id_key(container, partition_key, id);
+        let cached = self.store.caches.header(&id_key);
+        let view = self.view().ok()?;
+        let header = match cached {
+            Some(header) => header,
+            None => view.get(KeySpace::Ids, &id_key).ok()??.into(),
+        };
+        let place = ItemLocation::decode(&header)?;
+        let base = view.get(KeySpace::Items, &keys::item_key(container, partition_key, place, id)).ok()??;
+        PreparedEdit::new(Header::decode(&header)?.sequence, &base, body)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Data directory: the lock of one process, and the version of the format.
 
+use std::cmp::Ordering;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use super::store_files::StoreFiles;
 use onehop_runtime::private_files;
 
 /// The format of the data directory that this program reads and writes.
-pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 2;
 
 const LOCK_FILE: &str = "lock";
 const FORMAT_FILE: &str = "format";
@@ -200,10 +201,12 @@ fn check_format(path: &Path) -> Result<(), OpenError> {
                 .trim()
                 .parse()
                 .map_err(|_| OpenError::NotADataDirectory { path: format_path.clone() })?;
-            if found > FORMAT_VERSION {
-                return Err(OpenError::NewerFormat { path: path.to_owned(), found, known: FORMAT_VERSION });
+            let (path, known) = (path.to_owned(), FORMAT_VERSION);
+            match found.cmp(&known) {
+                Ordering::Less => Err(OpenError::OlderFormat { path, found, known }),
+                Ordering::Equal => Ok(()),
+                Ordering::Greater => Err(OpenError::NewerFormat { path, found, known }),
             }
-            Ok(())
         }
         // The format is written before anything else is made.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => match engine_path(path).exists() {

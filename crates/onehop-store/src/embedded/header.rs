@@ -2,6 +2,11 @@
 
 use crate::document::KeyProperties;
 
+/// The flags of a header, below the number of further orders.
+const DELETED_FLAG: u8 = 1;
+const EDITED_FLAG: u8 = 2;
+const FLAG_BITS: u8 = 2;
+
 /// The value of an item in `ids`: enough to find it, to check a precondition, and to remove all its other
 /// entries without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +15,8 @@ pub(super) struct Header {
     pub sequence: u64,
     /// Unix ms; 0 for never.
     pub expires_at_ms: i64,
+    /// Whether an edit lies beside the item's base in `items`.
+    pub edited: bool,
     pub properties: KeyProperties,
 }
 
@@ -34,10 +41,13 @@ impl Header {
                 )
     }
 
-    /// Whether the item is deleted in the lowest bit, and the number of its further orders above.
+    /// The flags in the lowest bits, and the number of further orders above.
     fn flags(&self) -> u8 {
-        let further_orders = u8::try_from(self.properties.further_orders.len()).unwrap_or(u8::MAX >> 1);
-        u8::from(self.properties.deleted) | further_orders << 1
+        let further_orders = u8::try_from(self.properties.further_orders.len()).unwrap_or(u8::MAX);
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        flag(self.properties.deleted, DELETED_FLAG)
+            | flag(self.edited, EDITED_FLAG)
+            | further_orders << FLAG_BITS
     }
 
     /// The bytes stored in `ids`.
@@ -63,7 +73,8 @@ impl Header {
         let sequence = u64::from_be_bytes(bytes.get(0..8)?.try_into().ok()?);
         let expires_at_ms = i64::from_be_bytes(bytes.get(8..16)?.try_into().ok()?);
         let flags = *bytes.get(16)?;
-        let (deleted, orders) = (flags & 1 != 0, flags >> 1);
+        let (deleted, edited) = (flags & DELETED_FLAG != 0, flags & EDITED_FLAG != 0);
+        let orders = flags >> FLAG_BITS;
         let equality_paths = usize::from(*bytes.get(17)?);
         let mut rest = bytes.get(18..)?;
         let mut take = || {
@@ -76,8 +87,13 @@ impl Header {
         let further_orders = (0..orders).map(|_| take()).collect::<Option<Vec<_>>>()?;
         let properties =
             KeyProperties { item_type, order_value, deleted, ttl: None, equality, further_orders };
-        Some(Self { sequence, expires_at_ms, properties })
+        Some(Self { sequence, expires_at_ms, edited, properties })
     }
+}
+
+/// Whether the bytes of `ids` are those of an item with an edit.
+pub(super) fn is_edited(bytes: &[u8]) -> bool {
+    bytes.get(16).is_some_and(|flags| flags & EDITED_FLAG != 0)
 }
 
 /// Where an item lies in `items`, read from its header without a copy of anything.
@@ -99,7 +115,7 @@ impl<'a> ItemLocation<'a> {
 
     /// Reads the bytes of `ids`; `None` when they are not a header.
     pub(super) fn decode(bytes: &'a [u8]) -> Option<Self> {
-        let deleted = *bytes.get(16)? & 1 != 0;
+        let deleted = *bytes.get(16)? & DELETED_FLAG != 0;
         let (item_type, rest) = take_text(bytes.get(18..)?)?;
         let (order_value, _) = take_text(rest)?;
         Some(Self { item_type, order_value, deleted })
@@ -148,7 +164,7 @@ mod tests {
             further_orders: vec!["b".into(), String::new()],
             equality: vec!["u".into(), String::new()],
         };
-        let header = Header { sequence: 77, expires_at_ms: 12, properties };
+        let header = Header { sequence: 77, expires_at_ms: 12, edited: true, properties };
         assert_eq!(ItemLocation::decode(&header.encode()), Some(ItemLocation::of(&header.properties)));
         assert_eq!(Header::decode(&header.encode()).as_ref(), Some(&header));
         for length in 0..header.encode().len() {

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::edits::{edit_key, value_at};
 use super::engine::View;
 use super::header::{Header, ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::item_entries::{META_SEQUENCE, entries};
@@ -89,7 +90,7 @@ impl IntegrityCheck<'_> {
     pub(super) fn run(&self, keep_going: &mut dyn FnMut(u64) -> bool) -> Option<IntegrityReport> {
         let mut found = IntegrityReport::default();
         let whole: (&[u8], &[u8]) = (&[], keys::BEHIND_ALL);
-        let mut expected_index_entries = 0;
+        let (mut expected_index_entries, mut edits) = (0, 0);
         let last_sequence = self.last_sequence(&mut found);
         for entry in self.view.range(KeySpace::Ids, whole.0, whole.1) {
             let (key, value) = match entry.pair() {
@@ -109,6 +110,7 @@ impl IntegrityCheck<'_> {
                 found.note(format!("ids: an entry cannot be read: {key:02x?}"));
                 continue;
             };
+            edits += u64::from(named.header.edited);
             if named.header.sequence > last_sequence {
                 found.note(named.describe("it has a number that was never given out"));
             }
@@ -122,7 +124,7 @@ impl IntegrityCheck<'_> {
         }
         let items = found.items;
         for (space, name, expected) in [
-            (KeySpace::Items, "items", items),
+            (KeySpace::Items, "items", items + edits),
             (KeySpace::Log, "the change log", items),
             (KeySpace::Index, "the indexes", expected_index_entries),
         ] {
@@ -180,7 +182,8 @@ impl IntegrityCheck<'_> {
         let IndexedItem { container, spec, partition_key, id, header } = named;
         let mut problems = Vec::new();
         let item_key = keys::item_key(*container, partition_key, ItemLocation::of(&header.properties), id);
-        match self.view.get(KeySpace::Items, &item_key)? {
+        let value_key = if header.edited { edit_key(&item_key) } else { item_key.clone() };
+        match value_at(self.view, &item_key, header.edited)? {
             None => problems.push("the item is not there".to_owned()),
             Some(value) => problems.extend(value_problem(named, spec, &value).map(str::to_owned)),
         }
@@ -191,7 +194,7 @@ impl IntegrityCheck<'_> {
         {
             match space {
                 KeySpace::Log => match self.view.get(space, &key)? {
-                    Some(place) if *place == item_key[1..] => {}
+                    Some(place) if *place == value_key[1..] => {}
                     Some(_) => problems.push("its change log entry names another item".to_owned()),
                     None => problems.push("it has no change log entry".to_owned()),
                 },
@@ -210,7 +213,7 @@ impl IntegrityCheck<'_> {
 
 /// The problem with an item's value.
 fn value_problem(named: &IndexedItem<'_>, spec: &ContainerSpec, value: &[u8]) -> Option<&'static str> {
-    let Header { sequence, expires_at_ms, properties } = &named.header;
+    let Header { sequence, expires_at_ms, properties, .. } = &named.header;
     let Some((stored_sequence, _, stored_expiry)) = decode_value_prefix(value) else {
         return Some("its value is too short");
     };

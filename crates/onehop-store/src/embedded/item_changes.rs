@@ -82,8 +82,8 @@ pub(super) fn prepare(
         }
     };
     let conflict = calibration.refused(RefusedWrite::Conflict { properties: properties_of_item });
-    let change =
-        ItemChange::Put { precondition, properties: properties.unwrap_or_default(), body: item.body };
+    let properties = properties.unwrap_or_default();
+    let change = ItemChange::Put { precondition, properties, body: item.body, edit: None };
     Ok(PreparedWrite { operation: WriteOperation { id: item.id, change }, charge, conflict })
 }
 

@@ -1,5 +1,6 @@
 //! Entries of items: the keys and values that an item has outside the id index, and the numbers of a commit.
 
+use super::edits::edit_key;
 use super::header::{Header, ItemLocation};
 use super::high_water_mark::CommitNumbers;
 use super::key_space::{KeyChange, KeySpace};
@@ -20,8 +21,9 @@ pub(super) fn commit_entries(numbers: CommitNumbers) -> [KeyChange; 2] {
     [number(META_SEQUENCE, numbers.last_write), number(META_COMMIT, numbers.last_commit)]
 }
 
-/// The entries of an item that every write of it changes: in the change log, and the body.
-pub(super) fn body_entries(
+/// The entries of an item that every write of it changes: in the change log, and the value: of the item, or
+/// of its edit where it has one. The log names the key of the value.
+pub(super) fn value_entries(
     container: ContainerId,
     physical: u16,
     partition_key: &str,
@@ -30,14 +32,15 @@ pub(super) fn body_entries(
     value: Option<&Vec<u8>>,
 ) -> [KeyChange; 2] {
     let item_key = keys::item_key(container, partition_key, ItemLocation::of(&header.properties), id);
-    let log_value = value.map(|_| item_key[1..].to_vec());
+    let value_key = if header.edited { edit_key(&item_key) } else { item_key };
+    let log_value = value.map(|_| value_key[1..].to_vec());
     [
         (KeySpace::Log, keys::log_key(container, physical, header.sequence), log_value),
-        (KeySpace::Items, item_key, value.cloned()),
+        (KeySpace::Items, value_key, value.cloned()),
     ]
 }
 
-/// Every entry that an item has outside `ids`.
+/// Every entry that an item has outside `ids`, less the base where it has an edit.
 pub(super) fn entries(
     newest_types: &[&str],
     container: ContainerId,
@@ -50,7 +53,7 @@ pub(super) fn entries(
     let properties = &header.properties;
     let some_empty = value.map(|_| Vec::new());
     let mut entries = Vec::with_capacity(4 + properties.equality.len());
-    entries.extend(body_entries(container, physical, partition_key, id, header, value));
+    entries.extend(value_entries(container, physical, partition_key, id, header, value));
     if !properties.deleted {
         let further = (0..properties.further_orders.len()).map(OrderIndex::Further);
         for order in [OrderIndex::Main].into_iter().chain(further) {

@@ -3,12 +3,14 @@
 //!
 //! ```text
 //! ids    container | partition key 0 | id                                     -> Header
-//! items  container | partition key 0 | live? | type 0 | order value 0 | id    -> time, expiry, body
+//! items  container | partition key 0 | live? | type 0 | order value 0 | id    -> number, time, expiry, body
+//!        the same, 0                                            -> the same, and the item's edit
 //! index  1 | container | physical | path | value 0 | type 0 | order 0 | id 0 | partition key     (equality)
 //!        2 | container | physical | type 0 | order 0 | id 0 | partition key                      (newest)
 //!        3 | expiry | container | partition key 0 | id                                           (expiry)
 //!        4 | container | physical | partition key 0 | type 0 | order 0 | id 0 | partition key    (order)
-//! log    container | physical | sequence number                               -> items key without container
+//! log    container | physical | sequence number                               -> items key without container,
+//!                                                                                of its edit if it has one
 //! meta   a name                                                               -> a value
 //! ```
 //!
@@ -19,6 +21,7 @@
 
 use std::borrow::Cow;
 
+use super::edits::base_key;
 use super::header::ItemLocation;
 use crate::OrderIndex;
 
@@ -41,6 +44,12 @@ const DELETED: u8 = 1;
 
 /// Appends a text segment and its end.
 fn push_text(key: &mut Vec<u8>, text: &str) {
+    push_last_text(key, text);
+    key.push(0);
+}
+
+/// Appends a text that ends the key. Behind it a zero byte comes before any further text.
+fn push_last_text(key: &mut Vec<u8>, text: &str) {
     if text.as_bytes().iter().any(|byte| *byte <= 1) {
         for byte in text.bytes() {
             match byte {
@@ -52,7 +61,6 @@ fn push_text(key: &mut Vec<u8>, text: &str) {
     } else {
         key.extend_from_slice(text.as_bytes());
     }
-    key.push(0);
 }
 
 /// Takes a text segment from the front of a key.
@@ -99,7 +107,7 @@ pub(super) fn item_key(
 ) -> Vec<u8> {
     let mut key = type_prefix(container, partition_key, place.item_type, place.deleted);
     push_text(&mut key, place.order_value);
-    key.extend_from_slice(id.as_bytes());
+    push_last_text(&mut key, id);
     key
 }
 
@@ -128,7 +136,7 @@ pub(super) fn live_prefix_of(key: &[u8]) -> Option<&[u8]> {
 /// Appends a keyset to a prefix whose keys go on with an order value and an id.
 pub(super) fn with_keyset(mut prefix: Vec<u8>, order_value: &str, id: &str) -> Vec<u8> {
     push_text(&mut prefix, order_value);
-    prefix.extend_from_slice(id.as_bytes());
+    push_last_text(&mut prefix, id);
     prefix
 }
 
@@ -273,12 +281,12 @@ pub(super) fn log_value_has_type(value: &[u8], types: &[&str]) -> bool {
     types.iter().any(|item_type| item_type.as_bytes() == segment)
 }
 
-/// The parts of an items key (without the container): partition key and id.
+/// The parts of an items key (without the container), of an item or of its edit: partition key and id.
 pub(super) fn parse_item_key(value: &[u8]) -> Option<(String, String)> {
     let (partition_key, rest) = take_text(value)?;
     let (_, rest) = take_text(rest.get(1..)?)?;
     let (_, id) = take_text(rest)?;
-    Some((partition_key, String::from_utf8(id.to_vec()).ok()?))
+    Some((partition_key, unescape(base_key(id).unwrap_or(id))?))
 }
 
 /// The physical partition of a partition key: a 64-bit FNV-1a hash, mixed, in equal ranges.

@@ -16,6 +16,7 @@ mod database;
 mod directory;
 mod disk_space;
 mod durability;
+mod edits;
 mod engine;
 mod engine_chores;
 mod engine_faults;

@@ -12,6 +12,7 @@ use super::database::EngineSizes;
 use super::directory::Directory;
 use super::disk_space::DiskSpace;
 use super::durability::Durability;
+use super::edits::WholeItems;
 use super::engine::Engine;
 use super::header::VALUE_PREFIX_BYTES;
 use super::high_water::{self, HighWaterTracker};
@@ -31,7 +32,7 @@ use super::writer::{GroupCommitWriter, QUEUE_REQUESTS_MAX, WriterContainer};
 use super::writer_counters::WriterCounters;
 use crate::charges::Calibration;
 use crate::document::read_document;
-use crate::{ContainerSpec, Fault, FaultKind, Indexing, WriteMarks};
+use crate::{ContainerSpec, Direction, Fault, FaultKind, Indexing, WriteMarks};
 use onehop_runtime::clock::{Clock, SystemClock};
 
 /// Physical partitions of a new data directory unless the configuration says otherwise.
@@ -42,6 +43,10 @@ pub const PHYSICAL_PARTITIONS_MAX: u16 = 1000;
 /// Bytes that are to stay free on the disk unless the configuration says otherwise. Full memtables of all key
 /// spaces and the next journal fit in.
 pub const DISK_RESERVE_BYTES_DEFAULT: u64 = 256 * 1024 * 1024;
+
+/// Bytes of a body from which on a small change is stored as a difference. Below, the whole body costs little
+/// more than the keys of its entries.
+const EDITS_FROM_BYTES_DEFAULT: usize = 512;
 
 pub(super) const META_PARTITIONS: &[u8] = b"physical-partitions";
 pub(super) const META_CONTAINERS: &[u8] = b"containers";
@@ -58,6 +63,8 @@ pub struct EmbeddedConfig {
     /// A quarter of the bytes that the engine's key spaces together collect in memory before the largest is
     /// written out.
     pub memtable_bytes: u64,
+    /// Bytes of a body from which on a small change of an item is stored as a difference.
+    pub edits_from_bytes: usize,
     /// The properties that the estimated charges of writes take for indexed. The store's own indexes do not
     /// depend on it.
     pub indexing: Indexing,
@@ -77,6 +84,7 @@ impl EmbeddedConfig {
             physical_partitions: None,
             cache_bytes: 128 * 1024 * 1024,
             memtable_bytes: 16 * 1024 * 1024,
+            edits_from_bytes: EDITS_FROM_BYTES_DEFAULT,
             indexing: Indexing::Needed,
             calibration: Calibration::current(),
             disk_reserve_bytes: DISK_RESERVE_BYTES_DEFAULT,
@@ -182,6 +190,7 @@ impl EmbeddedStore {
             calibration: Arc::clone(&config.calibration),
             opened_after,
             memtable_bytes: config.memtable_bytes,
+            edits_from_bytes: config.edits_from_bytes,
             disk_reserve_bytes: config.disk_reserve_bytes,
             clock,
             requests: Some(requests),
@@ -339,8 +348,9 @@ fn only_adds_paths(
         return Ok(false);
     }
     let view = engine.view()?;
-    for entry in view.range(KeySpace::Items, &[id], &prefix_end(&[id])) {
-        let value = entry.value()?;
+    let entries = view.range(KeySpace::Items, &[id], &prefix_end(&[id]));
+    for entry in WholeItems::new(entries, Direction::OldestFirst) {
+        let (_, value) = entry?;
         let body = value.get(VALUE_PREFIX_BYTES..).unwrap_or_default();
         let indexed =
             read_document(spec, body).map(|document| document.properties.equality).unwrap_or_default();

@@ -13,10 +13,15 @@ pub enum OpenError {
     )]
     InUse { path: PathBuf, holder: Option<String> },
     #[error(
-        "the data directory {} has format {found}, and this program reads formats up to {known}: \
+        "the data directory {} has format {found}, and this program reads format {known} alone: \
          use a newer onehop, or name another directory with --data", path.display()
     )]
     NewerFormat { path: PathBuf, found: u32, known: u32 },
+    #[error(
+        "the data directory {} has format {found}, and this program reads format {known} alone: use the onehop \
+         that wrote it, or name another directory with --data", path.display()
+    )]
+    OlderFormat { path: PathBuf, found: u32, known: u32 },
     #[error("the file {} does not hold a format number: this is not a data directory of onehop", path.display())]
     NotADataDirectory { path: PathBuf },
     #[error(

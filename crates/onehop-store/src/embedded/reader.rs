@@ -8,8 +8,9 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use fjall::Slice;
 
+use super::edits::{WholeItems, base_key, value_at, value_with_any_edit};
 use super::engine::{Engine, KeyValue, View};
-use super::header::{ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
+use super::header::{ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix, is_edited};
 use super::key_space::KeySpace;
 use super::keys::{self, ContainerId, prefix_end};
 use crate::charges::OrderedPageClient;
@@ -35,7 +36,8 @@ fn parse_expiring_item(mut value: Bytes, now_ms: i64) -> Result<Option<(i64, Ite
 /// The key, the entry in `ids` and the value of an item.
 pub(super) struct StoredItem {
     pub(super) header: Slice,
-    pub(super) value: Slice,
+    /// The value as a whole, also of an item with an edit.
+    pub(super) value: Bytes,
 }
 
 /// Reads one item by its key in `ids`.
@@ -50,8 +52,7 @@ pub(super) fn stored(
     let place = ItemLocation::decode(&header)
         .ok_or_else(|| Fault::new(FaultKind::Corrupt, "an entry of the id index cannot be read"))?;
     let key = keys::item_key(container, partition_key, place, id);
-    let value = view
-        .get(KeySpace::Items, &key)?
+    let value = value_at(view, &key, is_edited(&header))?
         .ok_or_else(|| Fault::new(FaultKind::Corrupt, "the id index names an item that is not there"))?;
     Ok(Some(StoredItem { header, value }))
 }
@@ -117,9 +118,9 @@ pub(super) fn partition_page(
     let view = engine.view()?;
     let after = after.map(|keyset| keys::with_keyset(prefix.to_vec(), &keyset.order_value, &keyset.id));
     let (mut from, to) = match (after, direction) {
-        // The id ends an items key without a mark, so the key behind a keyset is the keyset and a zero byte.
+        // Behind the item of a keyset and its edit, before any longer id.
         (Some(mut after), Direction::OldestFirst) => {
-            after.push(0);
+            after.extend_from_slice(&[0, 0]);
             (after, prefix_end(prefix))
         }
         (after, direction) => bounds(prefix, after, direction),
@@ -130,9 +131,10 @@ pub(super) fn partition_page(
     let items = Vec::with_capacity(limit.min(128));
     let mut page = PartitionPage { items, has_more: false, expires_at_ms: i64::MAX };
     let mut last_key = None;
-    for entry in DirectedEntries::new(view.range(KeySpace::Items, &from, &to), direction) {
-        let (key, value) = entry.pair()?;
-        if let Some((expires_at_ms, item)) = parse_expiring_item(value.into(), now_ms)? {
+    let entries = DirectedEntries::new(view.range(KeySpace::Items, &from, &to), direction);
+    for entry in WholeItems::new(entries, direction) {
+        let (key, value) = entry?;
+        if let Some((expires_at_ms, item)) = parse_expiring_item(value, now_ms)? {
             // Also of the item behind the page: `has_more` rests on it.
             page.expires_at_ms = page.expires_at_ms.min(expires_at_ms);
             if page.items.len() == limit {
@@ -153,7 +155,9 @@ pub(super) fn partition_page(
 pub(super) fn count(engine: &Engine, prefix: &[u8], now_ms: i64) -> Result<u64, Fault> {
     let mut items = 0;
     for entry in engine.view()?.range(KeySpace::Items, prefix, &prefix_end(prefix)) {
-        if parse_item(entry.value()?.into(), now_ms)?.is_some() {
+        let (key, value) = entry.pair()?;
+        // An edit expires with its item.
+        if base_key(&key).is_none() && parse_item(value.into(), now_ms)?.is_some() {
             items += 1;
         }
     }
@@ -304,7 +308,7 @@ impl FanOutQuery<'_> {
         let (order_value, id, partition_key) = keys::parse_index_entry(suffix).ok_or_else(corrupt)?;
         let value = if self.order == OrderIndex::Main {
             let prefix = keys::live_prefix(self.container, &partition_key, self.item_type);
-            view.get(KeySpace::Items, &keys::with_keyset(prefix, &order_value, &id))?
+            value_with_any_edit(view, &keys::with_keyset(prefix, &order_value, &id))?
         } else {
             let id_key = keys::id_key(self.container, &partition_key, &id);
             stored(view, self.container, &partition_key, &id, &id_key)?.map(|stored| stored.value)
@@ -312,6 +316,6 @@ impl FanOutQuery<'_> {
         let Some(value) = value else {
             return Err(Fault::new(FaultKind::Corrupt, "an index entry names an item that is not there"));
         };
-        parse_item(value.into(), self.now_ms)
+        parse_item(value, self.now_ms)
     }
 }

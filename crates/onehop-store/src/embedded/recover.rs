@@ -9,9 +9,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::directory::Directory;
+use super::edits::{base_key, edit_key, whole};
 use super::engine::Engine;
 use super::header::{Header, ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::high_water::{self, HighWaterTracker};
@@ -223,12 +225,12 @@ impl IndexRecovery<'_> {
         }
     }
 
-    fn read(&self, key: &[u8], value: &[u8]) -> Option<ScannedItem> {
+    fn read(&self, key: &[u8], value: &[u8], edited: bool) -> Option<ScannedItem> {
         let container = *key.first()?;
         let spec = self.containers.get(&container)?;
         let (sequence, _, expires_at_ms) = decode_value_prefix(value)?;
         let document = read_document(spec, &value[VALUE_PREFIX_BYTES..]).ok()?;
-        let header = Header { sequence, expires_at_ms, properties: document.properties };
+        let header = Header { sequence, expires_at_ms, edited, properties: document.properties };
         Some(ScannedItem { container, partition_key: document.partition_key?, id: document.id?, header })
     }
 
@@ -238,10 +240,18 @@ impl IndexRecovery<'_> {
         if self.changes.contains_key(&(KeySpace::Items, key.to_vec())) {
             return Ok(());
         }
+        if let Some(base) = base_key(key) {
+            return self.drop_unless(KeySpace::Items, key, |fitting| {
+                Ok(Some(fitting.get(KeySpace::Items, base)?.is_some()))
+            });
+        }
         if key.first().is_none_or(|container| !self.containers.contains_key(container)) {
             return Ok(());
         }
-        let Some(found) = self.read(key, value).filter(|found| found.item_key() == key) else {
+        let edited = self.edited_value(key, value)?;
+        let value = edited.as_deref().unwrap_or(value);
+        let read = self.read(key, value, edited.is_some());
+        let Some(found) = read.filter(|found| found.item_key() == key) else {
             self.drop_item(key);
             return Ok(());
         };
@@ -279,12 +289,29 @@ impl IndexRecovery<'_> {
         if key == found.item_key() {
             return Ok(None);
         }
-        Ok(self.has_sequence(&key, named.sequence)?.then_some(key))
+        let value_key = if named.edited { edit_key(&key) } else { key.clone() };
+        Ok(self.has_sequence(&value_key, named.sequence)?.then_some(key))
     }
 
-    fn has_sequence(&self, item_key: &[u8], sequence: u64) -> Result<bool, Fault> {
-        let value = self.get(KeySpace::Items, item_key)?;
+    /// Whether the value under a key of `items` is the last of its item, and of a write.
+    fn has_sequence(&self, value_key: &[u8], sequence: u64) -> Result<bool, Fault> {
+        if base_key(value_key).is_none() && self.get(KeySpace::Items, &edit_key(value_key))?.is_some() {
+            return Ok(false);
+        }
+        let value = self.get(KeySpace::Items, value_key)?;
         Ok(value.and_then(|value| decode_value_prefix(&value)).is_some_and(|(stored, ..)| stored == sequence))
+    }
+
+    /// The whole value of an item that has an edit. An edit that does not belong to it is dropped.
+    fn edited_value(&mut self, key: &[u8], base: &[u8]) -> Result<Option<Bytes>, Fault> {
+        let edit_key = edit_key(key);
+        let Some(edit) = self.get(KeySpace::Items, &edit_key)? else { return Ok(None) };
+        if let Ok(value) = whole(base, &edit) {
+            return Ok(Some(value));
+        }
+        self.recovery.entries_dropped += 1;
+        self.changes.insert((KeySpace::Items, edit_key), None);
+        Ok(None)
     }
 
     fn entries_of(&self, found: &ScannedItem, physical: u16) -> Vec<(KeySpace, Vec<u8>, Option<Vec<u8>>)> {
@@ -304,6 +331,7 @@ impl IndexRecovery<'_> {
     fn drop_item(&mut self, key: &[u8]) {
         self.recovery.items_dropped += 1;
         self.changes.insert((KeySpace::Items, key.to_vec()), None);
+        self.changes.insert((KeySpace::Items, edit_key(key)), None);
     }
 
     fn drop_unless(
@@ -323,16 +351,17 @@ impl IndexRecovery<'_> {
         let named = keys::parse_id_key(key).zip(Header::decode(value));
         let Some(((container, partition_key, id), header)) = named else { return Ok(None) };
         let item_key = keys::item_key(container, &partition_key, ItemLocation::of(&header.properties), &id);
-        self.has_sequence(&item_key, header.sequence).map(Some)
+        let value_key = if header.edited { edit_key(&item_key) } else { item_key };
+        self.has_sequence(&value_key, header.sequence).map(Some)
     }
 
     fn is_log_entry(&self, key: &[u8], value: &[u8]) -> Result<Option<bool>, Fault> {
-        let item_key = [&key[..1], value].concat();
-        let named = keys::log_sequence(key).zip(keys::partition_key_of_item(&item_key));
+        let value_key = [&key[..1], value].concat();
+        let named = keys::log_sequence(key).zip(keys::partition_key_of_item(&value_key));
         let Some((sequence, partition_key)) = named else { return Ok(None) };
         let physical = keys::physical_partition(&partition_key, self.partitions);
         let is_placed = keys::log_key(key[0], physical, sequence) == key;
-        Ok(Some(is_placed && self.has_sequence(&item_key, sequence)?))
+        Ok(Some(is_placed && self.has_sequence(&value_key, sequence)?))
     }
 
     fn is_index_entry(&self, key: &[u8]) -> Result<Option<bool>, Fault> {

@@ -17,7 +17,7 @@ use super::key_space::KeySpace;
 use super::opened_after::OpenedAfter;
 use super::read_caches::ReadCaches;
 use super::reader::{self, PartitionMerge};
-use super::write_requests::{WriteOperation, WriteRequest};
+use super::write_requests::{ItemChange, WriteOperation, WriteRequest};
 use super::writer_counters::WriterCounters;
 use super::{feed, keys};
 use crate::charges::{Calibration, IndexingPolicy, QueryWork, ReadConsistency, RefusedWrite};
@@ -47,6 +47,7 @@ pub struct EmbeddedStore {
     pub(super) calibration: Arc<Calibration>,
     pub(super) opened_after: OpenedAfter,
     pub(super) memtable_bytes: u64,
+    pub(super) edits_from_bytes: usize,
     pub(super) disk_reserve_bytes: u64,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) requests: Option<mpsc::Sender<WriteRequest>>,
@@ -130,9 +131,12 @@ impl EmbeddedStore {
             if !single && let Some(item) = operation.item() {
                 written.push((item.id.clone(), item.body.clone()));
             }
-            let PreparedWrite { operation, charge, conflict } =
+            let PreparedWrite { mut operation, charge, conflict } =
                 prepare(&container.spec, rules, partition_key, operation, former)
                     .map_err(|reason| rejected(position, reason))?;
+            if before.is_some_and(|(_, is_of_batch)| !is_of_batch) {
+                self.add_edit(container.id, partition_key, &mut operation);
+            }
             charges.push((charge.total().0, conflict.total().0));
             operations.push(operation);
         }
@@ -143,6 +147,15 @@ impl EmbeddedStore {
         ledger.record(estimate(batch.container, kind, items, 1, charge));
         ledger.wrote(batch.container, &batch.partition_key, None);
         outcome
+    }
+
+    /// Adds the difference from the stored item, where a large item changes little.
+    fn add_edit(&self, container: keys::ContainerId, partition_key: &str, operation: &mut WriteOperation) {
+        if let ItemChange::Put { body, edit, .. } = &mut operation.change
+            && body.len() >= self.edits_from_bytes
+        {
+            *edit = self.begin_read().edit(container, partition_key, &operation.id, body);
+        }
     }
 
     fn record_point_read(&self, ledger: &Ledger, container: ContainerName, item: Option<&Item>) {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::edits::base_key;
 use super::key_space::{KeyChange, KeySpace};
 use super::keys;
 
@@ -78,7 +79,8 @@ impl TombstoneHints {
     pub(super) fn expect(&self, changes: &[KeyChange]) -> Option<Vec<u8>> {
         let mut lists = self.lock();
         for (space, key, value) in changes {
-            if *space != KeySpace::Items {
+            // An edit is put and removed beside its item, whose place in the list stays.
+            if *space != KeySpace::Items || base_key(key).is_some() {
                 continue;
             }
             match (keys::live_prefix_of(key), value) {

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::edits::PreparedEdit;
 use super::header::Header;
 use super::keys::ContainerId;
 use crate::document::KeyProperties;
@@ -17,6 +18,8 @@ pub(super) enum ItemChange {
         precondition: Precondition,
         properties: KeyProperties,
         body: Bytes,
+        /// The difference from the stored item, where it is small.
+        edit: Option<PreparedEdit>,
     },
     Delete {
         if_match: Option<u64>,

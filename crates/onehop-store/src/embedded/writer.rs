@@ -11,11 +11,12 @@ use tokio::time::Instant;
 
 use super::change_signals::{ChangeSignals, WrittenItems};
 use super::disk_space::DiskSpace;
+use super::edits::edit_key;
 use super::engine::Engine;
-use super::header::{Header, encode_value};
+use super::header::{Header, ItemLocation, encode_value};
 use super::high_water::{COMMITS_BETWEEN_MARKS, HighWaterTracker};
 use super::high_water_mark::CommitNumbers;
-use super::item_entries::{body_entries, commit_entries, entries};
+use super::item_entries::{commit_entries, entries, value_entries};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{self, ContainerId};
 use super::phase_timer::PhaseTimer;
@@ -45,7 +46,16 @@ pub(super) struct WriterContainer {
 struct PendingItem {
     header: Header,
     /// `None` where only the header is known: the item was there before this group.
-    value: Option<Vec<u8>>,
+    value: Option<PendingValue>,
+}
+
+/// The bytes of an item that this group writes.
+#[derive(Debug, Clone)]
+struct PendingValue {
+    /// The bytes for `items`: the value, or the edit.
+    stored: Vec<u8>,
+    /// The value as a whole, where an edit is stored and the item is cached.
+    whole: Option<Vec<u8>>,
 }
 
 /// An item that this group touches.
@@ -56,6 +66,20 @@ struct TouchedItem {
     id: String,
     before: Option<Header>,
     after: Option<PendingItem>,
+}
+
+impl PendingValue {
+    fn whole(&self) -> &[u8] {
+        self.whole.as_ref().unwrap_or(&self.stored)
+    }
+}
+
+impl TouchedItem {
+    /// Its key in `items` under a header.
+    fn key_under(&self, header: &Header) -> Vec<u8> {
+        let place = ItemLocation::of(&header.properties);
+        keys::item_key(self.container, &self.partition_key, place, &self.id)
+    }
 }
 
 pub(super) struct GroupCommitWriter {
@@ -189,13 +213,25 @@ impl GroupCommitWriter {
                 .check(live.map(|pending| &pending.header))
                 .map_err(|reason| WriteError::Rejected { operation: position, reason })?;
             let after = match &operation.change {
-                ItemChange::Put { properties, body, .. } => {
+                ItemChange::Put { properties, body, edit, .. } => {
                     self.sequence += 1;
+                    let sequence = self.sequence;
                     let expires_at_ms = properties.ttl.map_or(0, |ttl| now_ms + i64::from(ttl) * 1000);
-                    let header =
-                        Header { sequence: self.sequence, expires_at_ms, properties: properties.clone() };
-                    etags.push(Some(ETag::from_number(self.sequence)));
-                    let value = encode_value(self.sequence, now_ms, expires_at_ms, body);
+                    let properties = properties.clone();
+                    let mut header = Header { sequence, expires_at_ms, edited: false, properties };
+                    etags.push(Some(ETag::from_number(sequence)));
+                    let whole = encode_value(sequence, now_ms, expires_at_ms, body);
+                    let edit = edit.as_ref().filter(|edit| {
+                        live.is_some_and(|stored| edit.fits(&stored.header) && header.has_keys_of(&stored.header))
+                    });
+                    let value = match edit {
+                        Some(edit) => {
+                            header.edited = true;
+                            let stored = edit.encode(sequence, now_ms, expires_at_ms);
+                            PendingValue { stored, whole: self.caches.has(&key).then_some(whole) }
+                        }
+                        None => PendingValue { stored: whole, whole: None },
+                    };
                     Some(PendingItem { header, value: Some(value) })
                 }
                 ItemChange::Purge if live.is_some() && !planted!("purge-takes-a-rewrite") => {
@@ -269,7 +305,7 @@ impl GroupCommitWriter {
                 Some(PendingItem { header, value: Some(value) }) => {
                     let header = header.encode();
                     if self.caches.has(&id_key) {
-                        written.push(ItemCopy::of(&id_key, &header, value));
+                        written.push(ItemCopy::of(&id_key, &header, value.whole()));
                     }
                     Some(header)
                 }
@@ -316,17 +352,23 @@ impl GroupCommitWriter {
         let first = changes.len();
         let TouchedItem { container, partition_key, physical, id, .. } = item;
         if let Some(PendingItem { header, value: Some(value) }) = &item.after {
+            let stored = Some(&value.stored);
             if let Some(before) = item.before.as_ref().filter(|before| header.has_keys_of(before)) {
                 let log = keys::log_key(*container, *physical, before.sequence);
                 changes.push((KeySpace::Log, log, None));
-                changes.extend(body_entries(*container, *physical, partition_key, id, header, Some(value)));
+                changes.extend(value_entries(*container, *physical, partition_key, id, header, stored));
+                if before.edited && !header.edited && !planted!("edit-outlives-its-base") {
+                    changes.push((KeySpace::Items, edit_key(&item.key_under(before)), None));
+                }
                 return;
             }
-            changes.extend(self.entries(item, header, Some(value)));
+            changes.extend(self.entries(item, header, stored));
         }
         let last = changes.len();
         let Some(header) = &item.before else { return };
-        for entry in self.entries(item, header, None) {
+        // Where the item has an edit, its entries are those of the edit.
+        let base = header.edited.then(|| (KeySpace::Items, item.key_under(header), None));
+        for entry in self.entries(item, header, None).into_iter().chain(base) {
             let written = changes[first..last].iter().any(|put| put.0 == entry.0 && put.1 == entry.1);
             if !written {
                 changes.push(entry);
@@ -386,6 +428,7 @@ mod tests {
             precondition,
             properties: KeyProperties::default(),
             body: vec![b' '; bytes].into(),
+            edit: None,
         };
         let operations = vec![WriteOperation { id: id.to_owned(), change }];
         let partition_key = "p".to_owned();

@@ -39,6 +39,7 @@ async fn subject_of(durability: Durability, physical_partitions: u16) -> Subject
     config.durability = durability;
     config.physical_partitions = Some(physical_partitions);
     config.cache_bytes = 8 * 1024 * 1024;
+    config.edits_from_bytes = 1;
     let clock = Arc::new(ManualClock::new(START_MS));
     let adapter = Embedded { config, clock, store: Mutex::new(None), _directory: directory };
     Subject::new(Box::new(adapter)).await

@@ -17,6 +17,8 @@ const IDS: [&str; 5] = ["a", "b", "a!", "é", "zz"];
 const DATES: [&str; 4] = ["", "2026-01-01", "2026-01-02", "2026-01-02\u{1}"];
 const OWNERS: [&str; 3] = ["ada", "bob", "ada\u{1}"];
 const TYPES: [&str; 2] = ["thing", "other"];
+/// Beside it a number is a small part of an item.
+const TEXT: &str = "a text, long enough, that a store may keep where it is, while numbers beside it change";
 
 /// Random sequences that each test runs, and their length.
 const SEQUENCES: usize = 40;
@@ -37,6 +39,8 @@ enum Write {
     Upsert(usize, Shape),
     Replace(usize, Shape, Match),
     Delete(usize, Match),
+    /// Replaces an item by itself with another number.
+    Count(usize),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +72,7 @@ fn write() -> impl Strategy<Value = Write> {
         3 => (id(), shape()).prop_map(|(id, shape)| Write::Upsert(id, shape)),
         2 => (id(), shape(), if_match()).prop_map(|(id, shape, etag)| Write::Replace(id, shape, etag)),
         1 => (id(), if_match()).prop_map(|(id, etag)| Write::Delete(id, etag)),
+        4 => id().prop_map(Write::Count),
     ]
 }
 
@@ -148,7 +153,7 @@ impl Model {
         match write {
             Write::Create(id, _) if self.live(home, *id).is_some() => return Err(Rejection::Conflict),
             Write::Create(id, _) | Write::Upsert(id, _) => self.put(home, *id, body),
-            Write::Replace(id, _, _) => {
+            Write::Replace(id, _, _) | Write::Count(id) => {
                 matches(self.live(home, *id))?;
                 self.put(home, *id, body);
             }
@@ -172,7 +177,7 @@ impl Run {
         self.number += 1;
         let mut body = json!({
             "id": IDS[id], "home": HOMES[home], "type": TYPES[shape.item_type], "owner": OWNERS[shape.owner],
-            "number": self.number,
+            "number": self.number, "text": TEXT,
         });
         if !DATES[shape.date].is_empty() {
             body["date"] = DATES[shape.date].into();
@@ -183,6 +188,18 @@ impl Run {
         if let Some(ttl_s) = shape.ttl_s {
             body["ttl"] = ttl_s.into();
         }
+        body
+    }
+
+    /// An item with another number, or a new one.
+    fn counted(&mut self, entry: Option<&Entry>, home: usize, id: usize) -> Value {
+        let Some(entry) = entry else {
+            let shape = Shape { date: 0, owner: 0, item_type: 0, deleted: false, ttl_s: None };
+            return self.body(home, id, &shape);
+        };
+        self.number += 1;
+        let mut body = entry.body.clone();
+        body["number"] = self.number.into();
         body
     }
 
@@ -203,8 +220,12 @@ impl Run {
                 Write::Create(id, shape) | Write::Upsert(id, shape) => (*id, Some(shape), Match::None),
                 Write::Replace(id, shape, if_match) => (*id, Some(shape), *if_match),
                 Write::Delete(id, if_match) => (*id, None, *if_match),
+                Write::Count(id) => (*id, None, Match::None),
             };
-            let body = shape.map_or(Value::Null, |shape| self.body(home, id, shape));
+            let body = match write {
+                Write::Count(id) => self.counted(after.live(home, *id), home, *id),
+                _ => shape.map_or(Value::Null, |shape| self.body(home, id, shape)),
+            };
             let etag = self.etag(home, id, if_match);
             if refused.is_none()
                 && let Err(reason) = after.write(home, write, &body, etag.as_ref())
@@ -215,7 +236,9 @@ impl Run {
             operations.push(match write {
                 Write::Create(..) => WriteOp::Create(new(&body)),
                 Write::Upsert(..) => WriteOp::Upsert(new(&body)),
-                Write::Replace(..) => WriteOp::Replace { item: new(&body), if_match: etag },
+                Write::Replace(..) | Write::Count(_) => {
+                    WriteOp::Replace { item: new(&body), if_match: etag }
+                }
                 Write::Delete(..) => WriteOp::Delete { id: IDS[id].to_owned(), if_match: etag },
             });
         }
@@ -225,10 +248,15 @@ impl Run {
             None => {
                 let etags = outcome.expect("done");
                 for (write, etag) in writes.iter().zip(etags) {
-                    let (Write::Create(id, _) | Write::Upsert(id, _) | Write::Replace(id, _, _)) = write
-                    else {
-                        assert_eq!(etag, None);
-                        continue;
+                    let id = match write {
+                        Write::Delete(..) => {
+                            assert_eq!(etag, None);
+                            continue;
+                        }
+                        Write::Create(id, _)
+                        | Write::Upsert(id, _)
+                        | Write::Replace(id, _, _)
+                        | Write::Count(id) => id,
                     };
                     if let Some(entry) = after.items.get_mut(&(home, *id)) {
                         entry.etag = etag.expect("an ETag");

@@ -24,6 +24,7 @@ pub async fn simulated_relaxed() -> Subject {
 
 async fn subject_of(durability: Durability, physical_partitions: u16) -> Subject {
     let mut config = EmbeddedConfig::new("a simulated disk");
+    config.edits_from_bytes = 1;
     config.durability = durability;
     config.physical_partitions = Some(physical_partitions);
     config.cache_bytes = 8 * 1024 * 1024;

@@ -64,9 +64,9 @@ async fn a_waiting_process_gets_the_directory_after_close() {
 fn a_newer_format_is_refused() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     drop(open(directory.path()));
-    fs::write(directory.path().join("format"), "2\n").expect("written");
+    fs::write(directory.path().join("format"), "3\n").expect("written");
     let error = refused(open_with(&config(directory.path())));
-    assert!(matches!(error, OpenError::NewerFormat { found: 2, known: 1, .. }), "{error:?}");
+    assert!(matches!(error, OpenError::NewerFormat { found: 3, known: 2, .. }), "{error:?}");
     assert!(error.to_string().contains("use a newer onehop"), "{error}");
 }
 
@@ -101,7 +101,7 @@ fn an_interrupted_first_opening_is_completed() {
     fs::write(directory.path().join("lock"), "").expect("written");
     fs::write(directory.path().join("format.unfinished"), "").expect("written");
     drop(open(directory.path()));
-    assert_eq!(fs::read_to_string(directory.path().join("format")).expect("a format").trim(), "1");
+    assert_eq!(fs::read_to_string(directory.path().join("format")).expect("a format").trim(), "2");
     drop(open(directory.path()));
 }
 

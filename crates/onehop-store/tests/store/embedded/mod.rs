@@ -7,6 +7,7 @@ mod check;
 mod crash;
 mod damage;
 mod directory;
+mod edits;
 mod flushes;
 mod full;
 mod group_commit;
