@@ -10,29 +10,15 @@ use bytes::Bytes;
 use super::engine::{KeyValue, View};
 use super::header::{Header, VALUE_PREFIX_BYTES, decode_value_prefix, encode_value};
 use super::key_space::KeySpace;
+use super::keys::{edit_key, is_edit_key, is_edit_of};
 use crate::{Direction, Fault, FaultKind};
 
-/// Behind the key of a base, the key of its edit. The bytes of an id in a key begin with none of this value.
-const EDIT: u8 = 0;
 /// The share of its base that an edit may have: a quarter. Above it the item is written whole again.
 const BASE_SHARE: usize = 4;
 /// Bytes after a difference by which two bodies are taken to agree again.
 const ANCHOR_BYTES: usize = 12;
 /// Places that are tried for such an agreement in each of two bodies.
 const ANCHORS_MAX: usize = 16;
-
-/// The key of the edit beside a base.
-pub(super) fn edit_key(item_key: &[u8]) -> Vec<u8> {
-    let mut key = Vec::with_capacity(item_key.len() + 1);
-    key.extend_from_slice(item_key);
-    key.push(EDIT);
-    key
-}
-
-/// The key of the base, if this is the key of an edit.
-pub(super) fn base_key(key: &[u8]) -> Option<&[u8]> {
-    key.strip_suffix(&[EDIT])
-}
 
 /// The difference between a stored item and its next body, which the writer stores if the item is unchanged
 /// until then.
@@ -132,7 +118,7 @@ impl<I: Iterator<Item = KeyValue>> WholeItems<I> {
     fn edit_behind(&mut self, key: &[u8]) -> Result<Option<fjall::Slice>, Fault> {
         let Some(entry) = self.entry() else { return Ok(None) };
         let (next_key, value) = entry?;
-        if base_key(&next_key) == Some(key) {
+        if is_edit_of(&next_key, key) {
             return Ok(Some(value));
         }
         self.ahead = Some((next_key, value));
@@ -141,17 +127,17 @@ impl<I: Iterator<Item = KeyValue>> WholeItems<I> {
 
     fn whole_item(&mut self, key: fjall::Slice, value: fjall::Slice) -> Result<(fjall::Slice, Bytes), Fault> {
         let unpaired = || Fault::new(FaultKind::Corrupt, "an edit lies beside no item");
-        match (base_key(&key), self.direction) {
-            (Some(_), Direction::OldestFirst) => Err(unpaired()),
-            (Some(of), Direction::NewestFirst) => {
-                let (key, base) = self.entry().ok_or_else(unpaired)??;
-                if *key != *of {
+        match (is_edit_key(&key), self.direction) {
+            (true, Direction::OldestFirst) => Err(unpaired()),
+            (true, Direction::NewestFirst) => {
+                let (item_key, base) = self.entry().ok_or_else(unpaired)??;
+                if !is_edit_of(&key, &item_key) {
                     return Err(unpaired());
                 }
-                Ok((key, whole(&base, &value)?))
+                Ok((item_key, whole(&base, &value)?))
             }
-            (None, Direction::NewestFirst) => Ok((key, value.into())),
-            (None, Direction::OldestFirst) => match self.edit_behind(&key)? {
+            (false, Direction::NewestFirst) => Ok((key, value.into())),
+            (false, Direction::OldestFirst) => match self.edit_behind(&key)? {
                 Some(edit) => Ok((key, whole(&value, &edit)?)),
                 None => Ok((key, value.into())),
             },

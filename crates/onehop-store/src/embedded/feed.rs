@@ -1,6 +1,6 @@
 //! Change feed on the change log, which holds one entry for each item, at the number of its last write.
 
-use super::edits::{base_key, value_at};
+use super::edits::value_at;
 use super::engine::{Engine, View};
 use super::item_entries::META_SEQUENCE;
 use super::key_space::KeySpace;
@@ -164,12 +164,10 @@ fn change(
     let mut full_key = Vec::with_capacity(item_key.len() + 1);
     full_key.push(container);
     full_key.extend_from_slice(item_key);
-    let (item_key, is_edited) = match base_key(&full_key) {
-        Some(base) => (base, true),
-        None => (&full_key[..], false),
-    };
+    let is_edited = keys::is_edit_key(&full_key);
+    let item_key = keys::base_key(&full_key).unwrap_or(full_key);
     let read = || {
-        let value = value_at(view, item_key, is_edited)?.ok_or_else(unreadable_entry)?;
+        let value = value_at(view, &item_key, is_edited)?.ok_or_else(unreadable_entry)?;
         parse_item(value, now_ms)
     };
     let found = read().map_err(|fault| fault.of_item(request.container, &partition_key, &id))?;

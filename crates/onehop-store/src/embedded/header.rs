@@ -2,10 +2,14 @@
 
 use crate::document::KeyProperties;
 
-/// The flags of a header, below the number of further orders.
+/// The flags of a header.
 const DELETED_FLAG: u8 = 1;
 const EDITED_FLAG: u8 = 2;
-const FLAG_BITS: u8 = 2;
+const EXPIRES_FLAG: u8 = 4;
+/// The place of the flags, behind the number of the write, and of the parts of varying length, behind the
+/// numbers of equality paths and further orders.
+const FLAGS_AT: usize = 8;
+const REST_AT: usize = 11;
 
 /// The value of an item in `ids`: enough to find it, to check a precondition, and to remove all its other
 /// entries without reading it.
@@ -41,28 +45,30 @@ impl Header {
                 )
     }
 
-    /// The flags in the lowest bits, and the number of further orders above.
     fn flags(&self) -> u8 {
-        let further_orders = u8::try_from(self.properties.further_orders.len()).unwrap_or(u8::MAX);
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
         flag(self.properties.deleted, DELETED_FLAG)
             | flag(self.edited, EDITED_FLAG)
-            | further_orders << FLAG_BITS
+            | flag(self.expires_at_ms != 0, EXPIRES_FLAG)
     }
 
     /// The bytes stored in `ids`.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(96);
         bytes.extend_from_slice(&self.sequence.to_be_bytes());
-        bytes.extend_from_slice(&self.expires_at_ms.to_be_bytes());
         bytes.push(self.flags());
-        bytes.push(u8::try_from(self.properties.equality.len()).unwrap_or(u8::MAX));
+        for texts in [&self.properties.equality, &self.properties.further_orders] {
+            bytes.push(u8::try_from(texts.len()).unwrap_or(u8::MAX));
+        }
+        if self.expires_at_ms != 0 {
+            bytes.extend_from_slice(&self.expires_at_ms.to_be_bytes());
+        }
         for text in [&self.properties.item_type, &self.properties.order_value]
             .into_iter()
             .chain(&self.properties.equality)
             .chain(&self.properties.further_orders)
         {
-            bytes.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes());
+            bytes.extend_from_slice(&u16::try_from(text.len()).unwrap_or(u16::MAX).to_be_bytes());
             bytes.extend_from_slice(text.as_bytes());
         }
         bytes
@@ -71,12 +77,10 @@ impl Header {
     /// Reads the bytes of `ids`; `None` when they are not a header.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let sequence = u64::from_be_bytes(bytes.get(0..8)?.try_into().ok()?);
-        let expires_at_ms = i64::from_be_bytes(bytes.get(8..16)?.try_into().ok()?);
-        let flags = *bytes.get(16)?;
+        let flags = *bytes.get(FLAGS_AT)?;
         let (deleted, edited) = (flags & DELETED_FLAG != 0, flags & EDITED_FLAG != 0);
-        let orders = flags >> FLAG_BITS;
-        let equality_paths = usize::from(*bytes.get(17)?);
-        let mut rest = bytes.get(18..)?;
+        let (equality_paths, orders) = (*bytes.get(FLAGS_AT + 1)?, *bytes.get(FLAGS_AT + 2)?);
+        let (expires_at_ms, mut rest) = take_expiry(bytes)?;
         let mut take = || {
             let (text, after) = take_text(rest)?;
             rest = after;
@@ -93,7 +97,7 @@ impl Header {
 
 /// Whether the bytes of `ids` are those of an item with an edit.
 pub(super) fn is_edited(bytes: &[u8]) -> bool {
-    bytes.get(16).is_some_and(|flags| flags & EDITED_FLAG != 0)
+    bytes.get(FLAGS_AT).is_some_and(|flags| flags & EDITED_FLAG != 0)
 }
 
 /// Where an item lies in `items`, read from its header without a copy of anything.
@@ -115,17 +119,28 @@ impl<'a> ItemLocation<'a> {
 
     /// Reads the bytes of `ids`; `None` when they are not a header.
     pub(super) fn decode(bytes: &'a [u8]) -> Option<Self> {
-        let deleted = *bytes.get(16)? & DELETED_FLAG != 0;
-        let (item_type, rest) = take_text(bytes.get(18..)?)?;
+        let deleted = *bytes.get(FLAGS_AT)? & DELETED_FLAG != 0;
+        let (_, rest) = take_expiry(bytes)?;
+        let (item_type, rest) = take_text(rest)?;
         let (order_value, _) = take_text(rest)?;
         Some(Self { item_type, order_value, deleted })
     }
 }
 
+/// When the item of a header expires (Unix ms, 0 for never), and the texts of the header.
+fn take_expiry(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let rest = bytes.get(REST_AT..)?;
+    if bytes[FLAGS_AT] & EXPIRES_FLAG == 0 {
+        return Some((0, rest));
+    }
+    let (expires_at_ms, rest) = rest.split_first_chunk()?;
+    Some((i64::from_be_bytes(*expires_at_ms), rest))
+}
+
 /// Takes a text with its length from the front of a header's rest.
 fn take_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    let (text, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+    let (length, rest) = bytes.split_first_chunk()?;
+    let (text, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
     Some((std::str::from_utf8(text).ok()?, rest))
 }
 
@@ -170,6 +185,9 @@ mod tests {
         for length in 0..header.encode().len() {
             assert_eq!(Header::decode(&header.encode()[..length]), None);
         }
+        let header = Header { expires_at_ms: 0, ..header };
+        assert_eq!(ItemLocation::decode(&header.encode()), Some(ItemLocation::of(&header.properties)));
+        assert_eq!(Header::decode(&header.encode()).as_ref(), Some(&header));
         assert_eq!(Header::decode(b"short"), None);
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::edits::{edit_key, value_at};
+use super::edits::value_at;
 use super::engine::View;
 use super::header::{Header, ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::item_entries::{META_SEQUENCE, entries};
@@ -182,7 +182,7 @@ impl IntegrityCheck<'_> {
         let IndexedItem { container, spec, partition_key, id, header } = named;
         let mut problems = Vec::new();
         let item_key = keys::item_key(*container, partition_key, ItemLocation::of(&header.properties), id);
-        let value_key = if header.edited { edit_key(&item_key) } else { item_key.clone() };
+        let value_key = if header.edited { keys::edit_key(&item_key) } else { item_key.clone() };
         match value_at(self.view, &item_key, header.edited)? {
             None => problems.push("the item is not there".to_owned()),
             Some(value) => problems.extend(value_problem(named, spec, &value).map(str::to_owned)),

@@ -1,6 +1,5 @@
 //! Entries of items: the keys and values that an item has outside the id index, and the numbers of a commit.
 
-use super::edits::edit_key;
 use super::header::{Header, ItemLocation};
 use super::high_water_mark::CommitNumbers;
 use super::key_space::{KeyChange, KeySpace};
@@ -32,7 +31,7 @@ pub(super) fn value_entries(
     value: Option<&Vec<u8>>,
 ) -> [KeyChange; 2] {
     let item_key = keys::item_key(container, partition_key, ItemLocation::of(&header.properties), id);
-    let value_key = if header.edited { edit_key(&item_key) } else { item_key };
+    let value_key = if header.edited { keys::edit_key(&item_key) } else { item_key };
     let log_value = value.map(|_| value_key[1..].to_vec());
     [
         (KeySpace::Log, keys::log_key(container, physical, header.sequence), log_value),

@@ -2,13 +2,13 @@
 //! queries want them, so that a page is one range scan without further look-ups.
 //!
 //! ```text
-//! ids    container | partition key 0 | id                                     -> Header
-//! items  container | partition key 0 | live? | type 0 | order value 0 | id    -> number, time, expiry, body
-//!        the same, 0                                            -> the same, and the item's edit
-//! index  1 | container | physical | path | value 0 | type 0 | order 0 | id 0 | partition key     (equality)
-//!        2 | container | physical | type 0 | order 0 | id 0 | partition key                      (newest)
-//!        3 | expiry | container | partition key 0 | id                                           (expiry)
-//!        4 | container | physical | partition key 0 | type 0 | order 0 | id 0 | partition key    (order)
+//! ids    container | partition key | id                                       -> Header
+//! items  container | partition key | live? | type | order value | id | 0      -> number, time, expiry, body
+//!        the same | 1                                                         -> the same, the item's edit
+//! index  1 | container | physical | path | value | type | order value | id | partition key       (equality)
+//!        2 | container | physical | type | order value | id | partition key                      (newest)
+//!        3 | expiry | container | partition key | id                                             (expiry)
+//!        4 | container | physical | partition key | type | order value | id | partition key      (order)
 //! log    container | physical | sequence number                               -> items key without container,
 //!                                                                                of its edit if it has one
 //! meta   a name                                                               -> a value
@@ -16,12 +16,16 @@
 //!
 //! In index entries of a further order of a type, the type segment has the number of the order, too.
 //!
-//! A text segment ends with a zero byte. Bytes 0 and 1 within a text are escaped as 1 1 and 1 2, which keeps
-//! the order of texts.
+//! A text ends with a zero byte, unless it ends the key. Bytes 0 and 1 within it are escaped as 1 1 and 1 2,
+//! which keeps the order of texts. A partition key, an id or a value of an equality index that is a UUID is a
+//! byte 2 and its 16 bytes: 17 in the place of 37, in the order of UUIDs and before other texts. Other texts
+//! that begin with a byte 2 have it escaped as 1 3.
 
 use std::borrow::Cow;
 
-use super::edits::base_key;
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
+
 use super::header::ItemLocation;
 use crate::OrderIndex;
 
@@ -42,13 +46,85 @@ const LIVE: u8 = 0;
 /// Soft-deleted items: point reads and the change feed see them, queries do not.
 const DELETED: u8 = 1;
 
+/// Before the bytes of a UUID.
+const UUID: u8 = 2;
+/// A UUID with the byte before it.
+const UUID_BYTES: usize = 17;
+
+/// At the end of a key of `items`: the item, or the base of an edit.
+const BASE: u8 = 0;
+/// The edit of the item under the key before it.
+const EDIT: u8 = 1;
+
+/// The UUID whose usual form a text is.
+fn uuid_of(text: &str) -> Option<Uuid> {
+    if text.len() != Hyphenated::LENGTH || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return None;
+    }
+    Uuid::try_parse(text).ok()
+}
+
+/// Appends a partition key, an id or a value, and its end.
+fn push_id(key: &mut Vec<u8>, id: &str) {
+    push_last_id(key, id);
+    if uuid_of(id).is_none() {
+        key.push(0);
+    }
+}
+
+/// Appends a partition key or an id that ends the key, or comes before its last byte.
+fn push_last_id(key: &mut Vec<u8>, id: &str) {
+    if let Some(uuid) = uuid_of(id) {
+        key.push(UUID);
+        key.extend_from_slice(uuid.as_bytes());
+    } else if let Some(rest) = id.strip_prefix(char::from(UUID)) {
+        key.extend_from_slice(&[1, UUID + 1]);
+        push_last_text(key, rest);
+    } else {
+        push_last_text(key, id);
+    }
+}
+
+/// The text of a UUID from the front of a key.
+fn take_uuid(key: &[u8]) -> Option<(String, &[u8])> {
+    let (bytes, rest) = key.strip_prefix(&[UUID])?.split_first_chunk()?;
+    Some((Uuid::from_bytes(*bytes).hyphenated().to_string(), rest))
+}
+
+/// Takes a partition key, an id or a value with its end from the front of a key.
+fn take_id(key: &[u8]) -> Option<(String, &[u8])> {
+    if key.first() == Some(&UUID) { take_uuid(key) } else { take_text(key) }
+}
+
+/// Reads a partition key or an id that ends a key.
+fn read_last_id(key: &[u8]) -> Option<String> {
+    if key.first() == Some(&UUID) {
+        let (uuid, rest) = take_uuid(key)?;
+        return rest.is_empty().then_some(uuid);
+    }
+    unescape(key)
+}
+
+/// The place behind a partition key that begins at a place.
+fn id_end(key: &[u8], start: usize) -> Option<usize> {
+    if key.get(start) == Some(&UUID) {
+        return Some(start + UUID_BYTES).filter(|end| *end <= key.len());
+    }
+    text_end(key, start)
+}
+
+/// The place behind a text that begins at a place.
+fn text_end(key: &[u8], start: usize) -> Option<usize> {
+    Some(start + 1 + key.get(start..)?.iter().position(|byte| *byte == 0)?)
+}
+
 /// Appends a text segment and its end.
 fn push_text(key: &mut Vec<u8>, text: &str) {
     push_last_text(key, text);
     key.push(0);
 }
 
-/// Appends a text that ends the key. Behind it a zero byte comes before any further text.
+/// Appends a text that ends the key.
 fn push_last_text(key: &mut Vec<u8>, text: &str) {
     if text.as_bytes().iter().any(|byte| *byte <= 1) {
         for byte in text.bytes() {
@@ -86,16 +162,16 @@ fn unescape(segment: &[u8]) -> Option<String> {
 pub(super) fn id_key(container: ContainerId, partition_key: &str, id: &str) -> Vec<u8> {
     let mut key = Vec::with_capacity(partition_key.len() + id.len() + 2);
     key.push(container);
-    push_text(&mut key, partition_key);
-    key.extend_from_slice(id.as_bytes());
+    push_id(&mut key, partition_key);
+    push_last_id(&mut key, id);
     key
 }
 
 /// The parts of a key of `ids`: container, partition key, id.
 pub(super) fn parse_id_key(key: &[u8]) -> Option<(ContainerId, String, String)> {
     let (container, rest) = key.split_first()?;
-    let (partition_key, id) = take_text(rest)?;
-    Some((*container, partition_key, String::from_utf8(id.to_vec()).ok()?))
+    let (partition_key, id) = take_id(rest)?;
+    Some((*container, partition_key, read_last_id(id)?))
 }
 
 /// The key of an item in `items`.
@@ -107,7 +183,44 @@ pub(super) fn item_key(
 ) -> Vec<u8> {
     let mut key = type_prefix(container, partition_key, place.item_type, place.deleted);
     push_text(&mut key, place.order_value);
-    push_last_text(&mut key, id);
+    push_last_id(&mut key, id);
+    key.push(BASE);
+    key
+}
+
+/// The key of the edit beside an item.
+pub(super) fn edit_key(item_key: &[u8]) -> Vec<u8> {
+    with_last_byte(item_key, EDIT)
+}
+
+/// The key of the item, if this is the key of an edit.
+pub(super) fn base_key(key: &[u8]) -> Option<Vec<u8>> {
+    is_edit_key(key).then(|| with_last_byte(key, BASE))
+}
+
+/// Whether a key of `items` is the key of an edit.
+pub(super) fn is_edit_key(key: &[u8]) -> bool {
+    key.last() == Some(&EDIT)
+}
+
+/// Whether one key is the key of the edit beside the item under another.
+pub(super) fn is_edit_of(edit: &[u8], item_key: &[u8]) -> bool {
+    let (Some((_, edited)), Some((_, item))) = (edit.split_last(), item_key.split_last()) else { return false };
+    is_edit_key(edit) && edited == item
+}
+
+/// The first key of `items` behind an item and its edit.
+pub(super) fn behind_item(item_key: &[u8]) -> Vec<u8> {
+    let mut key = edit_key(item_key);
+    key.push(0);
+    key
+}
+
+fn with_last_byte(key: &[u8], last: u8) -> Vec<u8> {
+    let mut key = key.to_vec();
+    if let Some(byte) = key.last_mut() {
+        *byte = last;
+    }
     key
 }
 
@@ -119,7 +232,7 @@ pub(super) fn live_prefix(container: ContainerId, partition_key: &str, item_type
 fn type_prefix(container: ContainerId, partition_key: &str, item_type: &str, deleted: bool) -> Vec<u8> {
     let mut key = Vec::with_capacity(partition_key.len() + item_type.len() + 96);
     key.push(container);
-    push_text(&mut key, partition_key);
+    push_id(&mut key, partition_key);
     key.push(if deleted { DELETED } else { LIVE });
     push_text(&mut key, item_type);
     key
@@ -127,16 +240,16 @@ fn type_prefix(container: ContainerId, partition_key: &str, item_type: &str, del
 
 /// The prefix under which the key of a live item in `items` stands; `None` for an item that is deleted.
 pub(super) fn live_prefix_of(key: &[u8]) -> Option<&[u8]> {
-    let text_end = |start: usize| Some(start + 1 + key.get(start..)?.iter().position(|byte| *byte == 0)?);
-    let state = text_end(1)?;
-    let end = text_end(state + 1)?;
+    let state = id_end(key, 1)?;
+    let end = text_end(key, state + 1)?;
     (key[state] == LIVE).then(|| &key[..end])
 }
 
-/// Appends a keyset to a prefix whose keys go on with an order value and an id.
+/// The key of the item of a keyset, by the prefix of its list.
 pub(super) fn with_keyset(mut prefix: Vec<u8>, order_value: &str, id: &str) -> Vec<u8> {
     push_text(&mut prefix, order_value);
-    push_last_text(&mut prefix, id);
+    push_last_id(&mut prefix, id);
+    prefix.push(BASE);
     prefix
 }
 
@@ -152,7 +265,7 @@ pub(super) fn equality_prefix(
     key.extend_from_slice(&[EQUALITY, container]);
     key.extend_from_slice(&physical.to_be_bytes());
     key.push(path);
-    push_text(&mut key, value);
+    push_id(&mut key, value);
     push_text(&mut key, item_type);
     key
 }
@@ -176,7 +289,7 @@ pub(super) fn order_prefix(
     let mut key = Vec::with_capacity(partition_key.len() + item_type.len() + 128);
     key.extend_from_slice(&[ORDER, container]);
     key.extend_from_slice(&physical.to_be_bytes());
-    push_text(&mut key, partition_key);
+    push_id(&mut key, partition_key);
     push_text(&mut key, item_type);
     key
 }
@@ -193,16 +306,16 @@ pub(super) fn type_in_order(item_type: &str, order: OrderIndex) -> Cow<'_, str> 
 pub(super) fn index_entry(prefix: Vec<u8>, order_value: &str, id: &str, partition_key: &str) -> Vec<u8> {
     let mut key = prefix;
     push_text(&mut key, order_value);
-    push_text(&mut key, id);
-    key.extend_from_slice(partition_key.as_bytes());
+    push_id(&mut key, id);
+    push_last_id(&mut key, partition_key);
     key
 }
 
 /// The parts of an index entry after its prefix: order value, id, partition key.
 pub(super) fn parse_index_entry(rest: &[u8]) -> Option<(String, String, String)> {
     let (order_value, rest) = take_text(rest)?;
-    let (id, rest) = take_text(rest)?;
-    Some((order_value, id, String::from_utf8(rest.to_vec()).ok()?))
+    let (id, rest) = take_id(rest)?;
+    Some((order_value, id, read_last_id(rest)?))
 }
 
 /// An entry of the expiry index.
@@ -215,8 +328,8 @@ pub(super) fn expiry_entry(
     let mut key = vec![EXPIRY];
     key.extend_from_slice(&u64::try_from(expires_at_ms).unwrap_or(0).to_be_bytes());
     key.push(container);
-    push_text(&mut key, partition_key);
-    key.extend_from_slice(id.as_bytes());
+    push_id(&mut key, partition_key);
+    push_last_id(&mut key, id);
     key
 }
 
@@ -224,10 +337,10 @@ pub(super) fn expiry_entry(
 pub(super) fn parse_index_key(key: &[u8]) -> Option<(ContainerId, String, String)> {
     let segments = match *key.first()? {
         // Behind the kind: container, physical partition and path.
-        EQUALITY => take_text(key.get(5..)?)?.1,
+        EQUALITY => take_id(key.get(5..)?)?.1,
         NEWEST => key.get(4..)?,
         // Behind the kind: container, physical partition and partition key.
-        ORDER => take_text(key.get(4..)?)?.1,
+        ORDER => take_id(key.get(4..)?)?.1,
         _ => return parse_expiry_entry(key),
     };
     let (_, rest) = take_text(segments)?;
@@ -237,7 +350,7 @@ pub(super) fn parse_index_key(key: &[u8]) -> Option<(ContainerId, String, String
 
 /// The partition key in a key of `items`.
 pub(super) fn partition_key_of_item(key: &[u8]) -> Option<String> {
-    Some(take_text(key.get(1..)?)?.0)
+    Some(take_id(key.get(1..)?)?.0)
 }
 
 /// The bounds of the expiry index up to an instant.
@@ -251,8 +364,8 @@ pub(super) fn expiry_range(until_ms: i64) -> (Vec<u8>, Vec<u8>) {
 pub(super) fn parse_expiry_entry(key: &[u8]) -> Option<(ContainerId, String, String)> {
     let rest = key.get(9..)?;
     let (container, rest) = rest.split_first()?;
-    let (partition_key, id) = take_text(rest)?;
-    Some((*container, partition_key, String::from_utf8(id.to_vec()).ok()?))
+    let (partition_key, id) = take_id(rest)?;
+    Some((*container, partition_key, read_last_id(id)?))
 }
 
 /// An entry of the change log.
@@ -271,10 +384,9 @@ pub(super) fn log_sequence(key: &[u8]) -> Option<u64> {
 
 /// Whether the items key behind a log entry (less the container) is of one of these types.
 pub(super) fn log_value_has_type(value: &[u8], types: &[&str]) -> bool {
-    let Some(end) = value.iter().position(|byte| *byte == 0) else { return false };
-    let Some(rest) = value.get(end + 2..) else { return false };
-    let Some(end) = rest.iter().position(|byte| *byte == 0) else { return false };
-    let segment = &rest[..end];
+    let Some(state) = id_end(value, 0) else { return false };
+    let Some(end) = text_end(value, state + 1) else { return false };
+    let segment = &value[state + 1..end - 1];
     if segment.contains(&1) {
         return unescape(segment).is_some_and(|item_type| types.contains(&item_type.as_str()));
     }
@@ -283,10 +395,11 @@ pub(super) fn log_value_has_type(value: &[u8], types: &[&str]) -> bool {
 
 /// The parts of an items key (without the container), of an item or of its edit: partition key and id.
 pub(super) fn parse_item_key(value: &[u8]) -> Option<(String, String)> {
-    let (partition_key, rest) = take_text(value)?;
+    let (partition_key, rest) = take_id(value)?;
     let (_, rest) = take_text(rest.get(1..)?)?;
     let (_, id) = take_text(rest)?;
-    Some((partition_key, unescape(base_key(id).unwrap_or(id))?))
+    let (_, id) = id.split_last()?;
+    Some((partition_key, read_last_id(id)?))
 }
 
 /// The physical partition of a partition key: a 64-bit FNV-1a hash, mixed, in equal ranges.
@@ -340,6 +453,55 @@ mod tests {
             push_text(&mut second, &two);
             prop_assert_eq!(first.cmp(&second), one.cmp(&two));
         }
+    }
+
+    #[test]
+    fn an_id_survives_the_key() {
+        let uuid = "0190a0b2-7c3d-7e4f-8a5b-6c7d8e9f0001";
+        let upper = uuid.to_uppercase();
+        let ids = [uuid, &upper, &uuid.replace('-', ""), "", "a", "a\u{1}", "\u{2}", "\u{2}\u{2}", "\u{1}\u{2}"];
+        for partition_key in ids {
+            for id in ids {
+                let key = id_key(7, partition_key, id);
+                assert_eq!(parse_id_key(&key), Some((7, partition_key.to_owned(), id.to_owned())));
+                let place = ItemLocation { item_type: "like", order_value: "2026", deleted: false };
+                let key = item_key(7, partition_key, place, id);
+                let parts = Some((partition_key.to_owned(), id.to_owned()));
+                assert_eq!(parse_item_key(&key[1..]), parts);
+                assert_eq!(parse_item_key(&edit_key(&key)[1..]), parts);
+                assert_eq!(base_key(&edit_key(&key)), Some(key.clone()));
+                assert_eq!(base_key(&key), None);
+                assert_eq!(partition_key_of_item(&key).as_deref(), Some(partition_key));
+                assert!(log_value_has_type(&key[1..], &["like"]) && !log_value_has_type(&key[1..], &["lik"]));
+                assert_eq!(live_prefix_of(&key), Some(&live_prefix(7, partition_key, "like")[..]));
+                let entry = index_entry(Vec::new(), "2026", id, partition_key);
+                let parts = Some(("2026".to_owned(), id.to_owned(), partition_key.to_owned()));
+                assert_eq!(parse_index_entry(&entry), parts);
+                let entry = expiry_entry(5, 7, partition_key, id);
+                let parts = Some((7, partition_key.to_owned(), id.to_owned()));
+                assert_eq!((parse_expiry_entry(&entry), parse_index_key(&entry)), (parts.clone(), parts.clone()));
+                for prefix in [
+                    equality_prefix(7, 1, 0, id, "like"),
+                    newest_prefix(7, 1, "like"),
+                    order_prefix(7, 1, partition_key, "like"),
+                ] {
+                    assert_eq!(parse_index_key(&index_entry(prefix, "2026", id, partition_key)), parts);
+                }
+            }
+        }
+        assert_eq!(id_key(7, uuid, uuid).len(), 1 + 2 * UUID_BYTES);
+    }
+
+    #[test]
+    fn an_edit_lies_between_its_item_and_the_next() {
+        let place = ItemLocation { item_type: "like", order_value: "", deleted: false };
+        let ids = ["0190a0b2-7c3d-7e4f-8a5b-6c7d8e9f0001", "0190a0b2-7c3d-7e4f-8a5b-6c7d8e9f00ff", "a", "a\u{1}", "a!"];
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        for id in ids {
+            let key = item_key(1, "p", place, id);
+            keys.extend([key.clone(), edit_key(&key), behind_item(&key)]);
+        }
+        assert!(keys.is_sorted(), "{keys:02x?}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use fjall::Slice;
 
-use super::edits::{WholeItems, base_key, value_at, value_with_any_edit};
+use super::edits::{WholeItems, value_at, value_with_any_edit};
 use super::engine::{Engine, KeyValue, View};
 use super::header::{ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix, is_edited};
 use super::key_space::KeySpace;
@@ -118,11 +118,7 @@ pub(super) fn partition_page(
     let view = engine.view()?;
     let after = after.map(|keyset| keys::with_keyset(prefix.to_vec(), &keyset.order_value, &keyset.id));
     let (mut from, to) = match (after, direction) {
-        // Behind the item of a keyset and its edit, before any longer id.
-        (Some(mut after), Direction::OldestFirst) => {
-            after.extend_from_slice(&[0, 0]);
-            (after, prefix_end(prefix))
-        }
+        (Some(after), Direction::OldestFirst) => (keys::behind_item(&after), prefix_end(prefix)),
         (after, direction) => bounds(prefix, after, direction),
     };
     if let Some(oldest) = known_end.as_ref().and_then(|known| engine.ends().oldest_in_view(prefix, known)) {
@@ -157,7 +153,7 @@ pub(super) fn count(engine: &Engine, prefix: &[u8], now_ms: i64) -> Result<u64, 
     for entry in engine.view()?.range(KeySpace::Items, prefix, &prefix_end(prefix)) {
         let (key, value) = entry.pair()?;
         // An edit expires with its item.
-        if base_key(&key).is_none() && parse_item(value.into(), now_ms)?.is_some() {
+        if !keys::is_edit_key(&key) && parse_item(value.into(), now_ms)?.is_some() {
             items += 1;
         }
     }

@@ -13,14 +13,14 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::directory::Directory;
-use super::edits::{base_key, edit_key, whole};
+use super::edits::whole;
 use super::engine::Engine;
 use super::header::{Header, ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::high_water::{self, HighWaterTracker};
 use super::high_water_mark::{CommitNumbers, HighWaterMark};
 use super::item_entries::{commit_entries, entries};
 use super::key_space::KeySpace;
-use super::keys::{self, BEHIND_ALL, ContainerId};
+use super::keys::{self, BEHIND_ALL, ContainerId, base_key, edit_key, is_edit_key};
 use super::open::{
     EmbeddedConfig, META_CONTAINERS, META_PARTITIONS, high_water_of, io, losses_within, open_engine,
     partitions_of, stored_container_ids, stored_containers, stored_counts, stored_partitions,
@@ -242,7 +242,7 @@ impl IndexRecovery<'_> {
         }
         if let Some(base) = base_key(key) {
             return self.drop_unless(KeySpace::Items, key, |fitting| {
-                Ok(Some(fitting.get(KeySpace::Items, base)?.is_some()))
+                Ok(Some(fitting.get(KeySpace::Items, &base)?.is_some()))
             });
         }
         if key.first().is_none_or(|container| !self.containers.contains_key(container)) {
@@ -295,7 +295,7 @@ impl IndexRecovery<'_> {
 
     /// Whether the value under a key of `items` is the last of its item, and of a write.
     fn has_sequence(&self, value_key: &[u8], sequence: u64) -> Result<bool, Fault> {
-        if base_key(value_key).is_none() && self.get(KeySpace::Items, &edit_key(value_key))?.is_some() {
+        if !is_edit_key(value_key) && self.get(KeySpace::Items, &edit_key(value_key))?.is_some() {
             return Ok(false);
         }
         let value = self.get(KeySpace::Items, value_key)?;

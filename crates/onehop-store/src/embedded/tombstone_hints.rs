@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::edits::base_key;
 use super::key_space::{KeyChange, KeySpace};
 use super::keys;
 
@@ -80,7 +79,7 @@ impl TombstoneHints {
         let mut lists = self.lock();
         for (space, key, value) in changes {
             // An edit is put and removed beside its item, whose place in the list stays.
-            if *space != KeySpace::Items || base_key(key).is_some() {
+            if *space != KeySpace::Items || keys::is_edit_key(key) {
                 continue;
             }
             match (keys::live_prefix_of(key), value) {

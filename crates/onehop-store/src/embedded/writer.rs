@@ -11,7 +11,6 @@ use tokio::time::Instant;
 
 use super::change_signals::{ChangeSignals, WrittenItems};
 use super::disk_space::DiskSpace;
-use super::edits::edit_key;
 use super::engine::Engine;
 use super::header::{Header, ItemLocation, encode_value};
 use super::high_water::{COMMITS_BETWEEN_MARKS, HighWaterTracker};
@@ -358,7 +357,7 @@ impl GroupCommitWriter {
                 changes.push((KeySpace::Log, log, None));
                 changes.extend(value_entries(*container, *physical, partition_key, id, header, stored));
                 if before.edited && !header.edited && !planted!("edit-outlives-its-base") {
-                    changes.push((KeySpace::Items, edit_key(&item.key_under(before)), None));
+                    changes.push((KeySpace::Items, keys::edit_key(&item.key_under(before)), None));
                 }
                 return;
             }
