@@ -50,11 +50,13 @@ struct PendingItem {
 
 /// The bytes of an item that this group writes.
 #[derive(Debug, Clone)]
-struct PendingValue {
-    /// The bytes for `items`: the value, or the edit.
-    stored: Vec<u8>,
-    /// The value as a whole, where an edit is stored and the item is cached.
-    whole: Option<Vec<u8>>,
+enum PendingValue {
+    Whole(Vec<u8>),
+    Edit {
+        stored: Vec<u8>,
+        /// The value as a whole, for the cache, where the item was cached when it was checked.
+        whole: Option<Vec<u8>>,
+    },
 }
 
 /// An item that this group touches.
@@ -68,8 +70,19 @@ struct TouchedItem {
 }
 
 impl PendingValue {
-    fn whole(&self) -> &[u8] {
-        self.whole.as_ref().unwrap_or(&self.stored)
+    /// The bytes for `items`.
+    fn stored(&self) -> &Vec<u8> {
+        match self {
+            Self::Whole(stored) | Self::Edit { stored, .. } => stored,
+        }
+    }
+
+    /// The value as a whole, unless an edit is stored of an item that was not cached.
+    fn whole(&self) -> Option<&Vec<u8>> {
+        match self {
+            Self::Whole(value) => Some(value),
+            Self::Edit { whole, .. } => whole.as_ref(),
+        }
     }
 }
 
@@ -227,9 +240,9 @@ impl GroupCommitWriter {
                         Some(edit) => {
                             header.edited = true;
                             let stored = edit.encode(sequence, now_ms, expires_at_ms);
-                            PendingValue { stored, whole: self.caches.has(&key).then_some(whole) }
+                            PendingValue::Edit { stored, whole: self.caches.has(&key).then_some(whole) }
                         }
-                        None => PendingValue { stored: whole, whole: None },
+                        None => PendingValue::Whole(whole),
                     };
                     Some(PendingItem { header, value: Some(value) })
                 }
@@ -303,8 +316,10 @@ impl GroupCommitWriter {
             let id_value = match &item.after {
                 Some(PendingItem { header, value: Some(value) }) => {
                     let header = header.encode();
-                    if self.caches.has(&id_key) {
-                        written.push(ItemCopy::of(&id_key, &header, value.whole()));
+                    if self.caches.has(&id_key)
+                        && let Some(value) = value.whole()
+                    {
+                        written.push(ItemCopy::of(&id_key, &header, value));
                     }
                     Some(header)
                 }
@@ -351,7 +366,7 @@ impl GroupCommitWriter {
         let first = changes.len();
         let TouchedItem { container, partition_key, physical, id, .. } = item;
         if let Some(PendingItem { header, value: Some(value) }) = &item.after {
-            let stored = Some(&value.stored);
+            let stored = Some(value.stored());
             if let Some(before) = item.before.as_ref().filter(|before| header.has_keys_of(before)) {
                 let log = keys::log_key(*container, *physical, before.sequence);
                 changes.push((KeySpace::Log, log, None));
