@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::blog::put;
 use super::formats::{Price, counted};
-use super::pictures::picture;
+use super::product_pictures::product_picture;
 use super::{Found, Reader};
 use crate::http::page_html::{escaped, escaped_lines};
 use crate::http::pages::{EmbeddedResponse, PageHead, PageKind, ShownPage};
@@ -145,7 +145,7 @@ pub(super) async fn catalogue(reader: &Reader<'_>, now_ms: i64) -> Found<ShownPa
         }
         html.push_str(r#"</ul></section><section><h2>Browse by category</h2><ul class="category-links">"#);
         for Named { id, name } in &categories {
-            let (id, name, picture) = (escaped(id), escaped(name), picture(id, ""));
+            let (id, picture, name) = (escaped(id), product_picture(name, "", ""), escaped(name));
             put(
                 &mut html,
                 format_args!(r#"<li><a href="/shop/category/{id}">{picture}<bdi>{name}</bdi></a></li>"#),
@@ -308,10 +308,10 @@ pub(super) async fn product(reader: &Reader<'_>, id: &str) -> Found<ShownPage> {
 }
 
 fn product_html(card: &ProductCard, description: &str) -> String {
-    let ProductCard { id, sku, name, price, category, tags } = card;
+    let ProductCard { sku, name, price, category, tags, .. } = card;
     let mut html = format!(
         r#"{BEGIN}<article class="product">{picture}<div class="product-facts"><p class="breadcrumb product-category"><a href="/shop">All products</a><span aria-hidden="true"> / </span><a href="/shop/category/{category_id}"><bdi>{category_name}</bdi></a></p><h1 dir="auto">{name}</h1><p class="price product-price">{price}</p><p class="product-description" dir="auto">{description}</p>"#,
-        picture = picture(id, "product-picture"),
+        picture = product_picture(name, &category.name, "product-picture"),
         category_id = escaped(&category.id),
         category_name = escaped(&category.name),
         name = escaped(name),
@@ -356,12 +356,12 @@ fn list_controls(html: &mut String, products: &[ProductCard]) {
 }
 
 fn cards(html: &mut String, products: &[ProductCard], heading: &str) {
-    for ProductCard { id, name, price, .. } in products {
+    for ProductCard { id, name, price, category, .. } in products {
         put(
             html,
             format_args!(
                 r#"<li><article class="product-card">{picture}<{heading} dir="auto"><a href="/shop/product/{id}">{name}</a></{heading}><p class="price">{price}</p><div class="quick-add awaits-script"><span class="button button-plain">Add to cart</span><p></p></div></article></li>"#,
-                picture = picture(id, ""),
+                picture = product_picture(name, &category.name, ""),
                 id = escaped(id),
                 name = escaped(name),
                 price = escaped(&price.in_words()),
