@@ -138,8 +138,8 @@ function liked(args: Variables, cache: Cache, change: 1 | -1) {
 }
 
 /**
- * The rights on a comment that an event brings. The live connection is anonymous, so they follow here from the
- * post and from who is signed in, until the server states them.
+ * The rights on a comment that an event brings. The live connection is anonymous, so they follow here from
+ * the post and from who is signed in, until the server states them.
  */
 function noteRights(cache: Cache, postId: string, { id, author }: { id: string; author: { id: string } }): void {
   if (cache.resolve({ __typename: "Comment", id }, "viewerCanDelete") === undefined) {

@@ -10,8 +10,8 @@ import { COMMENT_CHARS_MAX } from "./comment-limits.js";
 import { UpdateCommentDocument, type CommentItemFragment } from "./comments.generated.js";
 
 /**
- * Where an author changes a comment. Typed text is kept until the server has taken it. A change from elsewhere
- * meanwhile is shown, and not overwritten unseen.
+ * Where an author changes a comment. Typed text is kept until the server has taken it. A change from
+ * elsewhere meanwhile is shown, and not overwritten unseen.
  */
 export function CommentEdit({
   comment: { id, content: saved, version, author },
