@@ -1,8 +1,8 @@
 //! The items as they are stored: exactly the article's fields in camelCase, plus `version`, which grows with
 //! each change of an item, and `deleted` with `ttl` (seconds) for soft deletes. A version that a projection
-//! wrote has `causedBy`, which commands neither read nor keep (`onehop_change_feed::Cause`). A post whose
-//! text was changed has `textVersion` and `updateDate`, too; without them an item, and each copy of it, stays
-//! as small as it was.
+//! wrote has `causedBy`, which commands neither read nor keep (`onehop_change_feed::Cause`). A post or
+//! comment whose text was changed has `textVersion` and `updateDate`, too; without them an item, and each
+//! copy of it, stays as small as it was.
 //!
 //! Source: "Model and partition data on Azure Cosmos DB using a real-world example", its V2 and V3 items.
 
@@ -216,6 +216,12 @@ pub struct CommentItem {
     /// RFC 3339 in UTC with milliseconds.
     pub creation_date: String,
     pub version: u64,
+    /// Grows with each change of the content.
+    #[serde(default = "text_version_first", skip_serializing_if = "is_text_version_first")]
+    pub text_version: u32,
+    /// When the content was last changed: RFC 3339 in UTC with milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_date: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub deleted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use crate::accounts::write_limits::{WriteLimit, WriteWindow};
 
 /// New posts.
 pub const POSTS: WriteLimit = per_minute("posts-per-user", "posts", 10);
-/// Edits of posts.
+/// Edits of posts and comments.
 pub const EDITS: WriteLimit = per_minute("edits-per-user", "edits", 30);
 /// New comments.
 pub const COMMENTS: WriteLimit = per_minute("comments-per-user", "comments", 30);

@@ -92,10 +92,10 @@ pub struct CallerSettings {
     )]
     pub sign_ups_per_address: u32,
 
-    /// Write limits, in percent: of one user, 10 new posts, 30 edits of posts, 30 comments, 120 likes and 60
-    /// deletions a minute, and 5 renames an hour; of one customer, 10 sales orders, 10 deletions of sales
-    /// orders and 30 profile updates a minute, and 5 changes of the e-mail address an hour; 0 for no limits.
-    /// A further write gets LIMIT_EXCEEDED with retryAfterMs
+    /// Write limits, in percent: of one user, 10 new posts, 30 edits of posts and comments, 30 comments, 120
+    /// likes and 60 deletions a minute, and 5 renames an hour; of one customer, 10 sales orders, 10 deletions
+    /// of sales orders and 30 profile updates a minute, and 5 changes of the e-mail address an hour; 0 for no
+    /// limits. A further write gets LIMIT_EXCEEDED with retryAfterMs
     #[arg(
         long,
         value_name = "PERCENT",

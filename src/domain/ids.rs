@@ -62,9 +62,25 @@ pub fn uuid_v7(creation_ms: i64, rng: &mut StreamRng) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(u64::try_from(creation_ms).unwrap_or(0), &random).into_uuid()
 }
 
+/// The creation date in a UUIDv7, in Unix ms; `None` for UUIDs of other versions.
+#[must_use]
+pub fn creation_ms(id: Uuid) -> Option<i64> {
+    if id.get_version_num() != 7 {
+        return None;
+    }
+    i64::try_from(id.as_u128() >> 80).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_creation_date_of_an_id_is_that_of_its_source() {
+        let id = RandomIds.next_id(1_767_225_600_123);
+        assert_eq!(creation_ms(id), Some(1_767_225_600_123));
+        assert_eq!(creation_ms(Uuid::from_u128(7)), None);
+    }
 
     #[test]
     fn new_ids_are_uuids_of_version_7_with_the_given_time() {

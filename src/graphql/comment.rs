@@ -79,6 +79,21 @@ impl Comment {
         DateTime(self.view.creation_date.clone())
     }
 
+    /// When the content was last changed; null before the first change.
+    async fn update_date(&self) -> Option<DateTime> {
+        self.view.update_date.clone().map(DateTime)
+    }
+
+    /// Grows with each change of the content: 1 for a comment that was never changed.
+    async fn version(&self) -> u32 {
+        self.view.text_version
+    }
+
+    /// Whether the caller may change the comment: its author.
+    async fn viewer_can_update(&self, ctx: &Context<'_>) -> bool {
+        scope::of(ctx).is_viewer(self.view.author.id)
+    }
+
     /// Whether the caller may delete the comment: its author, the author of the post, and staff. Reading it
     /// costs nothing below a post, for the comment's author and for staff; otherwise the post is read for a
     /// signed-in user.

@@ -100,6 +100,18 @@ pub struct CreateCommentInput {
     pub idempotency_key: Option<String>,
 }
 
+/// The new text of a comment. With `ifVersion` it is a `CONFLICT` where the comment has been changed since,
+/// with the version that it has in `extensions.currentVersion`.
+#[derive(InputObject)]
+pub struct UpdateCommentInput {
+    /// The comment's id.
+    pub comment_id: ID,
+    /// 1 to 10,000 characters.
+    pub content: String,
+    /// The `version` of the comment that was edited.
+    pub if_version: Option<i32>,
+}
+
 /// The comment to delete.
 #[derive(InputObject)]
 pub struct DeleteCommentInput {

@@ -12,14 +12,14 @@ use super::errors;
 use super::ids::GlobalId;
 use super::inputs::{
     ChangePasswordInput, CreateCommentInput, CreatePostInput, CreateUserInput, DeleteCommentInput,
-    DeletePostInput, LikePostInput, RenewSessionInput, SignInInput, UnlikePostInput, UpdatePostInput,
-    UpdateUserInput,
+    DeletePostInput, LikePostInput, RenewSessionInput, SignInInput, UnlikePostInput, UpdateCommentInput,
+    UpdatePostInput, UpdateUserInput,
 };
 use super::like::Like;
 use super::payloads::{
     ChangePasswordPayload, CreateCommentPayload, CreatePostPayload, CreateUserPayload, DeleteCommentPayload,
     DeletePostPayload, LikePostPayload, RenewSessionPayload, SignInPayload, SignOutPayload,
-    UnlikePostPayload, UpdatePostPayload, UpdateUserPayload,
+    UnlikePostPayload, UpdateCommentPayload, UpdatePostPayload, UpdateUserPayload,
 };
 use super::post::Post;
 use super::resolution::One;
@@ -33,8 +33,8 @@ use crate::accounts::account_id::AccountKind;
 use crate::accounts::brute_force_protection::AttemptKind;
 use crate::blog::commands::{
     ChangePassword, CommandError, CommentCreated, CreateComment, CreatePost, CreateUser, DeleteComment,
-    DeletePost, DeletedComment, InvalidField, LikePost, Moderator, PostLiked, SignIn, UnlikePost, UpdatePost,
-    UpdateUser,
+    DeletePost, DeletedComment, InvalidField, LikePost, Moderator, PostLiked, SignIn, UnlikePost,
+    UpdateComment, UpdatePost, UpdateUser,
 };
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{PostItem, UserItem};
@@ -241,6 +241,29 @@ impl BlogMutation {
         let post = Arc::new(post_of(post));
         let comment = Comment::new(comment.into(), MODEL, Some(Arc::clone(&post)));
         Ok(Some(One(CreateCommentPayload { comment: One(comment), post: One(post) })))
+    }
+
+    /// C3: changes a comment of one's own.
+    async fn update_comment(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The new text.")] input: UpdateCommentInput,
+    ) -> Result<Option<One<UpdateCommentPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let UpdateCommentInput { comment_id, content, if_version } = input;
+        let user_id = scope.signed_in()?;
+        let ((post_id, comment_id), invalid) = match parse_comment_id(&comment_id) {
+            Ok(ids) => (ids, None),
+            Err(invalid) => ((PostId(Uuid::nil()), CommentId(Uuid::nil())), Some(invalid)),
+        };
+        let command = UpdateComment { user_id, post_id, comment_id, content, if_version };
+        if let Some(invalid) = invalid {
+            return Err(errors::invalid(&[vec![invalid], command.invalid_fields()].concat()));
+        }
+        let editing = scope.services().commands.update_comment(command, scope.ledger());
+        let comment = within_limit(scope, &write_limits::EDITS, user_id, editing).await?;
+        let comment = One(Comment::new(comment.into(), MODEL, None));
+        Ok(Some(One(UpdateCommentPayload { comment })))
     }
 
     /// Deletes a comment of one's own, or a comment on a post of one's own. Staff delete any comment, which

@@ -111,6 +111,13 @@ pub struct CreateCommentPayload {
     pub(super) post: One<Arc<Post>>,
 }
 
+/// The result of changing a comment.
+#[derive(SimpleObject)]
+pub struct UpdateCommentPayload {
+    /// The comment after the change.
+    pub(super) comment: One<Comment>,
+}
+
 /// The result of deleting a comment.
 #[derive(SimpleObject)]
 pub struct DeleteCommentPayload {

@@ -1,6 +1,7 @@
 //! The `Subscription` type: the writes to the blog from all processes, as V3 reads them.
 
 use std::future::ready;
+use std::sync::Arc;
 
 use async_graphql::parser::types::{ExecutableDocument, Selection, SelectionSet};
 use async_graphql::{Context, ErrorExtensions as _, ID, Result, SimpleObject, Subscription};
@@ -17,7 +18,7 @@ use super::scope;
 use super::selected::selected_parts;
 use crate::blog::ids::PostId;
 use crate::blog::live::{BlogEvent, EventReceiver, ListenerOverrun, LiveTopic, PostEvent};
-use crate::blog::reads::{DataModel, PostView};
+use crate::blog::reads::{CommentView, DataModel, PostView};
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 
 /// The data model of reads beneath an event.
@@ -104,7 +105,25 @@ impl Subscription {
         #[graphql(desc = "The post's id.")] post_id: ID,
     ) -> Result<impl Stream<Item = Result<One<Comment>>>> {
         let id = self::post_id(&post_id, "postId")?;
-        Ok(comments(listen(ctx, LiveTopic::Comments(id)).await?))
+        let added = |event| match event {
+            BlogEvent::Comment(view) => Some(view),
+            _ => None,
+        };
+        Ok(comments(listen(ctx, LiveTopic::Comments(id)).await?, added))
+    }
+
+    /// The text of a comment of a post was changed. Ends when the post is deleted.
+    async fn comment_changed(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The post's id.")] post_id: ID,
+    ) -> Result<impl Stream<Item = Result<One<Comment>>>> {
+        let id = self::post_id(&post_id, "postId")?;
+        let changed = |event| match event {
+            BlogEvent::CommentChanged(view) => Some(view),
+            _ => None,
+        };
+        Ok(comments(listen(ctx, LiveTopic::Comments(id)).await?, changed))
     }
 
     /// A comment of a post was deleted. Ends when the post is deleted.
@@ -195,11 +214,18 @@ fn removals(events: EventReceiver) -> impl Stream<Item = Result<PostId>> {
     })
 }
 
-fn comments(events: EventReceiver) -> impl Stream<Item = Result<One<Comment>>> {
-    events.filter_map(async |event| match event {
-        Ok(BlogEvent::Comment(view)) => Some(Ok(One(Comment::new((*view).clone(), MODEL, None)))),
-        Ok(_) => None,
-        Err(overrun) => Some(Err(overrun_of(overrun))),
+/// The comments of the events that are asked for.
+fn comments(
+    events: EventReceiver,
+    comment_of: impl Fn(BlogEvent) -> Option<Arc<CommentView>> + Send,
+) -> impl Stream<Item = Result<One<Comment>>> {
+    events.filter_map(move |event| {
+        ready(match event {
+            Ok(event) => {
+                comment_of(event).map(|view| Ok(One(Comment::new(CommentView::clone(&view), MODEL, None))))
+            }
+            Err(overrun) => Some(Err(overrun_of(overrun))),
+        })
     })
 }
 

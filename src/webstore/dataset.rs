@@ -27,6 +27,8 @@ const TAGS_MAX: u32 = 420;
 /// The cheapest product of a kind by its usual price, and how many times as much the dearest costs.
 const CHEAPEST: f64 = 0.6;
 const PRICE_RATIO: f64 = 3.5;
+/// Between the creations of two products. All products are older than the first order.
+const PRODUCT_INTERVAL_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * 3_600_000;
 /// Before the end of the data set: how long customers sign up, and order.
 const YEARS_MS: i64 = 2 * 365 * DAY_MS;
@@ -302,7 +304,10 @@ impl WebstoreDataset {
             }
         }
         SeedProduct {
-            id: uuid_v7(self.begin_ms(), &mut rng),
+            id: uuid_v7(
+                self.begin_ms() - i64::from(self.products().saturating_sub(index)) * PRODUCT_INTERVAL_MS,
+                &mut rng,
+            ),
             category,
             sku: format!("{}-{:05}", thing[..2].to_uppercase(), index + 1),
             name: format!("{series} {thing}, {colour}"),
@@ -380,6 +385,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::domain::ids::creation_ms;
 
     const END_MS: i64 = 1_767_225_600_000;
 
@@ -407,6 +413,15 @@ mod tests {
             links += product.tags.len();
         }
         assert!((600..900).contains(&links), "{links}");
+    }
+
+    #[test]
+    fn each_product_is_newer_than_the_one_before() {
+        let dataset = WebstoreDataset::new(500, 1, END_MS);
+        let created: Vec<_> =
+            (0..dataset.products()).map(|index| creation_ms(dataset.product(index).id)).collect();
+        assert!(created.is_sorted_by(|one, next| one < next), "{created:?}");
+        assert!(created.iter().all(|date| date.is_some_and(|date| date < dataset.begin_ms())));
     }
 
     #[test]

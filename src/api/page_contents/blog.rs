@@ -60,6 +60,7 @@ struct Comment {
     id: String,
     content: String,
     creation_date: String,
+    update_date: Option<String>,
     author: Account,
 }
 
@@ -176,12 +177,20 @@ fn post_html(Post { card, content, comments }: &Post) -> String {
     html
 }
 
-fn comment_item(html: &mut String, Comment { id, content, creation_date, author }: &Comment) {
+fn comment_item(html: &mut String, comment: &Comment) {
+    let Comment { id, content, creation_date, update_date, author } = comment;
     let text = markdown::html(content);
+    let edited = update_date.as_ref().map_or_else(String::new, |date| {
+        format!(
+            r#"<span aria-hidden="true"> · </span><span class="comment-edited">edited <time datetime="{}">{}</time></span>"#,
+            escaped(date),
+            escaped(&day(date)),
+        )
+    });
     put(
         html,
         format_args!(
-            r##"<li><article class="comment" id="comment-{id}"><p class="comment-meta">{avatar}<a href="/users/{author_id}"><bdi>{name}</bdi></a><span aria-hidden="true"> · </span><a href="#comment-{id}"><time datetime="{date}">{day}</time></a></p><div class="markdown">{text}</div></article></li>"##,
+            r##"<li><article class="comment" id="comment-{id}"><p class="comment-meta">{avatar}<a href="/users/{author_id}"><bdi>{name}</bdi></a><span aria-hidden="true"> · </span><a href="#comment-{id}"><time datetime="{date}">{day}</time></a>{edited}</p><div class="markdown">{text}</div></article></li>"##,
             id = escaped(id),
             author_id = escaped(&author.id),
             avatar = avatar(&author.id, &author.username, "small"),

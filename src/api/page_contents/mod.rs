@@ -5,6 +5,7 @@ mod blog;
 mod formats;
 mod markdown;
 mod pictures;
+mod product_pictures;
 mod shop;
 mod site_files;
 

@@ -1,4 +1,4 @@
-//! Generated pictures of posts and products, and avatars of users, as SVG elements. The id of the item
+//! Generated pictures of posts, and avatars of users, as SVG elements. The id of the item
 //! chooses motif, hue and composition. The application draws the same pictures (`web/src/ui/Picture.tsx`), so
 //! nothing changes when it takes the page over; `picture-samples.json` there has samples for both.
 
@@ -34,7 +34,7 @@ impl Seeded {
 }
 
 /// The 32-bit hash of a text (FNV-1a), over its UTF-16 code units.
-fn hash_of(text: &str) -> u32 {
+pub(super) fn hash_of(text: &str) -> u32 {
     text.encode_utf16().fold(0x811c_9dc5, |hash, unit| (hash ^ u32::from(unit)).wrapping_mul(0x0100_0193))
 }
 

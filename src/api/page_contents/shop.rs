@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::blog::put;
 use super::formats::{Price, counted};
-use super::pictures::picture;
+use super::product_pictures::product_picture;
 use super::{Found, Reader};
 use crate::http::page_html::{escaped, escaped_lines};
 use crate::http::pages::{EmbeddedResponse, PageHead, PageKind, ShownPage};
@@ -71,7 +71,6 @@ struct Products {
 #[derive(Debug, Deserialize)]
 struct ProductCard {
     id: String,
-    sku: String,
     name: String,
     price: Price,
     category: Named,
@@ -87,6 +86,7 @@ struct ProductData {
 struct Product {
     #[serde(flatten)]
     card: ProductCard,
+    sku: String,
     description: String,
 }
 
@@ -145,7 +145,7 @@ pub(super) async fn catalogue(reader: &Reader<'_>, now_ms: i64) -> Found<ShownPa
         }
         html.push_str(r#"</ul></section><section><h2>Browse by category</h2><ul class="category-links">"#);
         for Named { id, name } in &categories {
-            let (id, name, picture) = (escaped(id), escaped(name), picture(id, ""));
+            let (id, picture, name) = (escaped(id), product_picture(name, "", ""), escaped(name));
             put(
                 &mut html,
                 format_args!(r#"<li><a href="/shop/category/{id}">{picture}<bdi>{name}</bdi></a></li>"#),
@@ -240,9 +240,9 @@ pub(super) async fn list(reader: &Reader<'_>, id: &str, of: ListOf) -> Found<Sho
 /// A product, with related ones.
 pub(super) async fn product(reader: &Reader<'_>, id: &str) -> Found<ShownPage> {
     let (ProductData { product }, response) = reader.ask("ProductPage", json!({ "id": id })).await?;
-    let Some(Product { card, description }) = product else { return Ok(None) };
+    let Some(Product { card, sku, description }) = product else { return Ok(None) };
     let mut embedded = vec![response];
-    let mut html = product_html(&card, &description);
+    let mut html = product_html(&card, &sku, &description);
     let source = card.tags.first().unwrap_or(&card.category);
     // Without related products the application asks for them.
     if let Ok((Some(list), response)) = reader.products(&source.id, READ_RELATED).await {
@@ -259,7 +259,7 @@ pub(super) async fn product(reader: &Reader<'_>, id: &str) -> Found<ShownPage> {
         }
     }
     html.push_str("</main>");
-    let ProductCard { id, sku, name, price, category, .. } = card;
+    let ProductCard { id, name, price, category, .. } = card;
     let path = format!("/shop/product/{id}");
     let head = PageHead {
         linked_data: Some(json!([
@@ -307,11 +307,11 @@ pub(super) async fn product(reader: &Reader<'_>, id: &str) -> Found<ShownPage> {
     Ok(Some(ShownPage { head, html, embedded }))
 }
 
-fn product_html(card: &ProductCard, description: &str) -> String {
-    let ProductCard { id, sku, name, price, category, tags } = card;
+fn product_html(card: &ProductCard, sku: &str, description: &str) -> String {
+    let ProductCard { name, price, category, tags, .. } = card;
     let mut html = format!(
         r#"{BEGIN}<article class="product">{picture}<div class="product-facts"><p class="breadcrumb product-category"><a href="/shop">All products</a><span aria-hidden="true"> / </span><a href="/shop/category/{category_id}"><bdi>{category_name}</bdi></a></p><h1 dir="auto">{name}</h1><p class="price product-price">{price}</p><p class="product-description" dir="auto">{description}</p>"#,
-        picture = picture(id, "product-picture"),
+        picture = product_picture(name, &category.name, "product-picture"),
         category_id = escaped(&category.id),
         category_name = escaped(&category.name),
         name = escaped(name),
@@ -356,12 +356,12 @@ fn list_controls(html: &mut String, products: &[ProductCard]) {
 }
 
 fn cards(html: &mut String, products: &[ProductCard], heading: &str) {
-    for ProductCard { id, name, price, .. } in products {
+    for ProductCard { id, name, price, category, .. } in products {
         put(
             html,
             format_args!(
                 r#"<li><article class="product-card">{picture}<{heading} dir="auto"><a href="/shop/product/{id}">{name}</a></{heading}><p class="price">{price}</p><div class="quick-add awaits-script"><span class="button button-plain">Add to cart</span><p></p></div></article></li>"#,
-                picture = picture(id, ""),
+                picture = product_picture(name, &category.name, ""),
                 id = escaped(id),
                 name = escaped(name),
                 price = escaped(&price.in_words()),

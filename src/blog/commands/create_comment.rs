@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::blog::ids::{CommentId, PostId, UserId};
-use crate::blog::items::{CommentItem, PostItem, types};
+use crate::blog::items::{CommentItem, PostItem, TEXT_VERSION_FIRST, types};
 use onehop_store::Ledger;
 
 use super::idempotency::IdempotencyKeyUse;
@@ -88,6 +88,8 @@ impl Commands {
             content: content.into(),
             creation_date: self.timestamp(),
             version: 1,
+            text_version: TEXT_VERSION_FIRST,
+            update_date: None,
             deleted: false,
             ttl: None,
         };

@@ -26,6 +26,7 @@ mod sign_in;
 mod staff_names;
 mod text;
 mod unlike_post;
+mod update_comment;
 mod update_post;
 mod update_user;
 
@@ -62,6 +63,7 @@ pub use sign_in::SignIn;
 pub use staff_names::{ListedUser, ProtectedNames, ResolvedStaff, StaffNameError};
 pub use text::{COMMENT_CHARS_MAX, POST_CONTENT_CHARS_MAX, REASON_CHARS_MAX, TITLE_CHARS_MAX};
 pub use unlike_post::UnlikePost;
+pub use update_comment::UpdateComment;
 pub use update_post::UpdatePost;
 pub use update_user::UpdateUser;
 

@@ -33,6 +33,12 @@ impl Refusal {
         Self { current_version: Some(current_version), ..Self::conflict("ifVersion", &message) }
     }
 
+    /// The comment was changed since the version that an edit is of.
+    pub(super) fn comment_changed(current_version: u32) -> Self {
+        let message = format!("the comment has been changed since: its version is {current_version}");
+        Self { current_version: Some(current_version), ..Self::conflict("ifVersion", &message) }
+    }
+
     /// The name breaks a rule, which the message says as a sentence.
     pub(super) fn invalid_username(rule: UsernameError) -> Self {
         let path = vec![InputStep::Field("username")];

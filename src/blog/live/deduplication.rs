@@ -10,6 +10,7 @@ use super::changes::PostChanges;
 use super::events::{BlogEvent, PostEvent};
 use crate::blog::containers::FEED_POSTS_MAX;
 use crate::blog::ids::{CommentId, PostId};
+use crate::blog::items::TEXT_VERSION_FIRST;
 use crate::blog::reads::{CommentView, PostView};
 use onehop_change_feed::{Creations, SeenVersion};
 use onehop_runtime::clock::parse_timestamp;
@@ -19,6 +20,8 @@ use onehop_store::{Fault, Item};
 const ADDED_COMMENTS_MAX: usize = 1_000;
 /// Deleted comments of a post that are remembered.
 const DELETED_COMMENTS_MAX: usize = 100;
+/// Changed comments of a post that are remembered with the version of their text.
+const CHANGED_COMMENTS_MAX: usize = 100;
 
 /// The memory of one topic.
 pub(super) enum Deduplication {
@@ -142,16 +145,20 @@ impl PostDeduplication {
     }
 }
 
-/// The comments of a post that were announced, as added and as deleted.
+/// The comments of a post that were announced, as added, as changed and as deleted. A changed comment that
+/// was forgotten is announced again with its next write, such as a rename of its author.
 pub(super) struct CommentDeduplication {
     added: Creations<CommentId>,
+    /// The comments that were changed last, with the versions of their texts.
+    changed: VecDeque<(CommentId, u32)>,
     /// The comments that were deleted last.
     deleted: VecDeque<CommentId>,
 }
 
 impl CommentDeduplication {
     pub(super) fn since(now_ms: i64) -> Self {
-        Self { added: Creations::since(now_ms, ADDED_COMMENTS_MAX), deleted: VecDeque::new() }
+        let added = Creations::since(now_ms, ADDED_COMMENTS_MAX);
+        Self { added, changed: VecDeque::new(), deleted: VecDeque::new() }
     }
 
     fn hear(&mut self, item: &Item) -> Result<Option<BlogEvent>, Fault> {
@@ -159,7 +166,32 @@ impl CommentDeduplication {
         let Some(view) = CommentView::decode(item)? else { return self.hear_deleted(item) };
         let created_ms = parse_timestamp(&view.creation_date);
         let is_added = self.added.announces(&view.id, SeenVersion { version, created_ms, etag: &item.etag });
-        Ok(is_added.then(|| BlogEvent::Comment(Arc::new(view))))
+        // A comment that was changed before it was heard of is added with its new text.
+        let is_changed = self.is_of_newer_text(view.id, view.text_version);
+        let view = Arc::new(view);
+        Ok(match (is_added, is_changed) {
+            (true, _) => Some(BlogEvent::Comment(view)),
+            (false, true) => Some(BlogEvent::CommentChanged(view)),
+            (false, false) => None,
+        })
+    }
+
+    /// Whether a comment has a newer text than the announced one. Remembers the text.
+    fn is_of_newer_text(&mut self, id: CommentId, version: u32) -> bool {
+        let known = self.changed.iter_mut().find(|(changed, _)| *changed == id);
+        if let Some((_, known)) = known {
+            let is_newer = version > *known;
+            *known = version.max(*known);
+            return is_newer;
+        }
+        if version == TEXT_VERSION_FIRST {
+            return false;
+        }
+        self.changed.push_back((id, version));
+        if self.changed.len() > CHANGED_COMMENTS_MAX {
+            self.changed.pop_front();
+        }
+        true
     }
 
     fn hear_deleted(&mut self, item: &Item) -> Result<Option<BlogEvent>, Fault> {
@@ -271,11 +303,38 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_is_added_once_however_often_it_is_edited() {
+    fn a_comment_is_added_once_however_often_it_is_written() {
         let mut memory = Deduplication::Comments(CommentDeduplication::since(START_MS));
         assert!(is_news(&mut memory, &comment(1, 1, START_MS + 5)));
         assert!(!is_news(&mut memory, &comment(1, 1, START_MS + 5)), "the feed repeats it");
-        assert!(!is_news(&mut memory, &comment(1, 2, START_MS + 5)), "it was edited");
+        assert!(!is_news(&mut memory, &comment(1, 2, START_MS + 5)), "its author was renamed");
+    }
+
+    #[test]
+    fn each_text_of_a_comment_is_announced_once() {
+        let mut memory = Deduplication::Comments(CommentDeduplication::since(START_MS));
+        let mut hear = |version: u64, text_version: u32| {
+            let body = with(comment(1, version, START_MS - 5), "textVersion", json!(text_version));
+            memory.hear(&item(&body)).unwrap()
+        };
+        let first = hear(4, 2);
+        assert!(
+            matches!(&first[..], [BlogEvent::CommentChanged(view)] if view.text_version == 2),
+            "{first:?}"
+        );
+        assert_eq!(hear(4, 2), [], "the feed repeats it");
+        assert_eq!(hear(5, 2), [], "its author was renamed");
+        assert!(matches!(&hear(6, 3)[..], [BlogEvent::CommentChanged(_)]));
+        assert_eq!(hear(5, 2), [], "the feed goes back");
+    }
+
+    #[test]
+    fn a_comment_that_is_added_with_its_second_text_is_no_change() {
+        let mut memory = Deduplication::Comments(CommentDeduplication::since(START_MS));
+        let body = with(comment(1, 2, START_MS + 5), "textVersion", json!(2));
+        let events = memory.hear(&item(&body)).unwrap();
+        assert!(matches!(&events[..], [BlogEvent::Comment(_)]), "{events:?}");
+        assert_eq!(memory.hear(&item(&body)).unwrap(), [], "the feed repeats it");
     }
 
     #[test]

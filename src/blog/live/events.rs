@@ -14,6 +14,8 @@ pub enum BlogEvent {
     PostRemoved(PostId),
     /// A comment was added.
     Comment(Arc<CommentView>),
+    /// The text of a comment was changed.
+    CommentChanged(Arc<CommentView>),
     CommentDeleted(CommentId),
 }
 

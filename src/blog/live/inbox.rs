@@ -83,7 +83,9 @@ impl QueuedEvents {
                 self.events.retain(|event| !matches!(event, BlogEvent::Post(post) if post.view.id == id));
                 self.events.push_back(BlogEvent::PostRemoved(id));
             }
-            event @ (BlogEvent::Comment(_) | BlogEvent::CommentDeleted(_)) => self.events.push_back(event),
+            event @ (BlogEvent::Comment(_) | BlogEvent::CommentChanged(_) | BlogEvent::CommentDeleted(_)) => {
+                self.events.push_back(event);
+            }
         }
     }
 

@@ -121,6 +121,8 @@ pub(in crate::blog) fn comment(number: u128, post: &PostItem, author: &UserItem)
         content: "A comment".to_owned(),
         creation_date: format_timestamp(0),
         version: 1,
+        text_version: 1,
+        update_date: None,
         deleted: false,
         ttl: None,
     }

@@ -40,6 +40,8 @@ pub const COMMENT: StoredShape = StoredShape::of(&[
     StoredMember::text("content"),
     StoredMember::text("creationDate"),
     StoredMember::unread("version"),
+    StoredMember::optional_count("textVersion"),
+    StoredMember::optional_text("updateDate"),
     StoredMember::flag("deleted"),
 ]);
 

@@ -52,6 +52,10 @@ pub struct CommentView {
     pub content: String,
     /// RFC 3339 in UTC with milliseconds, in its stored form.
     pub creation_date: String,
+    /// When the content was last changed, in its stored form.
+    pub update_date: Option<String>,
+    /// The version of the content.
+    pub text_version: u32,
 }
 
 /// A like.
@@ -129,6 +133,8 @@ impl CommentView {
             author: UserView { id: stored.user_id, username: stored.user_username },
             content: stored.content,
             creation_date: stored.creation_date,
+            update_date: stored.update_date,
+            text_version: stored.text_version.unwrap_or(TEXT_VERSION_FIRST),
         }))
     }
 }
@@ -207,6 +213,8 @@ impl From<CommentItem> for CommentView {
             author: UserView { id: item.user_id, username: item.user_username },
             content: item.content,
             creation_date: item.creation_date,
+            update_date: item.update_date,
+            text_version: item.text_version,
         }
     }
 }
@@ -288,6 +296,8 @@ struct StoredComment {
     user_username: String,
     content: String,
     creation_date: String,
+    update_date: Option<String>,
+    text_version: Option<u32>,
     #[serde(default)]
     deleted: bool,
 }

@@ -285,6 +285,8 @@ impl Seeder {
                 content: comment.content,
                 creation_date: format_timestamp(comment.creation_ms),
                 version: 1,
+                text_version: 1,
+                update_date: None,
                 deleted: false,
                 ttl: None,
             };

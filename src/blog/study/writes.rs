@@ -273,6 +273,8 @@ impl Plain {
             content,
             creation_date: self.now(),
             version: 1,
+            text_version: 1,
+            update_date: None,
             deleted: false,
             ttl: None,
         }

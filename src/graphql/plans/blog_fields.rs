@@ -135,6 +135,9 @@ static COMMENT: ObjectType = ObjectType {
         ("author", FieldSource::Object(&AUTHOR_OF_COMMENT)),
         ("content", FieldSource::Text(comment("content"))),
         ("creationDate", FieldSource::Text(comment("creationDate"))),
+        ("updateDate", FieldSource::OptionalText(comment("updateDate"))),
+        ("version", FieldSource::TextVersion(comment("textVersion"))),
+        ("viewerCanUpdate", FieldSource::ViewerRight(ViewerRight::User(comment("userId")))),
         ("viewerCanDelete", FieldSource::ViewerRight(OF_COMMENT)),
     ],
 };

@@ -159,6 +159,7 @@ impl<'d> Compiler<'d> {
                 (0, ObjectValue::ContentOnPage { content, excerpt })
             }
             FieldSource::OptionalText(slot) => (0, ObjectValue::OptionalText(slot)),
+            FieldSource::DateOfId(slot) => (0, ObjectValue::DateOfId(slot)),
             FieldSource::OuterText(slot) => (0, ObjectValue::OuterText(slot)),
             FieldSource::Count(slot) => (NUMBER_BYTES, ObjectValue::Count(slot)),
             FieldSource::TextVersion(slot) => (NUMBER_BYTES, ObjectValue::TextVersion(slot)),

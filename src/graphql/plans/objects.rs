@@ -30,6 +30,8 @@ pub(super) enum FieldSource {
     Content { content: MemberSlot, excerpt: MemberSlot },
     /// A text, or null where it is missing.
     OptionalText(MemberSlot),
+    /// The creation date that an id has in it, or null where it has none.
+    DateOfId(MemberSlot),
     /// A text of the object that this one is a part of.
     OuterText(MemberSlot),
     /// An integer, as it is stored; 0 where it is missing.

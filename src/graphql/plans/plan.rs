@@ -63,6 +63,7 @@ pub(super) enum ObjectValue {
     Constant(Box<[u8]>),
     Text(MemberSlot),
     OptionalText(MemberSlot),
+    DateOfId(MemberSlot),
     OuterText(MemberSlot),
     Count(MemberSlot),
     TextVersion(MemberSlot),

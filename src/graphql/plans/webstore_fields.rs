@@ -152,6 +152,7 @@ static PRODUCT: ObjectType = ObjectType {
         ("name", FieldSource::Text(product("name"))),
         ("description", FieldSource::WholeText(product("description"))),
         ("price", FieldSource::Object(&PRICE_OF_PRODUCT)),
+        ("creationDate", FieldSource::DateOfId(product("id"))),
         ("category", FieldSource::Object(&CATEGORY_OF_PRODUCT)),
         ("tags", FieldSource::Objects(product("tags"), &shapes::TAG_COPY, &TAG_OF_PRODUCT)),
     ],

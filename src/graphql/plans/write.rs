@@ -16,11 +16,13 @@ use crate::blog::items::TEXT_VERSION_FIRST;
 use crate::blog::reads::shapes::POST;
 use crate::blog::summary::summarise;
 use crate::domain::cursor;
+use crate::domain::ids::creation_ms;
 use crate::domain::money::StoredAmount;
 use crate::domain::stored_json::{MemberSlot, StoredMembers, StoredShape};
 use crate::graphql::ids::GlobalId;
 use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 use onehop_graphql_server::written_response::WrittenData;
+use onehop_runtime::clock::format_timestamp;
 use onehop_store::Item;
 
 /// The bytes of names, punctuation and computed values beside the bodies, for each item and once.
@@ -171,10 +173,13 @@ impl DataWriter<'_> {
             ObjectValue::Text(slot) => self.put_text(json(*slot)?, times),
             ObjectValue::OptionalText(slot) => match object.json(*slot) {
                 Some(text) => self.put_text(text, times),
-                None => {
-                    self.put(NULL);
-                    self.bytes += NULL_BYTES * times;
+                None => self.null(times),
+            },
+            ObjectValue::DateOfId(slot) => match creation_ms(object.members.id(*slot).ok_or(Unplanned)?) {
+                Some(date_ms) => {
+                    self.put_text(format!("\"{}\"", format_timestamp(date_ms)).as_bytes(), times);
                 }
+                None => self.null(times),
             },
             ObjectValue::OuterText(slot) => {
                 let text = outer.and_then(|outer| outer.json(*slot)).ok_or(Unplanned)?;
@@ -229,6 +234,11 @@ impl DataWriter<'_> {
             }
         }
         Ok(())
+    }
+
+    fn null(&mut self, times: usize) {
+        self.put(NULL);
+        self.bytes += NULL_BYTES * times;
     }
 
     /// The objects of a list within an object.

@@ -7,13 +7,16 @@ use super::category::ProductCategory;
 use super::decimal::MoneyValue;
 
 use super::tag::ProductTag;
+use crate::domain::ids::creation_ms;
 use crate::graphql::connections::{Connection, Listed};
+use crate::graphql::date_time::DateTime;
 use crate::graphql::errors::{Code, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::{Many, One};
 use crate::graphql::scope;
 use crate::graphql::staff;
 use crate::webstore::reads::{CategoryView, ProductView};
+use onehop_runtime::clock::format_timestamp;
 
 /// A page of products.
 pub type ProductConnection = Connection<Product>;
@@ -80,6 +83,11 @@ impl Product {
     /// The price of one.
     async fn price(&self) -> One<MoneyValue> {
         One(MoneyValue(self.view.money()))
+    }
+
+    /// When the product was created, as its id states; null for an id of another form.
+    async fn creation_date(&self) -> Option<DateTime> {
+        creation_ms(self.view.id.0).map(|date_ms| DateTime(format_timestamp(date_ms)))
     }
 
     /// The category that the product belongs to.

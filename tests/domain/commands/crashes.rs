@@ -3,7 +3,7 @@
 use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::blog::commands::{
     CommandError, CreateComment, DeleteComment, DeletePost, ExternalSubject, LikePost, RefusalCode, SignIn,
-    UnlikePost, UpdatePost, UpdateUser, UsernameReservations,
+    UnlikePost, UpdateComment, UpdatePost, UpdateUser, UsernameReservations,
 };
 use onehop::blog::ids::UserId;
 use onehop::blog::items::UserItem;
@@ -224,6 +224,11 @@ async fn a_lost_answer_changes_no_outcome() {
             assert_eq!(commands.update_post(edit, &ledger).await.unwrap().title, "New");
             meddle();
             let comment_id = created.comment.id;
+            let (content, if_version) = ("d".to_owned(), Some(1));
+            let edit = UpdateComment { user_id: ada.id, post_id, comment_id, content, if_version };
+            let edited = commands.update_comment(edit, &ledger).await.unwrap();
+            assert_eq!((edited.content.as_str(), edited.text_version, edited.version), ("d", 2, 2));
+            meddle();
             let delete = DeleteComment { user_id: ada.id, post_id, comment_id };
             assert_eq!(commands.delete_comment(delete, &ledger).await.unwrap().post.comment_count, 0);
             meddle();

@@ -1,6 +1,8 @@
 //! The writes of commands, and their answers.
 
-use onehop::blog::commands::{CreateComment, DeleteComment, DeletePost, LikePost, UpdatePost, UpdateUser};
+use onehop::blog::commands::{
+    CreateComment, DeleteComment, DeletePost, LikePost, UpdateComment, UpdatePost, UpdateUser,
+};
 use onehop::blog::containers::POSTS;
 use onehop::blog::items::{CommentItem, TOMBSTONE_TTL_S};
 use onehop_runtime::clock::format_timestamp;
@@ -69,6 +71,33 @@ async fn a_deleted_comment_is_a_tombstone_and_not_counted() {
     assert!(stored.deleted && stored.content.is_empty());
     assert_eq!((stored.ttl, stored.version), (Some(TOMBSTONE_TTL_S), 2));
     blog.assert_counts_are_exact(post_id).await;
+}
+
+#[tokio::test]
+async fn an_edit_of_a_comment_writes_the_comment_alone() {
+    let blog = Blog::new().await;
+    let ada = blog.user("ada").await;
+    let post_id = blog.post(&ada).await.id;
+    let input = CreateComment { user_id: ada.id, post_id, content: "One".to_owned(), idempotency_key: None };
+    let created = blog.commands.create_comment(input, &Ledger::new()).await.unwrap();
+    let ledger = Ledger::new();
+    let edit = |content: &str| UpdateComment {
+        user_id: ada.id,
+        post_id,
+        comment_id: created.comment.id,
+        content: content.to_owned(),
+        if_version: None,
+    };
+    let edited = blog.commands.update_comment(edit("Two"), &ledger).await.unwrap();
+    let kinds: Vec<_> = ledger.operations().iter().map(|operation| operation.kind).collect();
+    assert_eq!(kinds, [OperationKind::PointRead, OperationKind::Replace]);
+    assert_eq!((edited.version, edited.text_version), (2, 2));
+    let id = created.comment.id.to_string();
+    let stored = blog.store.read(POSTS, &post_id.partition_key(), &id, &ledger).await.unwrap().unwrap();
+    assert_eq!(stored.decode::<CommentItem>().unwrap(), edited);
+    assert_eq!(blog.stored_post(post_id).await, *created.post);
+    let unchanged = blog.commands.update_comment(edit("Two"), &Ledger::new()).await.unwrap();
+    assert_eq!(unchanged, edited, "the same text writes nothing");
 }
 
 #[tokio::test]

@@ -281,6 +281,8 @@ pub fn comment(number: u128, post: &PostItem, author: &UserItem) -> CommentItem 
         content: "A comment".to_owned(),
         creation_date: format_timestamp(START_MS),
         version: 1,
+        text_version: 1,
+        update_date: None,
         deleted: false,
         ttl: None,
     }

@@ -159,6 +159,7 @@ pub fn mutation_of(mutation: &str, input: Value) -> (String, Value) {
         "createComment" => format!(
             "comment {{ id content creationDate author {{ id username }} post {{ id }} }} post {{ {POST} }}"
         ),
+        "updateComment" => "comment { id content version updateDate author { id username } }".to_owned(),
         "deleteComment" => format!("deletedCommentId post {{ {POST} }}"),
         "likePost" => {
             format!(

@@ -417,6 +417,22 @@ async fn a_deleted_comment_reaches_subscribers_of_its_post() {
 }
 
 #[tokio::test]
+async fn a_changed_comment_reaches_subscribers_of_its_post() {
+    let server = Server::start().await;
+    let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
+    let post = ada.post("Engines").await;
+    let comment = bob.comment(&post, "Indeed.").await;
+    let query = "subscription($id: ID!) { commentChanged(postId: $id) { id content version } }";
+    let mut socket = subscribed(&server, None, query, json!({ "id": post })).await;
+    bob.comment(&post, "Quite.").await;
+    bob.mutate("updateComment", json!({ "commentId": comment, "content": "In deed." })).await;
+    let expected = json!({ "id": comment, "content": "In deed.", "version": 2 });
+    assert_eq!(event(&mut socket, "commentChanged").await, expected);
+    ada.mutate("deletePost", json!({ "postId": post })).await;
+    socket.hear_of("complete", "1").await;
+}
+
+#[tokio::test]
 async fn a_deleted_post_reaches_its_subscribers_and_the_feeds() {
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;

@@ -18,6 +18,7 @@ mod backup;
 pub mod budgets;
 mod charges;
 mod cli;
+mod comment_edits;
 mod comments;
 mod compare;
 mod compare_account;

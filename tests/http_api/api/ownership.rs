@@ -13,6 +13,7 @@ fn mutations(post: &str, comment: &str) -> Vec<(&'static str, Value)> {
         ("updatePost", json!({ "postId": post, "title": "Mine" })),
         ("deletePost", json!({ "postId": post })),
         ("deleteComment", json!({ "commentId": comment })),
+        ("updateComment", json!({ "commentId": comment, "content": "Mine" })),
         ("createComment", json!({ "postId": post, "content": "c" })),
         ("likePost", json!({ "postId": post })),
         ("unlikePost", json!({ "postId": post })),
@@ -26,7 +27,7 @@ async fn users_change_only_their_own_items() {
         (server.sign_up("ada").await, server.sign_up("bob").await, server.sign_up("eve").await);
     let post = ada.post("Engines").await;
     let comment = bob.comment(&post, "indeed").await;
-    for (mutation, input) in mutations(&post, &comment).into_iter().take(3) {
+    for (mutation, input) in mutations(&post, &comment).into_iter().take(4) {
         let refused = eve.refused_mutation(mutation, input).await;
         assert_eq!(refused.code, "FORBIDDEN", "{mutation}");
     }
@@ -61,7 +62,7 @@ async fn what_is_missing_is_not_found() {
     let post = GlobalId::Post(PostId(nothing)).encode();
     let comment = GlobalId::Comment(PostId(nothing), CommentId(nothing)).encode();
     for (mutation, input) in mutations(&post, &comment) {
-        let field = if mutation == "deleteComment" { "commentId" } else { "postId" };
+        let field = if input.get("commentId").is_some() { "commentId" } else { "postId" };
         let refused = ada.refused_mutation(mutation, input).await;
         assert_eq!(refused.of(), ("NOT_FOUND", Some(field)), "{mutation}");
     }

@@ -190,6 +190,7 @@ fn commands(post: &str, comment: &str, password: &str) -> Vec<(&'static str, Val
         ("updatePost", json!({ "postId": post, "title": "Again" })),
         ("likePost", json!({ "postId": post })),
         ("unlikePost", json!({ "postId": post })),
+        ("updateComment", json!({ "commentId": comment, "content": "Again" })),
         ("deleteComment", json!({ "commentId": comment })),
         ("deletePost", json!({ "postId": post })),
     ]

@@ -25,9 +25,10 @@ fn operations(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
 }
 
 /// Puts ids where the documents have dots.
-fn with_ids(operation: &str, author: &Caller<'_>, post: &str) -> String {
+fn with_ids(operation: &str, author: &Caller<'_>, (post, comment): (&str, &str)) -> String {
     operation
         .replace("user(id: \"...\"", &format!("user(id: \"{}\"", author.id))
+        .replace("commentId: \"...\"", &format!("commentId: \"{comment}\""))
         .replace("\"...\"", &format!("\"{post}\""))
 }
 
@@ -42,7 +43,8 @@ async fn every_operation_of_the_documents_works() {
     assert!(operations.len() >= REQUESTS_MIN, "{operations:?}");
     for operation in operations {
         let post = author.post("Engines").await;
-        author.data(&with_ids(&operation, &author, &post), json!({})).await;
+        let comment = author.comment(&post, "Indeed.").await;
+        author.data(&with_ids(&operation, &author, (&post, &comment)), json!({})).await;
     }
 }
 
@@ -51,11 +53,12 @@ async fn every_subscription_of_the_documents_begins() {
     let server = Server::start().await;
     let author = server.sign_up("author").await;
     let post = author.post("Engines").await;
+    let comment = author.comment(&post, "Indeed.").await;
     let subscriptions = operations(|operation| operation.starts_with("subscription"));
     assert!(subscriptions.len() >= 3, "{subscriptions:?}");
     let mut socket = WebSocketClient::open(server.address()).await;
     for (id, subscription) in subscriptions.iter().enumerate() {
-        socket.subscribe(&id.to_string(), &with_ids(subscription, &author, &post)).await;
+        socket.subscribe(&id.to_string(), &with_ids(subscription, &author, (&post, &comment))).await;
     }
     socket.settle().await;
 }

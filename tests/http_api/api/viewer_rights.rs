@@ -10,15 +10,35 @@ use crate::api::caller::Caller;
 use crate::api::server::Server;
 
 const POST_RIGHTS: &str = "query($id: ID!) { post(id: $id) { viewerCanUpdate viewerCanDelete
-    comments { nodes { viewerCanDelete author { username } } } author { viewerCanUpdate } } }";
+    comments { nodes { viewerCanUpdate viewerCanDelete author { username } } } author { viewerCanUpdate } } }";
 
-/// Rights on a post, and on the comments of its author and of another user.
+/// Rights on a post, and rights to delete the comments of its author and of another user.
 async fn rights(caller: &Caller<'_>, post: &str) -> [bool; 4] {
     let data = caller.data(POST_RIGHTS, json!({ "id": post })).await["post"].take();
     let of_comment = |place: usize| data["comments"]["nodes"][place]["viewerCanDelete"].as_bool().unwrap();
     let own = |field: &str| data[field].as_bool().unwrap();
     assert_eq!(data["author"]["viewerCanUpdate"], data["viewerCanUpdate"], "users rename themselves");
     [own("viewerCanUpdate"), own("viewerCanDelete"), of_comment(0), of_comment(1)]
+}
+
+#[tokio::test]
+async fn the_right_to_change_a_comment_is_its_authors() {
+    let server = Server::start().await;
+    let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);
+    let post = ada.post("Engines").await;
+    let comment = bob.comment(&post, "By another.").await;
+    let by_id = "query($id: ID!) { node(id: $id) { ... on Comment { viewerCanUpdate } } }";
+    for (caller, expected) in [(&ada, false), (&bob, true), (&server.anonymous(), false)] {
+        let data = caller.data(POST_RIGHTS, json!({ "id": post })).await;
+        assert_eq!(data["post"]["comments"]["nodes"][0]["viewerCanUpdate"], expected, "{}", caller.id);
+        let data = caller.data(by_id, json!({ "id": comment })).await;
+        assert_eq!(data["node"]["viewerCanUpdate"], expected, "{}", caller.id);
+    }
+    let update = json!({ "commentId": comment, "content": "Taken over" });
+    let refused = ada.refused_mutation("updateComment", update).await;
+    assert_eq!(refused.code, "FORBIDDEN", "authors of posts delete comments, and change none");
+    assert!(refused.message.to_lowercase().contains("only its author can change a comment"), "{refused:?}");
+    bob.mutate("updateComment", json!({ "commentId": comment, "content": "Changed." })).await;
 }
 
 #[tokio::test]

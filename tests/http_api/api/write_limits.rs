@@ -50,6 +50,7 @@ async fn each_kind_of_write_has_a_limit_for_each_user() {
     for (mutation, input, limit, max) in [
         ("createPost", json!({ "title": "three", "content": "too many" }), "posts-per-user", 2),
         ("updatePost", json!({ "postId": post, "title": "again" }), "edits-per-user", 1),
+        ("updateComment", json!({ "commentId": comment, "content": "again" }), "edits-per-user", 1),
         ("createComment", json!({ "postId": post, "content": "again" }), "comments-per-user", 1),
         ("likePost", json!({ "postId": post }), "likes-per-user", 2),
         ("deletePost", json!({ "postId": post }), "deletions-per-user", 1),

@@ -132,6 +132,11 @@ async fn refusals_have_a_code_and_name_their_field() {
             json!(["BAD_USER_INPUT", "commentId"]),
         ),
         (
+            ada,
+            "updateComment(input: { commentId: \"x\", content: \"C\" }) { comment { id } }",
+            json!(["BAD_USER_INPUT", "commentId"]),
+        ),
+        (
             None,
             "createUser(input: { username: \"a\", password: \"long enough\" }) { user { id } }",
             json!(["BAD_USER_INPUT", "username"]),

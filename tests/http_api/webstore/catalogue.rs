@@ -1,5 +1,8 @@
 //! Categories, tags and products: writes of staff, public reads, refusals.
 
+use std::time::Duration;
+
+use onehop_runtime::clock::{Clock, format_timestamp};
 use serde_json::{Value, json};
 
 use super::shop::{
@@ -56,6 +59,27 @@ async fn lists_are_by_name_and_products_come_in_pages() {
         }
     }
     assert_eq!(found, ["Alpha", "Bravo", "Charlie", "Delta", "Echo"]);
+}
+
+#[tokio::test]
+async fn products_state_their_creation_without_a_further_read() {
+    let shop = open().await;
+    let ada = staff_member(&shop).await;
+    let (bikes, red) = (category(&ada, "Bikes").await, tag(&ada, "red").await);
+    shop.clock.advance(Duration::from_secs(60));
+    let before = format_timestamp(shop.clock.now_ms());
+    let comet = product(&ada, "Comet", "1", &bikes, &[&red]).await;
+    let after = format_timestamp(shop.clock.now_ms());
+    shop.settle().await;
+    let alone = "query($id: ID!) { product(id: $id) { creationDate } }";
+    let (data, operations) = counted(&shop.anonymous(), alone, json!({ "id": comet["id"] })).await;
+    let date = data["product"]["creationDate"].as_str().unwrap();
+    assert!((before.as_str()..=after.as_str()).contains(&date), "{date}");
+    assert_one_hop(&operations);
+    let listed =
+        "query($id: ID!) { node(id: $id) { ... on ProductTag { products { nodes { creationDate } } } } }";
+    let data = shop.anonymous().data(listed, json!({ "id": red })).await;
+    assert_eq!(data["node"]["products"]["nodes"], json!([{ "creationDate": date }]));
 }
 
 #[tokio::test]

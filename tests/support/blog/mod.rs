@@ -233,6 +233,8 @@ impl Blog {
             content: format!("Comment {number} on {}", post.title),
             creation_date: format_timestamp(NOW_MS + i64::from(number / 2) * 1_000),
             version: 1,
+            text_version: 1,
+            update_date: None,
             deleted: false,
             ttl: None,
         };

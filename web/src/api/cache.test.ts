@@ -34,14 +34,15 @@ function post(id: string, likeCount = 0) {
 }
 
 function comment(id: string) {
-  const viewerCanDelete = false;
-  return { __typename: "Comment", id, content: id, creationDate: "2026-01-01T00:00:00.000Z", author, viewerCanDelete };
+  const rights = { viewerCanUpdate: false, viewerCanDelete: false };
+  const creationDate = "2026-01-01T00:00:00.000Z";
+  return { __typename: "Comment", id, content: id, creationDate, updateDate: null, version: 1, author, ...rights };
 }
 
 /** A comment in an event, which says nothing of rights. */
 function heard(id: string, authorId = "ada") {
-  const { __typename, content, creationDate } = comment(id);
-  return { __typename, id, content, creationDate, author: { ...author, id: authorId } };
+  const { __typename, content, creationDate, updateDate, version } = comment(id);
+  return { __typename, id, content, creationDate, updateDate, version, author: { ...author, id: authorId } };
 }
 
 function pageOf(type: string, nodes: unknown[], hasNextPage = false) {
@@ -142,7 +143,7 @@ describe("the cache", () => {
   test.each([
     ["of the author of the post, on all comments", true, [true, true]],
     ["of others, on their own comments", false, [true, false]],
-  ])("gives a comment that is heard of the right %s, and asks for nothing", async (_, ownsPost, expected) => {
+  ])("gives a comment that is heard of the rights %s, and asks for nothing", async (_, ownsPost, expected) => {
     startSession({
       user: { id: "ada", username: "ada" },
       accessToken: "token",
@@ -159,12 +160,12 @@ describe("the cache", () => {
     const listening = client.subscription(CommentsAddedDocument, { postId: "p" }).subscribe(() => undefined);
     const rights = async () => {
       const { data } = await client.query(CommentsDocument, { id: "p", first: 20 }).toPromise();
-      return data?.post?.comments.nodes.map(({ id, viewerCanDelete }) => [id, viewerCanDelete]);
+      return data?.post?.comments.nodes.map((node) => [node.id, node.viewerCanDelete, node.viewerCanUpdate]);
     };
     await expect.poll(rights).toEqual([
-      ["1", false],
-      ["2", expected[0]],
-      ["3", expected[1]],
+      ["1", false, false],
+      ["2", expected[0], true],
+      ["3", expected[1], false],
     ]);
     expect(asked).toEqual(["PostPage"]);
     listening.unsubscribe();

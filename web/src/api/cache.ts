@@ -38,9 +38,10 @@ const EMBEDDED = [
   "CustomerAddress",
 ];
 
-const RIGHT_ON_COMMENT = gql`
-  fragment RightOnComment on Comment {
+const RIGHTS_ON_COMMENT = gql`
+  fragment RightsOnComment on Comment {
     id
+    viewerCanUpdate
     viewerCanDelete
   }
 `;
@@ -100,7 +101,7 @@ export function cache(mutationUpdates: MutationUpdates = {}): Exchange {
         commentAdded(result, args, cache) {
           const { commentAdded } = result as unknown as CommentsAddedSubscription;
           const { postId } = args as { postId: string };
-          noteRight(cache, postId, commentAdded);
+          noteRights(cache, postId, commentAdded);
           append(cache, postId, commentAdded.id);
         },
         commentDeleted(result, args, cache) {
@@ -137,14 +138,15 @@ function liked(args: Variables, cache: Cache, change: 1 | -1) {
 }
 
 /**
- * The right on a comment that an event brings. The live connection is anonymous, so it follows here from the
- * post and from who is signed in, until the server states it.
+ * The rights on a comment that an event brings. The live connection is anonymous, so they follow here from
+ * the post and from who is signed in, until the server states them.
  */
-function noteRight(cache: Cache, postId: string, { id, author }: { id: string; author: { id: string } }): void {
+function noteRights(cache: Cache, postId: string, { id, author }: { id: string; author: { id: string } }): void {
   if (cache.resolve({ __typename: "Comment", id }, "viewerCanDelete") === undefined) {
     const ownsPost = cache.resolve({ __typename: "Post", id: postId }, "viewerCanDelete") === true;
-    const viewerCanDelete = ownsPost || author.id === currentSession()?.user.id;
-    cache.writeFragment(RIGHT_ON_COMMENT, { __typename: "Comment", id, viewerCanDelete });
+    const viewerCanUpdate = author.id === currentSession()?.user.id;
+    const viewerCanDelete = ownsPost || viewerCanUpdate;
+    cache.writeFragment(RIGHTS_ON_COMMENT, { __typename: "Comment", id, viewerCanUpdate, viewerCanDelete });
   }
 }
 

@@ -1,27 +1,27 @@
-import { useEffect, useEffectEvent, useRef } from "react";
-import { useMutation, useQuery } from "urql";
-import { Link } from "wouter";
-
-import { Markdown } from "../markdown/Markdown.js";
-import { Avatar } from "../ui/Avatar.js";
-import { Confirm } from "../ui/Confirm.js";
-import { FormError } from "../ui/FormError.js";
+import { useEffect, useEffectEvent } from "react";
+import { useQuery } from "urql";
 import { counted } from "../ui/count.js";
 import { Failure } from "../ui/Failure.js";
 import { More } from "../ui/More.js";
 import { useShownPages } from "../ui/remembered.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
 import { useHash } from "../ui/use-hash.js";
-import { When } from "../ui/When.js";
+import { anchorOf } from "./comment-anchor.js";
 import { COMMENTS_OF_PAGE } from "./comment-limits.js";
 import { CommentForm } from "./CommentForm.js";
-import { CommentsDocument, DeleteCommentDocument, type CommentItemFragment } from "./comments.generated.js";
+import { CommentItem } from "./CommentItem.js";
+import { CommentsDocument } from "./comments.generated.js";
 
 /** The heading, which has the focus after a comment was deleted. */
 const TITLE_ID = "comments-title";
 
+interface CommentedPost {
+  id: string;
+  viewerCanUpdate: boolean;
+}
+
 /** A post's comments, oldest first, and the place to write one. */
-export function Comments({ post }: { post: { id: string; commentCount: number } }) {
+export function Comments({ post }: { post: CommentedPost & { commentCount: number } }) {
   const [pages, showMore] = useShownPages(`comments of ${post.id}`);
   const hash = useHash();
   const linked = hash.startsWith(anchorOf("")) ? hash : null;
@@ -45,7 +45,7 @@ function CommentPage({
   linked,
   onMore,
 }: {
-  post: { id: string };
+  post: CommentedPost;
   after?: string;
   pages: number;
   /** The linked comment that was not found on the pages until here; null where there is none. */
@@ -66,7 +66,13 @@ function CommentPage({
     <>
       {nodes.map((comment) => (
         <li key={comment.id}>
-          <Comment comment={comment} />
+          <CommentItem
+            comment={comment}
+            ownsPost={post.viewerCanUpdate}
+            onDeleted={() => {
+              document.getElementById(TITLE_ID)?.focus();
+            }}
+          />
         </li>
       ))}
       {pageInfo.hasNextPage &&
@@ -90,58 +96,4 @@ function ReadOn({ onMore }: { onMore: () => void }) {
     more();
   }, []);
   return null;
-}
-
-/** The fragment of an address that leads to a comment. */
-function anchorOf(commentId: string): string {
-  return `comment-${commentId}`;
-}
-
-function Comment({
-  comment: { id, content, creationDate, author, viewerCanDelete },
-}: {
-  comment: CommentItemFragment & { viewerCanDelete: boolean };
-}) {
-  const [{ fetching, error }, deleteComment] = useMutation(DeleteCommentDocument);
-  const anchor = anchorOf(id);
-  const isLinked = useHash() === anchor;
-  const article = useRef<HTMLElement>(null);
-  useEffect(() => {
-    if (isLinked) {
-      article.current?.scrollIntoView({ block: "center" });
-      article.current?.focus({ preventScroll: true });
-    }
-  }, [isLinked]);
-  return (
-    <article ref={article} id={anchor} tabIndex={-1} className={isLinked ? "comment is-linked" : "comment"}>
-      <p className="comment-meta">
-        <Avatar id={author.id} name={author.username} />
-        <Link href={`/users/${author.id}`}>
-          <bdi>{author.username}</bdi>
-        </Link>
-        <span aria-hidden="true"> · </span>
-        <a href={`#${anchor}`}>
-          <span className="unseen">Link to the comment of </span>
-          <When date={creationDate} />
-        </a>
-      </p>
-      <Markdown text={content} />
-      {viewerCanDelete && (
-        <Confirm
-          label="Delete"
-          question="Delete this comment?"
-          className="quiet"
-          isBusy={fetching}
-          onConfirm={() => {
-            void deleteComment({ input: { commentId: id } }).then((result) => {
-              if (result.error === undefined) {
-                document.getElementById(TITLE_ID)?.focus();
-              }
-            });
-          }}
-        />
-      )}
-      <FormError error={error} />
-    </article>
-  );
 }

@@ -16,7 +16,7 @@ import { SkeletonLines } from "../ui/Skeleton.js";
 import { When } from "../ui/When.js";
 import { COMMENTS_OF_PAGE } from "./comment-limits.js";
 import { Comments } from "./Comments.js";
-import { CommentsAddedDocument, CommentsDeletedDocument } from "./comments.generated.js";
+import { CommentsAddedDocument, CommentsChangedDocument, CommentsDeletedDocument } from "./comments.generated.js";
 import { LikeButton } from "./LikeButton.js";
 import { DeletePostDocument, PostChangesDocument, PostPageDocument, type PostPageQuery } from "./post.generated.js";
 import { readingTime } from "./reading-time.js";
@@ -50,6 +50,7 @@ function Post({ post, onEnded }: { post: ShownPost; onEnded: () => void }) {
   const { id, author } = post;
   useSubscription({ query: PostChangesDocument, variables: { id } });
   useSubscription({ query: CommentsAddedDocument, variables: { postId: id } });
+  useSubscription({ query: CommentsChangedDocument, variables: { postId: id } });
   useSubscription({ query: CommentsDeletedDocument, variables: { postId: id } });
   // It ends when the post is deleted.
   useOnSubscriptionEnd((variables) => {

@@ -3,7 +3,7 @@ import { useQuery } from "urql";
 import { Link } from "wouter";
 import { Failure } from "../ui/Failure.js";
 import { TextField } from "../ui/Field.js";
-import { Picture } from "../ui/Picture.js";
+import { ProductPicture } from "./ProductPicture.js";
 import {
   currentCart,
   parseQuantity,
@@ -62,7 +62,7 @@ function Line({
   }, [isCurrent, seen, id]);
   return (
     <article className="cart-line">
-      <Picture of={id} />
+      <ProductPicture name={name} />
       <h2 dir="auto">
         <Link href={`/shop/product/${id}`}>{name}</Link>
       </h2>

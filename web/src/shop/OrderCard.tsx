@@ -4,6 +4,7 @@ import { Link } from "wouter";
 
 import { Confirm } from "../ui/Confirm.js";
 import { FormError } from "../ui/FormError.js";
+import { ProductPicture } from "./ProductPicture.js";
 import { When } from "../ui/When.js";
 import { orderNumber, pathOfOrder } from "./checkout.js";
 import { OrderAgain } from "./OrderAgain.js";
@@ -70,6 +71,7 @@ export function OrderLines({ order: { lines, total } }: { order: OrderCardFragme
         {lines.map((line, index) => (
           <tr key={index}>
             <th scope="row">
+              <ProductPicture name={line.name} className="line-picture" />
               <bdi>{line.name}</bdi>
             </th>
             <td>

@@ -1,6 +1,6 @@
 import { Link } from "wouter";
 import { preloadRoute } from "../app/routes.js";
-import { Picture } from "../ui/Picture.js";
+import { ProductPicture } from "./ProductPicture.js";
 import { formatMoney } from "./money.js";
 import type { ProductCardFragment } from "./ProductCard.generated.js";
 import { QuickAdd } from "./QuickAdd.js";
@@ -13,14 +13,14 @@ export function ProductCard({
   product: ProductCardFragment;
   heading?: "h2" | "h3";
 }) {
-  const { id, name, price } = product;
+  const { id, name, price, category } = product;
   const path = `/shop/product/${id}`;
   const preload = (): void => {
     void preloadRoute(path);
   };
   return (
     <article className="product-card">
-      <Picture of={id} />
+      <ProductPicture name={name} category={category.name} />
       <Heading dir="auto">
         <Link href={path} onPointerEnter={preload} onFocus={preload}>
           {name}

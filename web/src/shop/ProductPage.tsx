@@ -5,7 +5,7 @@ import { codeOf } from "../api/errors.js";
 import { usePageTitle } from "../app/page-title.js";
 import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { Failure } from "../ui/Failure.js";
-import { Picture } from "../ui/Picture.js";
+import { ProductPicture } from "./ProductPicture.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
 import { AddToCart } from "./AddToCart.js";
 import { formatMoney } from "./money.js";
@@ -48,7 +48,7 @@ function Product({ product }: { product: NonNullable<ProductPageQuery["product"]
   return (
     <>
       <article className="product">
-        <Picture of={id} className="product-picture" />
+        <ProductPicture name={name} category={category.name} className="product-picture" />
         <div className="product-facts">
           <p className="breadcrumb product-category">
             <Link href="/shop">All products</Link>

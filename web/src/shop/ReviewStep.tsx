@@ -4,6 +4,7 @@ import { Link, useLocation } from "wouter";
 import { codeOf, fieldOf, messageOf } from "../api/errors.js";
 import { Failure } from "../ui/Failure.js";
 import { Notice } from "../ui/Notice.js";
+import { ProductPicture } from "./ProductPicture.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
 import { CustomerAddressesDocument } from "./address.generated.js";
 import { AddressLines } from "./AddressLines.js";
@@ -62,6 +63,7 @@ function ReviewLines({ cart: { lines } }: { cart: Cart }) {
     <ul className="review-lines">
       {lines.map(({ product: { id, name, price }, quantity, isGone, formerPrice }) => (
         <li key={id}>
+          <ProductPicture name={name} className="line-picture" />
           <span dir="auto">{name}</span>
           <span>
             {quantity.toLocaleString("en")} × {formatMoney(price)}

@@ -4,7 +4,7 @@ import { usePagePolicy } from "../api/embedded.js";
 import { usePageTitle } from "../app/page-title.js";
 import { Failure } from "../ui/Failure.js";
 import { Notice } from "../ui/Notice.js";
-import { Picture } from "../ui/Picture.js";
+import { ProductPicture } from "./ProductPicture.js";
 import { CatalogueDocument, type CatalogueQuery } from "./catalogue.generated.js";
 import { Featured, FeaturedSkeleton } from "./Featured.js";
 import { ShopFrame } from "./ShopFrame.js";
@@ -60,7 +60,7 @@ function Categories({ categories }: { categories: readonly Category[] }) {
         {categories.map(({ id, name }) => (
           <li key={id}>
             <Link href={`/shop/category/${id}`}>
-              <Picture of={id} />
+              <ProductPicture name={name} />
               <bdi>{name}</bdi>
             </Link>
           </li>

@@ -6,9 +6,11 @@ const bells = { __typename: "ProductCategory", id: "b", name: "Bells" } as const
 const horns = { __typename: "ProductCategory", id: "h", name: "Horns" } as const;
 const calm = { __typename: "ProductTag", id: "c", name: "calm" } as const;
 
+/** A product that is the older, the later its id is. */
 function product(id: string, amount: string, category: typeof bells | typeof horns, tags: (typeof calm)[] = []) {
+  const creationDate = id === "z" ? null : `2026-01-${200 - id.charCodeAt(0)}T00:00:00.000Z`;
   const price = { __typename: "Money", amount, currencyCode: "EUR" };
-  return { __typename: "Product", id, sku: id, name: id, price, category, tags } as unknown as ProductCardFragment;
+  return { __typename: "Product", id, name: id, price, creationDate, category, tags } as unknown as ProductCardFragment;
 }
 
 const list = [product("a", "10.00", bells, [calm]), product("b", "9.50", horns, [calm]), product("c", "100.00", bells)];
@@ -22,6 +24,12 @@ describe("a view of products", () => {
     expect(ids(viewed(list, { sort: "price-up", filter: null }))).toBe("bac");
     expect(ids(viewed(list, { sort: "price-down", filter: null }))).toBe("cab");
     expect(ids(viewed(list, { sort: "name", filter: null }))).toBe("abc");
+  });
+
+  test("sorts by creation, with products of an unknown date at the end", () => {
+    expect(ids(viewed([product("z", "1.00", bells), ...list], { sort: "newest", filter: null }))).toBe("abcz");
+    expect(ids(viewed([...list].reverse(), { sort: "newest", filter: null }))).toBe("abc");
+    expect(viewOf(new URLSearchParams("sort=newest")).sort).toBe("newest");
   });
 
   test("filters by tag and by category", () => {

@@ -7,6 +7,7 @@ import type { ProductCardFragment } from "./ProductCard.generated.js";
 
 export const SORT_ORDERS = {
   name: "Name",
+  newest: "Newest",
   "price-up": "Price, low to high",
   "price-down": "Price, high to low",
 } as const;
@@ -49,6 +50,9 @@ export function viewed(products: readonly ProductCardFragment[], { sort, filter 
   const kept = products.filter((product) => filter === null || marksOf(product).some(({ id }) => id === filter));
   if (sort === "name") {
     return kept;
+  }
+  if (sort === "newest") {
+    return kept.sort((a, b) => (b.creationDate ?? "").localeCompare(a.creationDate ?? ""));
   }
   const sign = sort === "price-up" ? 1 : -1;
   return kept.sort((a, b) => sign * compareMoney(a.price, b.price));

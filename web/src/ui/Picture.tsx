@@ -4,7 +4,7 @@ import { seeded } from "./seeded.js";
 import "./picture.css";
 
 /**
- * Generated picture of a thing that has none: its id chooses motif, hue and composition. It says nothing that
+ * Generated picture of a post: its id chooses motif, hue and composition. It says nothing that
  * the text beside it does not say, so screen readers skip it.
  */
 export function Picture({ of, className = "" }: { of: string; className?: string }) {

@@ -149,6 +149,16 @@ test("account settings have no fault that axe finds", async () => {
   await page.context().close();
 });
 
+test("the edit of a comment has no fault that axe finds", async () => {
+  const { page } = await openPage(browser, `/posts/${postId}`);
+  await signUp(page);
+  await page.getByLabel("Your comment").fill("To be edited.");
+  await page.getByLabel("Your comment").press("Control+Enter");
+  await page.locator(".comment", { hasText: "To be edited." }).getByRole("button", { name: "Edit" }).click();
+  await lookAllWays(page, ".comment .comment-form");
+  await page.context().close();
+});
+
 test("the moderation of staff has no fault that axe finds", async () => {
   const { page } = await openPage(browser, "/signin");
   await signInAs(page, STAFF);

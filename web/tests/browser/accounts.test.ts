@@ -105,6 +105,24 @@ describe("an account", () => {
     await close(staff.page, staff.conduct);
   });
 
+  test("of staff removes a comment of another user with a reason", async () => {
+    const writer = await author();
+    const postId = await writer.post("A post that stays");
+    await writer.comment(postId, "Buy my watches.");
+    const { page, conduct } = await openPage(browser, "/signin");
+    await signInAs(page, STAFF);
+    await page.goto(new URL(`/posts/${postId}`, page.url()).href);
+    const comment = page.locator(".comment", { hasText: "Buy my watches." });
+    await comment.getByRole("button", { name: "Remove comment" }).click();
+    await page.getByLabel("Reason").fill("An advertisement in a comment.");
+    await page.getByRole("button", { name: "Remove comment" }).click();
+    await comment.waitFor({ state: "detached" });
+    await page.getByRole("heading", { name: "No comments yet" }).waitFor();
+    await page.goto(new URL("/moderation", page.url()).href);
+    await page.getByText("An advertisement in a comment.").waitFor();
+    await close(page, conduct);
+  });
+
   test("of staff removes a post of another user with a reason", async () => {
     const writer = await author();
     const post = await writer.post("An advertisement");

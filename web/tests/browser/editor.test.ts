@@ -117,6 +117,54 @@ describe("a comment", () => {
     await page.locator(".comment", { hasText: "By keyboard." }).waitFor();
   });
 
+  test("is edited by its author, and the other window hears of it", async () => {
+    const postId = await (await author()).post("To be talked about twice");
+    await open(`/posts/${postId}`);
+    await signUp(page);
+    await page.getByLabel("Your comment").fill("The first text.");
+    await page.getByLabel("Your comment").press("Control+Enter");
+    const comment = page.locator(".comment");
+    await comment.getByText("The first text.").waitFor();
+    const reader = await openPage(browser, `/posts/${postId}`);
+    await reader.page.locator(".comment", { hasText: "The first text." }).waitFor();
+    expect(await reader.page.getByRole("button", { name: "Edit" }).count()).toBe(0);
+    await comment.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Edit your comment").fill("The second **text**.");
+    await page.reload();
+    await comment.getByRole("button", { name: "Edit" }).click();
+    expect(await page.getByLabel("Edit your comment").inputValue()).toBe("The second **text**.");
+    await page.getByLabel("Edit your comment").press("Control+Enter");
+    for (const shown of [comment, reader.page.locator(".comment")]) {
+      await shown.locator("strong", { hasText: "text" }).waitFor();
+      await shown.locator(".comment-edited").waitFor();
+    }
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Edit");
+    expect(reader.conduct.errors).toEqual([]);
+    await reader.page.context().close();
+  });
+
+  test("that was edited elsewhere is not overwritten unseen", async () => {
+    const postId = await (await author()).post("To be talked about in two windows");
+    await open(`/posts/${postId}`);
+    await signUp(page);
+    await page.getByLabel("Your comment").fill("As sent.");
+    await page.getByLabel("Your comment").press("Control+Enter");
+    await page.locator(".comment", { hasText: "As sent." }).getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Edit your comment").fill("From the first window.");
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    // Drafts are shared by the windows, so the second one starts from the text of the first.
+    await second.locator(".comment").getByRole("button", { name: "Edit" }).click();
+    await second.getByLabel("Edit your comment").fill("From the second window.");
+    await second.getByRole("button", { name: "Save" }).click();
+    await second.locator(".comment", { hasText: "From the second window." }).waitFor();
+    await page.getByRole("alert").getByText("From the second window.").waitFor();
+    expect(await page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+    await page.getByRole("button", { name: "Keep my text" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
+    await second.locator(".comment", { hasText: "From the first window." }).waitFor();
+  });
+
   test("has a link of its own, which finds it beyond the first page", async () => {
     const writer = await author();
     const postId = await writer.post("With many comments");

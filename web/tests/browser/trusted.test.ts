@@ -125,9 +125,12 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     await page.getByText(`Comment ${COMMENTS}`, { exact: true }).waitFor();
   });
 
-  test("comments, takes the comment back, likes and unlikes", async () => {
-    await page.getByLabel("Your comment").fill("Mine");
+  test("comments, edits, takes the comment back, likes and unlikes", async () => {
+    await page.getByLabel("Your comment").fill("My first text");
     await page.getByRole("button", { name: "Comment", exact: true }).click();
+    await page.locator(".comment").filter({ hasText: "My first text" }).getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Edit your comment").fill("Mine");
+    await page.getByRole("button", { name: "Save" }).click();
     const mine = page.locator(".comment").filter({ hasText: "Mine" });
     await mine.getByRole("button", { name: "Delete" }).click();
     await mine.getByRole("group").getByRole("button", { name: "Delete" }).click();

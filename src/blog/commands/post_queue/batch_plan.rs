@@ -290,6 +290,8 @@ mod tests {
             content,
             creation_date: "2026-11-20T09:20:00.125Z".to_owned(),
             version: 1,
+            text_version: 1,
+            update_date: None,
             deleted: false,
             ttl: None,
         };

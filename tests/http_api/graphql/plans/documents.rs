@@ -58,7 +58,15 @@ const TYPES: &[ObjectType] = &[
     ObjectType {
         name: "Comment",
         is_node: true,
-        fields: &["id", "content", "creationDate", "viewerCanDelete"],
+        fields: &[
+            "id",
+            "content",
+            "creationDate",
+            "updateDate",
+            "version",
+            "viewerCanUpdate",
+            "viewerCanDelete",
+        ],
         objects: &[("author", "User")],
         rare: &[("post", "Post")],
     },
@@ -91,7 +99,7 @@ const TYPES: &[ObjectType] = &[
     ObjectType {
         name: "Product",
         is_node: true,
-        fields: &["id", "sku", "name"],
+        fields: &["id", "sku", "name", "creationDate"],
         objects: &[("price", "Money"), ("category", "ProductCategory"), ("tags", "ProductTag")],
         rare: &[("description", "")],
     },
