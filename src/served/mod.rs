@@ -16,8 +16,10 @@ pub mod input;
 pub mod live;
 mod model;
 mod names;
+mod pages;
 mod properties;
 mod reads;
+mod recognition;
 mod references;
 mod related_fields;
 mod released;
@@ -34,7 +36,8 @@ pub use model::{
     Body, ListPlace, ListScope, OwnerValue, PartitionSource, ServedModel, ServedType, ThroughLink, TypeIndex,
 };
 pub use names::interned;
-pub use reads::{ItemLoader, ItemPage, ListPosition, ServedItem, ServedReads};
+pub use pages::{ItemPage, ListPosition, ListRange};
+pub use reads::{ItemLoader, ServedItem, ServedReads};
 pub use references::{copied_part, elements, embedded_place, place_of_id, target_place};
 pub use related_fields::{lists, related};
 pub use released::projections;

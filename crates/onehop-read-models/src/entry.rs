@@ -40,12 +40,18 @@ impl Entry {
                 source.get(field).filter(|value| !(rule.unless_zero.contains(&field) && is_zero(value)));
             fields.extend(value.map(|value| (field, value.clone())));
         }
+        let has = |fields: &[(&str, Value)], key: &str| fields.iter().any(|(name, _)| *name == key);
         match (rule.key_field, rule.partition) {
-            (Some(key_field), _) if fields.iter().any(|(name, _)| *name == key_field) => {}
-            (Some(key_field), ListPartition::Field(field)) => {
-                fields.push((key_field, source.required(field)?.clone()));
+            (Some(key_fields), ListPartition::Field(_)) => {
+                for (key_field, field) in key_fields.split('/').zip(rule.partition.fields()) {
+                    if !has(&fields, key_field) {
+                        fields.push((key_field, source.required(field)?.clone()));
+                    }
+                }
             }
-            (Some(key_field), ListPartition::Constant(key)) => fields.push((key_field, key.into())),
+            (Some(key_field), ListPartition::Constant(key)) if !has(&fields, key_field) => {
+                fields.push((key_field, key.into()));
+            }
             _ => {}
         }
         if source.is_deleted() {

@@ -24,6 +24,7 @@ use crate::served::ids::{ItemPlace, derived_id};
 use crate::served::input::{AMOUNT, InputCheck, InputCurrency, InputField, input_fields, input_name};
 use crate::served::model::{Body, PartitionSource, ServedType, TypeIndex};
 use crate::served::names::interned;
+use crate::served::recognition::{recognised_properties, unrecognised};
 use crate::served::references::{partition_beside, write_copied_scalars, write_reference};
 use crate::served::stored;
 use crate::served::unique::{check_chosen, reservation_keys};
@@ -82,12 +83,7 @@ impl ServedCommands {
         let ty = self.ty(command.mutation.ty);
         let fields = input_fields(ty, Action::Create, &command.mutation.fields);
         let checked = self.check(command, &fields)?;
-        let mut body = Body::new();
-        body.insert("type".to_owned(), json!(ty.type_value));
-        body.insert("version".to_owned(), json!(1));
-        for field in &ty.item.fields {
-            self.set_initial(field, &mut body);
-        }
+        let mut body = self.initial_body(ty);
         let filled = self.filled(ty, checked.values, ledger).await?;
         self.set_currencies(ty, &checked.currencies, &filled, &mut body)?;
         self.set_values(ty, filled.values, &mut body);
@@ -106,10 +102,35 @@ impl ServedCommands {
         }
         self.set_references(command.mutation.ty, references, &mut body, ledger).await?;
         self.compute(command.mutation.ty, &mut body)?;
+        self.check_recognised(ty, &body)?;
         Ok(body)
     }
 
-    pub(super) fn set_initial(&self, field: &Field, body: &mut Body) {
+    /// The properties of a new item that no input sets.
+    pub(super) fn initial_body(&self, ty: &ServedType) -> Body {
+        let mut body = Body::new();
+        body.insert("type".to_owned(), json!(ty.type_value));
+        body.insert("version".to_owned(), json!(1));
+        // The support check has refused conditions without such properties.
+        for (path, value) in recognised_properties(self.model.model(), &ty.item).unwrap_or_default() {
+            stored::set(&mut body, path, value);
+        }
+        for field in &ty.item.fields {
+            self.set_initial(field, &mut body);
+        }
+        body
+    }
+
+    /// # Errors
+    /// `BAD_USER_INPUT` on a field whose value tells the item from the items of its type.
+    pub(super) fn check_recognised(&self, ty: &ServedType, body: &Body) -> Result<(), Refusal> {
+        match unrecognised(self.model.model(), &ty.item, body) {
+            Some((field, rule)) => Err(Refusal::bad_input(field, rule)),
+            None => Ok(()),
+        }
+    }
+
+    fn set_initial(&self, field: &Field, body: &mut Body) {
         if let FieldKind::Count(count) = &field.kind
             && let Kept::Batch { property, .. } | Kept::Behind { property, .. } = &count.kept
         {

@@ -13,6 +13,7 @@ use self::findings::Findings;
 pub use self::findings::Unsupported;
 pub use self::names::{mutation_name, pascal};
 use super::formats::{format_of, is_money};
+use super::recognition::recognised_properties;
 use super::related_fields::related;
 
 /// Containers of the server itself.
@@ -24,7 +25,7 @@ pub fn unsupported(model: &Model) -> Vec<Unsupported> {
     let mut findings = Findings(Vec::new());
     containers(model, &mut findings);
     for item in model.items() {
-        item_type(item, &mut findings);
+        item_type(model, item, &mut findings);
         for field in &item.fields {
             item_field(model, item, field, &mut findings);
         }
@@ -53,13 +54,15 @@ fn containers(model: &Model, findings: &mut Findings) {
     }
 }
 
-fn item_type(item: &ItemType, findings: &mut Findings) {
-    findings.add_if(
-        !item.recognised_by.is_empty(),
-        &item.name,
-        "@where",
-        "on a type is not served: use @item(type)",
-    );
+fn item_type(model: &Model, item: &ItemType, findings: &mut Findings) {
+    if let Err(reason) = recognised_properties(model, item) {
+        findings.add(&item.name, "@where", &reason);
+    }
+    let is_type = |field: &&Field| field.property().is_some_and(|path| path.properties() == ["type"]);
+    if let Some(field) = item.fields.iter().find(is_type) {
+        let place = format!("{}.{}", item.name, field.name);
+        findings.add(&place, "@stored(as)", "is the server's property `type`");
+    }
     let is_plain = matches!(&item.version, ItemVersion::Property(path) if path.properties() == ["version"]);
     findings.add_if(!is_plain, &item.name, "@item(version)", "must be the property version");
     match &item.deletion {

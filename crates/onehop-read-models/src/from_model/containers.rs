@@ -197,7 +197,7 @@ impl<'a> Indexes<'a> {
         let found_by = match field {
             Some(field) if field.ty.list.is_some() => Some(element_id(target)?),
             Some(_) => {
-                let moves = !list.by.first().is_some_and(|by| never_moves(target, by));
+                let moves = !list.by.iter().all(|by| never_moves(target, by));
                 (moves || has_conditions).then_some(ID)
             }
             None => has_conditions.then_some(ID),
