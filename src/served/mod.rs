@@ -12,6 +12,7 @@ pub mod decimal;
 pub mod formats;
 mod ids;
 pub mod import;
+mod in_building;
 pub mod input;
 pub mod live;
 mod model;
@@ -32,6 +33,7 @@ mod verify;
 pub use access::{Decision, Requester};
 pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMutation, WrittenItem};
 pub use ids::{InvalidItemId, ItemPlace};
+pub use in_building::FieldsInBuilding;
 pub use model::{
     Body, ListPlace, ListScope, OwnerValue, PartitionSource, ServedModel, ServedType, ThroughLink, TypeIndex,
 };

@@ -160,6 +160,7 @@ impl ServedModel {
     /// # Errors
     /// Everything in the model that the program cannot serve, at once.
     pub fn new(model: Model) -> Result<Self, Vec<Unsupported>> {
+        let model = model.with_expiring_items_counted();
         let mut refused = unsupported(&model);
         let read_models = ReadModels::from_model(&model);
         let own = container_specs(&model);

@@ -25,9 +25,12 @@ impl Entry {
         fields.push((ID, source.required(ID)?.clone()));
         fields.push((TYPE, rule.entry_type.into()));
         for field in rule.fields.iter().copied() {
-            let value = source.required(field)?;
-            if !(rule.unless_zero.contains(&field) && is_zero(value)) {
-                fields.push((field, value.clone()));
+            // A count that the item does not have yet is 0.
+            let is_count = rule.unless_zero.contains(&field);
+            match source.get(field) {
+                None if is_count => {}
+                Some(value) if is_count && is_zero(value) => {}
+                _ => fields.push((field, source.required(field)?.clone())),
             }
         }
         for computed in &rule.computed {

@@ -75,9 +75,9 @@ fn item_type(model: &Model, item: &ItemType, findings: &mut Findings) {
                 "must be the property deleted with true",
             );
         }
-        Deletion::Hard => {}
-        Deletion::Ttl | Deletion::AllVersions => {
-            findings.add(&item.name, "@deletes(by)", "is served as SOFT or HARD alone");
+        Deletion::Hard | Deletion::Ttl => {}
+        Deletion::AllVersions => {
+            findings.add(&item.name, "@deletes(by)", "is served as SOFT, TTL or HARD alone");
         }
     }
     let rules = &item.authorization;
@@ -401,13 +401,14 @@ fn subscription(model: &Model, found: &Subscription, findings: &mut Findings) {
     let Some(list) = list else { return };
     let is_through = matches!(list.source, RelatedSource::Find { through: Some(_), .. });
     findings.add_if(is_through, &place, "@live(of)", "is not served for a list through a link type");
-    let is_unseen = model.item(&found.item_type).is_some_and(|item| item.deletion == Deletion::Hard)
+    let leaves_no_trace = |item: &ItemType| item.deletion == Deletion::Hard || model.expires(item);
+    let is_unseen = model.item(&found.item_type).is_some_and(leaves_no_trace)
         && found.on.contains(&Event::Removed)
         && super::live::is_followed(list);
     findings.add_if(
         is_unseen,
         &place,
         "@live(on)",
-        "cannot have REMOVED of HARD deletions, which leave no trace",
+        "cannot have REMOVED of HARD deletions and of items that expire, which leave no trace",
     );
 }

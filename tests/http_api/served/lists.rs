@@ -229,6 +229,61 @@ async fn an_excerpt_stands_in_for_the_text_of_a_deleted_item() {
     assert_eq!(data["viewer"]["sightings"]["nodes"], json!([]));
 }
 
+const SESSIONS: &str = r#"
+extend schema
+  @model(name: "sessions")
+  @container(name: "rooms", key: "/id")
+  @container(name: "visits", key: "/roomId", ttl: 60)
+
+type Room @item(container: "rooms", write: CREATE) @auth(on: CREATE, allow: PUBLIC) {
+  id: ID!
+  name: String!
+  visits: [Visit!]! @partition(by: "room") @order(by: "at")
+  visitCount: Int! @count(of: "visits")
+}
+type Visit @item(container: "visits", partition: "room", write: [CREATE, DELETE]) @deletes(by: TTL)
+  @auth(on: [CREATE, DELETE], allow: PUBLIC) {
+  id: ID!
+  room: Room! @reference
+  at: DateTime! @created
+}
+"#;
+
+#[tokio::test]
+async fn expired_items_leave_their_lists_and_counts() {
+    if crate::support::store::is_cosmos() {
+        // Nothing expires in the emulator.
+        return;
+    }
+    let server = ServedServer::start(SESSIONS).await;
+    let create = "mutation { createRoom(input: { name: \"Hall\" }) { room { id visitCount } } }";
+    let room = server.data(None, create, json!({})).await["createRoom"]["room"].take();
+    assert_eq!(room["visitCount"], 0);
+    let visit = async || {
+        let create = "mutation($input: CreateVisitInput!) { createVisit(input: $input) { visit { id } } }";
+        let input = json!({ "input": { "roomId": room["id"] } });
+        server.data(None, create, input).await["createVisit"]["visit"]["id"].take()
+    };
+    let shown = async || {
+        let query = "query($id: ID!) { room(id: $id) { visitCount visits { nodes { id } } } }";
+        let room = server.data(None, query, json!({ "id": room["id"] })).await["room"].take();
+        (room["visitCount"].as_u64().unwrap(), room["visits"]["nodes"].as_array().unwrap().len())
+    };
+    visit().await;
+    server.clock.advance(std::time::Duration::from_secs(40));
+    let deleted = visit().await;
+    visit().await;
+    assert_eq!(shown().await, (3, 3));
+    let delete = "mutation($input: DeleteVisitInput!) { deleteVisit(input: $input) { deletedVisitId } }";
+    server.data(None, delete, json!({ "input": { "visitId": deleted } })).await;
+    assert_eq!(shown().await, (2, 2));
+    server.clock.advance(std::time::Duration::from_secs(30));
+    assert_eq!(shown().await, (1, 1), "the first one is over");
+    server.clock.advance(std::time::Duration::from_secs(31));
+    assert_eq!(shown().await, (0, 0));
+    assert!(server.app.verify(false).await.unwrap().is_clean());
+}
+
 #[tokio::test]
 async fn a_protected_list_is_for_the_owner_of_its_item() {
     let list = "    @order(by: \"createdAt\", desc: true)\n}\n\n\"A place";

@@ -74,7 +74,7 @@ fn check_stored_form(item: &onehop_model::ItemType) -> Result<(), ModelError> {
         _ => return unsupported("@item", "the version of an item is its property `version`"),
     }
     match &item.deletion {
-        Deletion::Hard => Ok(()),
+        Deletion::Hard | Deletion::Ttl => Ok(()),
         Deletion::Soft { path, is, .. }
             if path.properties() == [DELETED] && *is == Literal::Boolean(true) =>
         {
@@ -83,7 +83,7 @@ fn check_stored_form(item: &onehop_model::ItemType) -> Result<(), ModelError> {
         Deletion::Soft { .. } => {
             unsupported("@deletes", "a deleted item has the property `deleted`, which is true")
         }
-        Deletion::Ttl | Deletion::AllVersions => unsupported("@deletes", "deletions are SOFT or HARD"),
+        Deletion::AllVersions => unsupported("@deletes", "deletions are SOFT, TTL or HARD"),
     }
 }
 

@@ -96,11 +96,7 @@ impl Reindexing<'_> {
         Ok(None)
     }
 
-    fn move_item(
-        &self,
-        item: MovedItem,
-        changes: &mut HashMap<(KeySpace, Vec<u8>), Option<Vec<u8>>>,
-    ) {
+    fn move_item(&self, item: MovedItem, changes: &mut HashMap<(KeySpace, Vec<u8>), Option<Vec<u8>>>) {
         let MovedItem { partition_key, id, before, after, value } = item;
         let physical = keys::physical_partition(&partition_key, self.partitions);
         let entries_of = |newest_types: &[&str], header: &Header, value: Option<&Vec<u8>>| {
@@ -114,5 +110,86 @@ impl Reindexing<'_> {
         }
         let id_key = keys::id_key(self.container, &partition_key, &id);
         changes.insert((KeySpace::Ids, id_key), Some(after.encode()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use onehop_runtime::clock::ManualClock;
+    use serde_json::{Value, json};
+
+    use super::super::directory::Directory;
+    use super::super::high_water;
+    use super::super::open::{EmbeddedConfig, META_CONTAINERS, open_engine, stored_containers};
+    use super::super::store::EmbeddedStore;
+    use super::super::stored_container::StoredContainer;
+    use super::*;
+    use crate::{Direction, Ledger, NewItem, Query, Store, WriteOp};
+
+    const BY_NAME: ContainerSpec = ContainerSpec::new("things", "home").ordered_by("name");
+    const BY_RANK: ContainerSpec =
+        ContainerSpec::new("things", "home").ordered_by("rank").with_newest(&["thing"]);
+
+    async fn in_order(store: &EmbeddedStore) -> Vec<Value> {
+        let home = "h".into();
+        let query = Query::Partition {
+            container: BY_NAME.name,
+            partition_key: &home,
+            item_type: "thing",
+            order_by: None,
+            direction: Direction::OldestFirst,
+            after: None,
+            limit: 10,
+        };
+        let page = store.query(&query, &Ledger::new()).await.expect("a page");
+        page.items.iter().map(|item| item.decode::<Value>().expect("JSON")["id"].clone()).collect()
+    }
+
+    /// Moves the first item alone, as a process that ends then has done.
+    fn begin(config: &EmbeddedConfig) {
+        let directory = Directory::open(&config.path).expect("the directory opens");
+        let (mark, _) = high_water::look(&config.path).expect("a mark");
+        high_water::mark_open(&config.path, mark).expect("marked");
+        let engine = open_engine(&directory, config).expect("the engine opens");
+        let mut stored = stored_containers(&engine, config).expect("containers");
+        stored[0] = StoredContainer { is_reindexed: true, ..StoredContainer::from(&BY_RANK) };
+        let bytes = serde_json::to_vec(&stored).expect("JSON");
+        engine.commit(vec![(KeySpace::Meta, META_CONTAINERS.to_vec(), Some(bytes))]).expect("committed");
+        let reindexing = Reindexing { engine: &engine, container: 0, partitions: 4, spec: &BY_RANK };
+        let (mut changes, mut number) = (HashMap::new(), 0);
+        let visited = reindexing.visit(&[0], |item| {
+            number += 1;
+            if number == 1 {
+                reindexing.move_item(item, &mut changes);
+            }
+        });
+        assert_eq!((visited.expect("visited"), number), (None, 3));
+        let changes = changes.into_iter().map(|((space, key), value)| (space, key, value));
+        engine.commit(changes.collect()).expect("committed");
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_reindexing_is_completed() {
+        for (spec, expected) in [(BY_RANK, ["c", "b", "a"]), (BY_NAME, ["a", "b", "c"])] {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            let config = EmbeddedConfig { cache_bytes: 1 << 20, ..EmbeddedConfig::new(directory.path()) };
+            let open = |spec: ContainerSpec| {
+                EmbeddedStore::open_with(&config, &[spec], Arc::new(ManualClock::new(0))).expect("it opens")
+            };
+            let store = open(BY_NAME);
+            for (id, rank) in [("a", 3), ("b", 2), ("c", 1)] {
+                let body = json!({ "id": id, "home": "h", "type": "thing", "name": id, "rank": rank });
+                let create = WriteOp::Create(NewItem::encode(id, &body));
+                store.write(BY_NAME.name, &"h".into(), create, &Ledger::new()).await.expect("created");
+            }
+            drop(store);
+            begin(&config);
+            let store = open(spec);
+            assert_eq!(in_order(&store).await, expected);
+            let checked = store.check(&mut |_| true).expect("open").expect("not stopped");
+            assert_eq!((checked.items, checked.problems), (3, Vec::new()));
+        }
     }
 }
