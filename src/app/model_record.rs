@@ -1,5 +1,5 @@
-//! Record of the served model in the store: the model that wrote the data. A changed model is compared with it
-//! before the data is touched, and its new read models are answered when they are complete.
+//! Record of the served model in the store: the model that wrote the data. A changed model is compared with
+//! it before the data is touched, and its new read models are answered when they are complete.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

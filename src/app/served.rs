@@ -42,11 +42,12 @@ pub struct ServedApp {
 }
 
 impl ServedApp {
-    /// Opens the store with the containers of a model, if the data fit it. Nothing runs in the background yet.
+    /// Opens the store with the containers of a model, if the data fit it. Nothing runs in the background
+    /// yet.
     ///
     /// # Errors
-    /// [`RefusedChange`](super::RefusedChange), before the data is touched; when the store cannot be opened, or
-    /// the change feed processor cannot read its state.
+    /// [`RefusedChange`](super::RefusedChange), before the data is touched; when the store cannot be
+    /// opened, or the change feed processor cannot read its state.
     pub async fn open(
         model: Arc<ServedModel>,
         choice: &StoreChoice,

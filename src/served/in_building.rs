@@ -1,5 +1,5 @@
-//! Fields whose read models are being built, after a change of the model over data. They are answered when they
-//! are complete.
+//! Fields whose read models are being built, after a change of the model over data. They are answered when
+//! they are complete.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

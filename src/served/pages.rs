@@ -56,8 +56,8 @@ pub struct ListPosition {
 }
 
 impl ServedReads {
-    /// A page of a list. Where the list has conditions, a page may have fewer items although the list has more:
-    /// one read looks at a bounded number of items.
+    /// A page of a list. Where the list has conditions, a page may have fewer items although the list has
+    /// more: one read looks at a bounded number of items.
     ///
     /// # Errors
     /// A fault of the store.

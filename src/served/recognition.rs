@@ -1,12 +1,8 @@
-//! Recognition of items: the properties that tell the items of a type from others (`@where` on a type). Items of
-//! a served model have the property `type`, too, by which queries find them.
+//! Recognition of items: the properties that tell the items of a type from others (`@where` on a type).
+//! Items of a served model have the property `type`, too, by which queries find them.
 
-use onehop_model::{Field, ItemType, Literal, Model, PathCondition, PathTest, PropertyPath, TypeOf};
+use onehop_model::{Field, ItemType, Literal, PathCondition, PathTest, PropertyPath};
 use serde_json::Value;
-
-use super::input::input_name;
-use super::model::Body;
-use super::stored;
 
 /// The properties of the server in every item.
 const OWN_PROPERTIES: [&str; 5] = ["id", "type", "version", "deleted", "ttl"];
@@ -15,10 +11,7 @@ const OWN_PROPERTIES: [&str; 5] = ["id", "type", "version", "deleted", "ttl"];
 ///
 /// # Errors
 /// A condition that the server cannot fulfil, as the end of a sentence.
-pub fn recognised_properties<'a>(
-    model: &Model,
-    item: &'a ItemType,
-) -> Result<Vec<(&'a PropertyPath, Value)>, String> {
+pub fn recognised_properties(item: &ItemType) -> Result<Vec<(&PropertyPath, Value)>, String> {
     let mut properties: Vec<(&PropertyPath, Value)> = Vec::new();
     for PathCondition { path, .. } in &item.recognised_by {
         let is_known = properties.iter().any(|(known, _)| *known == path);
@@ -32,9 +25,9 @@ pub fn recognised_properties<'a>(
         let candidates: Vec<Value> = match is_type {
             true => vec![item.type_value.as_str().into()],
             false if own => return Err(format!("names `{path}`, which the server sets")),
-            false => tests.iter().flat_map(|test| candidates(model, test)).chain([Value::Null]).collect(),
+            false => tests.iter().flat_map(|test| candidates(test)).chain([Value::Null]).collect(),
         };
-        let fits = |value: &Value| tests.iter().all(|test| holds(test, value, |is| literal_value(model, is)));
+        let fits = |value: &Value| tests.iter().all(|test| holds(test, value, literal_value));
         match candidates.into_iter().find(fits) {
             Some(_) if is_type => {}
             Some(value) => properties.push((path, value)),
@@ -48,47 +41,27 @@ pub fn recognised_properties<'a>(
     Ok(properties)
 }
 
-/// The input of a field whose value is not one by which items of the type are known, with the rule.
-#[must_use]
-pub fn unrecognised(model: &Model, item: &ItemType, body: &Body) -> Option<(&'static str, String)> {
-    item.recognised_by.iter().find_map(|PathCondition { path, test }| {
-        let field = field_of(item, path)?;
-        let value = stored::get(body, path).cloned().unwrap_or_default();
-        let rule = || match test {
-            PathTest::Is(literal) => format!("must be {literal}"),
-            PathTest::In(literals) => format!("must be one of {}", Literal::List(literals.clone())),
-            PathTest::Prefix(prefix) => format!("must begin with {prefix:?}"),
-            PathTest::Exists(true) => "is needed".to_owned(),
-            PathTest::Exists(false) => "cannot have a value".to_owned(),
-        };
-        let literal = |literal: &Literal| match field.property() == Some(path) {
-            true => stored::literal_of(model, field, literal),
-            false => literal_value(model, literal),
-        };
-        (!holds(test, &value, literal))
-            .then(|| (input_name(field), format!("{} in items of {}", rule(), item.name)))
-    })
-}
-
 /// The field at the root of whose value a path is.
-fn field_of<'a>(item: &'a ItemType, path: &PropertyPath) -> Option<&'a Field> {
+#[must_use]
+pub fn field_of<'a>(item: &'a ItemType, path: &PropertyPath) -> Option<&'a Field> {
     let root = |path: &PropertyPath| path.properties().first().cloned();
     let is_it = |field: &&Field| field.property().is_some_and(|own| own == path || root(own) == root(path));
     item.fields.iter().find(is_it)
 }
 
-fn candidates(model: &Model, test: &PathTest) -> Vec<Value> {
-    let one = |literal: &Literal| literal_value(model, literal);
+fn candidates(test: &PathTest) -> Vec<Value> {
     match test {
-        PathTest::Is(literal) => vec![one(literal)],
-        PathTest::In(literals) => literals.iter().map(one).collect(),
+        PathTest::Is(literal) => vec![literal_value(literal)],
+        PathTest::In(literals) => literals.iter().map(literal_value).collect(),
         PathTest::Prefix(prefix) => vec![prefix.as_str().into()],
         PathTest::Exists(true) => vec![true.into()],
         PathTest::Exists(false) => Vec::new(),
     }
 }
 
-fn holds(test: &PathTest, value: &Value, stored: impl Fn(&Literal) -> Value) -> bool {
+/// Whether a stored value passes a test, by the stored form of literals.
+#[must_use]
+pub fn holds(test: &PathTest, value: &Value, stored: impl Fn(&Literal) -> Value) -> bool {
     let is = |literal: &Literal| stored(literal) == *value;
     match test {
         PathTest::Is(literal) => is(literal),
@@ -98,7 +71,11 @@ fn holds(test: &PathTest, value: &Value, stored: impl Fn(&Literal) -> Value) -> 
     }
 }
 
-/// A literal as it is stored: a path has no type of the model.
-fn literal_value(model: &Model, literal: &Literal) -> Value {
-    stored::stored_literal(model, &TypeOf::Scalar(onehop_model::Scalar::String), literal)
+/// A literal as it is stored at a path that no field has.
+#[must_use]
+pub fn literal_value(literal: &Literal) -> Value {
+    match literal {
+        Literal::Enum(name) => Value::from(&**name),
+        literal => serde_json::to_value(literal).unwrap_or_default(),
+    }
 }

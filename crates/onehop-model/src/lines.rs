@@ -1,4 +1,5 @@
-//! Lines of a model file: where its types, fields and containers are, for findings about a model that was read.
+//! Lines of a model file: where its types, fields and containers are, for findings about a model that was
+//! read.
 
 use crate::reports::Reports;
 use crate::syntax::{At, Body, Definition, Span, ValueSyntax, parse};

@@ -24,8 +24,8 @@ impl Body {
         Ok(Self(serde_json::from_str(json_text(&item.body)?)?))
     }
 
-    /// Only these fields or the fields of these orders, and the fields that every rule needs: cheaper than the
-    /// whole of a large item.
+    /// Only these fields or the fields of these orders, and the fields that every rule needs: cheaper than
+    /// the whole of a large item.
     pub(crate) fn selected(item: &Item, fields: &[&str]) -> Result<Self, ProjectionError> {
         let mut deserializer = serde_json::Deserializer::from_str(json_text(&item.body)?);
         Ok(Self(Selection(fields).deserialize(&mut deserializer)?))

@@ -124,8 +124,8 @@ pub struct ElementFields {
 pub enum ListPartition {
     /// The value of this field of the source. Where it changes, the entry moves. An entry elsewhere is found
     /// by `id`, which is among the `equality` paths of the list's container; see
-    /// [`ListRule::immutable_partition`]. For a hierarchical key the two or three fields, with slashes between
-    /// them.
+    /// [`ListRule::immutable_partition`]. For a hierarchical key the two or three fields, with slashes
+    /// between them.
     Field(&'static str),
     /// One logical partition for all entries.
     Constant(&'static str),

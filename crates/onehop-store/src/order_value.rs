@@ -1,5 +1,5 @@
-//! Order value: the value of an item's order as a text. Texts are themselves; numbers are written so that their
-//! texts are in the order of the numbers, and before all other texts.
+//! Order value: the value of an item's order as a text. Texts are themselves; numbers are written so that
+//! their texts are in the order of the numbers, and before all other texts.
 //!
 //! An order has one property, such as `createdAt`, or several: `-priority,createdAt`. A minus reverses a
 //! property against the direction of a query. The last property is never reversed. The order value of several

@@ -13,8 +13,8 @@ use super::scope::ServedScope;
 use crate::graphql::errors::{self, Code};
 use onehop_graphql_server::json_length::{key_length, leaf_length};
 
-/// Adds the path to errors, takes the bytes of each field from the response budget, and refuses fields whose read
-/// models are being built.
+/// Adds the path to errors, takes the bytes of each field from the response budget, and refuses fields
+/// whose read models are being built.
 pub(super) struct FieldScopes;
 
 impl ExtensionFactory for FieldScopes {

@@ -1,4 +1,5 @@
-//! Lists of a served model: Relay connections with `first` and `after` or `last` and `before`, and plain lists.
+//! Lists of a served model: Relay connections with `first` and `after` or `last` and `before`, and plain
+//! lists.
 
 use std::sync::Arc;
 

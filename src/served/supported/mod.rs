@@ -25,7 +25,7 @@ pub fn unsupported(model: &Model) -> Vec<Unsupported> {
     let mut findings = Findings(Vec::new());
     containers(model, &mut findings);
     for item in model.items() {
-        item_type(model, item, &mut findings);
+        item_type(item, &mut findings);
         for field in &item.fields {
             item_field(model, item, field, &mut findings);
         }
@@ -54,8 +54,8 @@ fn containers(model: &Model, findings: &mut Findings) {
     }
 }
 
-fn item_type(model: &Model, item: &ItemType, findings: &mut Findings) {
-    if let Err(reason) = recognised_properties(model, item) {
+fn item_type(item: &ItemType, findings: &mut Findings) {
+    if let Err(reason) = recognised_properties(item) {
         findings.add(&item.name, "@where", &reason);
     }
     let is_type = |field: &&Field| field.property().is_some_and(|path| path.properties() == ["type"]);

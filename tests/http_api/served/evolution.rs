@@ -1,5 +1,5 @@
-//! A changed model over data: additions are built beside the old and answered when they are complete; changes that
-//! break clients or do not fit the data are refused before the data is touched.
+//! A changed model over data: additions are built beside the old and answered when they are complete;
+//! changes that break clients or do not fit the data are refused before the data is touched.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -44,7 +44,8 @@ type Query {
 }
 "#;
 
-/// The old model with a list in another order, a count, a copy, an optional field and a query across partitions.
+/// The old model with a list in another order, a count, a copy, an optional field and a query across
+/// partitions.
 fn additions() -> String {
     OLD.replace(
         "newest:",

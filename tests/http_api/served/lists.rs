@@ -239,7 +239,7 @@ type Room @item(container: "rooms", write: CREATE) @auth(on: CREATE, allow: PUBL
   id: ID!
   name: String!
   visits: [Visit!]! @partition(by: "room") @order(by: "at")
-  visitCount: Int! @count(of: "visits")
+  visitCount: Int! @count(of: "visits", kept: BEHIND)
 }
 type Visit @item(container: "visits", partition: "room", write: [CREATE, DELETE]) @deletes(by: TTL)
   @auth(on: [CREATE, DELETE], allow: PUBLIC) {

@@ -90,14 +90,15 @@ impl Model {
         self.parts.item(name)
     }
 
-    /// Whether items of a type may end without a write: by the time to live of their container, or by their own.
+    /// Whether items of a type may end without a write: by the time to live of their container, or by their
+    /// own.
     pub fn expires(&self, item: &ItemType) -> bool {
         let container = self.container(&item.container);
         item.deletion == Deletion::Ttl || container.is_some_and(|container| container.ttl_seconds.is_some())
     }
 
-    /// The same model whose counts of expiring items in a logical partition are queries: no write tells the end
-    /// of an item.
+    /// The same model whose counts of expiring items in a logical partition are queries: no write tells the
+    /// end of an item.
     #[must_use]
     pub fn with_expiring_items_counted(mut self) -> Self {
         let expiring: Vec<Name> =

@@ -66,7 +66,8 @@ fn item_type(model: &Model, item: &onehop_model::ItemType) -> Result<ItemType, M
     Ok(ItemType { partition, ..ItemType::new(container, name, &fields) })
 }
 
-/// Items are told apart by `type` (items of a type with `@where` have it, too), compared by `version`, and deleted softly by `deleted`.
+/// Items are told apart by `type` (items of a type with `@where` have it, too), compared by `version`, and
+/// deleted softly by `deleted`.
 fn check_stored_form(item: &onehop_model::ItemType) -> Result<(), ModelError> {
     let unsupported = |directive, reason: &str| Err(ModelError::unsupported(&item.name, directive, reason));
     match &item.version {

@@ -39,8 +39,8 @@ pub(super) fn related_places(model: &Model) -> Vec<RelatedPlace<'_>> {
         .collect()
 }
 
-/// The order of a field with related items by their properties, as queries of the store name it; `None` without
-/// an order.
+/// The order of a field with related items by their properties, as queries of the store name it; `None`
+/// without an order.
 ///
 /// # Errors
 /// A field that is not stored as a text or a number.

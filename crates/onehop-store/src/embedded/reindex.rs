@@ -1,9 +1,9 @@
-//! Reindexing: the keys and index entries of a container's items, made anew where the container has other orders,
-//! equality paths or newest types than before.
+//! Reindexing: the keys and index entries of a container's items, made anew where the container has other
+//! orders, equality paths or newest types than before.
 //!
-//! Each commit moves some items as a whole, and the id entry of an item says where it is. So a process that ends
-//! in the middle leaves every item with one place, and the next opening begins again. Bodies, sequence numbers
-//! and the change feed stay as they are.
+//! Each commit moves some items as a whole, and the id entry of an item says where it is. So a process that
+//! ends in the middle leaves every item with one place, and the next opening begins again. Bodies, sequence
+//! numbers and the change feed stay as they are.
 
 use std::collections::HashMap;
 
