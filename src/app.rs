@@ -6,6 +6,7 @@ mod engine;
 mod engine_watch;
 mod lease_throughput;
 mod member;
+mod model_record;
 mod open_store;
 pub mod operations;
 mod partitions;
@@ -19,6 +20,7 @@ use engine::tail_settings;
 pub use engine::{AppOptions, Engine, LIVE_POLL_DEFAULT, PROJECTION_POLL_DEFAULT};
 pub use lease_throughput::warn_of_shared_leases;
 pub use member::Member;
+pub use model_record::{AcceptedChanges, RefusedChange};
 pub use open_store::OpenStore;
 pub use served::ServedApp;
 

@@ -47,6 +47,7 @@ pub fn served_api_of(app: &ServedApp, parts: ServedApiParts) -> Result<Api, ApiE
         commands: app.commands.clone(),
         recent_commands: app.recent_commands.clone(),
         live: app.live.clone(),
+        in_building: app.in_building.clone(),
         staff: Arc::new(staff),
         attempts: Arc::new(Attempts::new(options.attempts)),
         tokens: tokens.clone(),

@@ -8,6 +8,7 @@ use anyhow::Context;
 
 use super::container_specs;
 use super::engine::AppOptions;
+use super::model_record::AcceptedChanges;
 use super::served::ServedApp;
 use crate::blog;
 use crate::blog::study::dataset::{DEFAULT_END_MS, Dataset, Texts};
@@ -63,7 +64,8 @@ pub async fn costs_of_copy(
     };
     anyhow::ensure!(data.is_dir(), "--data {}: there is no such directory", data.display());
     let choice = StoreChoice::Embedded(EmbeddedConfig::new(data));
-    let app = ServedApp::open(Arc::clone(model), &choice, AppOptions::default()).await?;
+    let app = ServedApp::open(Arc::clone(model), &choice, AcceptedChanges::Compatible, AppOptions::default())
+        .await?;
     let copied = app.engine.backup(directory, Box::new(|_| true)).await;
     app.engine.close().await;
     copied?;

@@ -1,19 +1,27 @@
 //! The app of a served model: the store with its containers, its projections, commands and verification.
 
 use std::collections::HashSet;
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use uuid::Uuid;
 
 use super::engine::{AppOptions, Engine, tail_settings};
 use super::member::Member;
+use super::model_record::{AcceptedChanges, ModelRecord};
 use super::open_store::OpenStore;
 use crate::config::StoreChoice;
 use crate::domain::ids::RandomIds;
 use crate::served::live::{ServedLive, ServedLiveParts};
-use crate::served::{ServedCommandParts, ServedCommands, ServedModel, projections, verifier};
+use crate::served::{
+    FieldsInBuilding, ServedCommandParts, ServedCommands, ServedModel, projections, verifier,
+};
 use onehop_read_models::verify::{Settle, VerificationReport};
 use onehop_store::{Ledger, Store};
+
+/// The time between two rounds of building, after a fault.
+const BUILDING_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The parts of a process that works on the data of a served model.
 pub struct ServedApp {
@@ -27,20 +35,62 @@ pub struct ServedApp {
     pub recent_commands: ServedCommands,
     /// The events of subscriptions.
     pub live: ServedLive,
+    /// The fields whose read models are not complete yet.
+    pub in_building: FieldsInBuilding,
+    /// The record of the model; `None` over a store that was open before.
+    record: Option<ModelRecord>,
 }
 
 impl ServedApp {
-    /// Opens the store with the containers of a model. Nothing runs in the background yet.
+    /// Opens the store with the containers of a model, if the data fit it. Nothing runs in the background
+    /// yet.
     ///
     /// # Errors
-    /// When the store cannot be opened, or the change feed processor cannot read its state.
+    /// [`RefusedChange`](super::RefusedChange), before the data is touched; when the store cannot be
+    /// opened, or the change feed processor cannot read its state.
     pub async fn open(
         model: Arc<ServedModel>,
         choice: &StoreChoice,
+        accepted: AcceptedChanges,
         options: AppOptions,
     ) -> anyhow::Result<Self> {
+        let before = ModelRecord::before_opening(choice, &options.clock).await?;
+        let record = ModelRecord::changed(before.as_ref(), model.model(), accepted)?;
         let store = OpenStore::open_with(choice, model.containers(), &options.clock).await?;
-        Self::over(model, &store, Member::of(choice), options).await
+        // Before anything is written, so that a process that ends now goes on with building.
+        record.write(&*store.recent()).await?;
+        let in_building = record.fields_in_building();
+        let app = Self::over(model, &store, Member::of(choice), options).await?;
+        Ok(Self { in_building, record: Some(record), ..app })
+    }
+
+    /// Builds the read models of a changed model from the stored items, until they are complete.
+    ///
+    /// # Errors
+    /// A fault of the store. What was built stays, and another call goes on.
+    pub async fn build(&self) -> anyhow::Result<()> {
+        match &self.record {
+            Some(record) => build(&self.engine, &self.model, record, &self.in_building).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Starts to build the read models of a changed model in the background.
+    pub fn start_building(&self) {
+        let Some(record) = self.record.clone().filter(|_| !self.in_building.is_empty()) else { return };
+        tracing::info!(fields = ?self.in_building.names(), "read models of the changed model are being built");
+        let (engine, model) = (Arc::clone(&self.engine), Arc::clone(&self.model));
+        let (fields, stop) = (self.in_building.clone(), self.engine.tasks.soft_stop());
+        self.engine.tasks.spawn("model changes", async move {
+            let building = async {
+                while let Err(error) = build(&engine, &model, &record, &fields).await {
+                    tracing::warn!(%error, "read models are not complete yet; the next round goes on");
+                    tokio::time::sleep(BUILDING_INTERVAL).await;
+                }
+            };
+            stop.run_until_cancelled(building).await;
+            Ok::<(), Infallible>(())
+        });
     }
 
     /// Verification: counts, copies, lists and reservations against the write side, and their repair.
@@ -48,9 +98,7 @@ impl ServedApp {
     /// # Errors
     /// A fault of the store.
     pub async fn verify(&self, repair: bool) -> anyhow::Result<VerificationReport> {
-        let settle: Arc<dyn Settle> = Arc::clone(&self.engine.processor) as _;
-        let verifier = verifier(&self.model, Arc::clone(&self.engine.background), settle);
-        Ok(if repair { verifier.repair(|_| {}).await? } else { verifier.verify(|_| {}).await? })
+        verify(&self.engine, &self.model, repair).await
     }
 
     /// The accounts of the members of staff, by their logins.
@@ -106,6 +154,38 @@ impl ServedApp {
             tasks: engine.tasks.clone(),
             tail,
         });
-        Ok(Self { engine, model, commands, recent_commands, live })
+        let in_building = FieldsInBuilding::default();
+        Ok(Self { engine, model, commands, recent_commands, live, in_building, record: None })
     }
+}
+
+async fn verify(
+    engine: &Engine,
+    model: &Arc<ServedModel>,
+    repair: bool,
+) -> anyhow::Result<VerificationReport> {
+    let settle: Arc<dyn Settle> = Arc::clone(&engine.processor) as _;
+    let verifier = verifier(model, Arc::clone(&engine.background), settle);
+    Ok(if repair { verifier.repair(|_| {}).await? } else { verifier.verify(|_| {}).await? })
+}
+
+/// Fills lists, copies and counts, and says so in the record.
+async fn build(
+    engine: &Engine,
+    model: &Arc<ServedModel>,
+    record: &ModelRecord,
+    fields: &FieldsInBuilding,
+) -> anyhow::Result<()> {
+    if fields.is_empty() {
+        return Ok(());
+    }
+    let mut report = verify(engine, model, true).await?;
+    // An entry may need a count or a copy that its item did not have before.
+    if engine.processor.replay(None).await?.items_replayed > 0 {
+        report = verify(engine, model, true).await?;
+    }
+    anyhow::ensure!(report.is_clean(), "{} differences are left", report.drifts.len());
+    record.clone().complete(&*engine.recent, fields).await?;
+    tracing::info!("the read models of the changed model are complete");
+    Ok(())
 }

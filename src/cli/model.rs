@@ -7,13 +7,13 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use onehop_model::limits::FILE_BYTES_MAX;
-use onehop_model::{DIRECTIVES, Errors, Model, Severity};
+use onehop_model::{DIRECTIVES, Effect, Errors, Model, Severity, line_of};
 use serde_json::json;
 
 use super::{Exit, output};
-use crate::app::{AppOptions, ServedApp};
+use crate::app::{AcceptedChanges, AppOptions, RefusedChange, ServedApp};
 use crate::config::{Environment, StoreSettings};
-use crate::served::ServedModel;
+use crate::served::{ServedModel, Unsupported};
 
 /// Arguments of `onehop model`.
 #[derive(Debug, Args)]
@@ -133,29 +133,74 @@ fn summary(file: &Path, model: &Model) -> String {
     )
 }
 
-/// A model that the server can serve. All parts that it cannot serve are reported at once.
-pub(super) fn served_model(file: &Path) -> anyhow::Result<Arc<ServedModel>> {
-    let served = ServedModel::new(sound(file)?).map_err(|refused| {
-        let lines: String = refused.iter().map(|part| format!("\n  {part}")).collect();
-        anyhow::anyhow!("{} has parts that this server does not serve:{lines}", name_of(file))
+/// A model that the server can serve, with its text. All parts that it cannot serve are reported at once.
+pub(super) fn served_model(file: &Path) -> anyhow::Result<ServedFile> {
+    let text = text_of(file)?;
+    let model = sound_text(file, &text)?;
+    let served = ServedModel::new(model).map_err(|refused| {
+        let name = name_of(file);
+        let line = |part: &Unsupported| format!("\n  {}{part}", line_prefix(file, &text, &part.place));
+        let lines: String = refused.iter().map(line).collect();
+        anyhow::anyhow!("{name} has parts that this server does not serve:{lines}")
     })?;
-    Ok(Arc::new(served))
+    Ok(ServedFile { file: file.to_owned(), text, model: Arc::new(served) })
+}
+
+/// A model file that the server can serve.
+pub(super) struct ServedFile {
+    file: PathBuf,
+    text: String,
+    pub(super) model: Arc<ServedModel>,
+}
+
+impl ServedFile {
+    /// An error of opening data of the model; refused changes with the lines of their fields.
+    pub(super) fn explained(&self, error: anyhow::Error) -> anyhow::Error {
+        match error.downcast_ref::<RefusedChange>() {
+            Some(RefusedChange::Refused { refused }) => {
+                let line = |effect: &Effect| {
+                    let prefix = line_prefix(&self.file, &self.text, &effect.place);
+                    format!("\n  {prefix}{} {}: {}", effect.severity, effect.place, effect.sentence)
+                };
+                let lines: String = refused.iter().map(line).collect();
+                let hint = RefusedChange::hint(refused);
+                anyhow::anyhow!("{}{lines}{hint}", RefusedChange::REFUSED)
+            }
+            _ => error,
+        }
+    }
+}
+
+/// The file and the line of a part of a model, as an editor finds them.
+fn line_prefix(file: &Path, text: &str, place: &str) -> String {
+    line_of(text, place).map_or_else(String::new, |line| format!("{}:{line}: ", name_of(file)))
 }
 
 /// Opens the store of a served model, for a command that works on it alone.
 pub(super) async fn open_served(file: &Path, store: &StoreSettings) -> anyhow::Result<ServedApp> {
-    let model = served_model(file)?;
+    let served = served_model(file)?;
     let choice = store.choice(&Environment::of_process())?;
-    ServedApp::open(model, &choice, AppOptions::default()).await
+    let (model, accepted) = (Arc::clone(&served.model), AcceptedChanges::Compatible);
+    let opened = ServedApp::open(model, &choice, accepted, AppOptions::default()).await;
+    opened.map_err(|error| served.explained(error))
 }
 
 /// A model without errors.
 fn sound(file: &Path) -> anyhow::Result<Model> {
-    read(file)?.map_err(|errors| anyhow::anyhow!("the model has errors\n{errors}"))
+    sound_text(file, &text_of(file)?)
 }
 
-/// Reads a model. A file beyond the limit is read as far as the limit shows.
+fn sound_text(file: &Path, text: &str) -> anyhow::Result<Model> {
+    Model::read(&name_of(file), text).map_err(|errors| anyhow::anyhow!("the model has errors\n{errors}"))
+}
+
+/// Reads a model.
 fn read(file: &Path) -> anyhow::Result<Result<Model, Errors>> {
+    Ok(Model::read(&name_of(file), &text_of(file)?))
+}
+
+/// The text of a file. A file beyond the limit is read as far as the limit shows.
+fn text_of(file: &Path) -> anyhow::Result<String> {
     let limit = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     let opened = match is_standard_input(file) {
@@ -163,11 +208,10 @@ fn read(file: &Path) -> anyhow::Result<Result<Model, Errors>> {
         false => std::fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes)),
     };
     opened.with_context(|| format!("cannot read {}", name_of(file)))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
+    String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
         anyhow::anyhow!("{} is not UTF-8 text: byte {offset} begins no character", name_of(file))
-    })?;
-    Ok(Model::read(&name_of(file), &text))
+    })
 }
 
 fn is_standard_input(file: &Path) -> bool {

@@ -95,7 +95,7 @@ pub struct PrintReadModels {
 impl PrintReadModels {
     pub async fn run(self) -> anyhow::Result<Exit> {
         if let Some(file) = &self.model {
-            let model = served_model(file)?;
+            let model = served_model(file)?.model;
             match self.costs {
                 true => print!("{}", self.measured(&model).await?),
                 false => print!("{}", model.read_models().mermaid()),

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::Exit;
 use super::given_settings::GivenSettings;
-use super::model::served_model;
+use super::model::{ServedFile, served_model};
 use super::progress::perform_on;
 use crate::accounts::audience::Audience;
 use crate::accounts::key_directory::KeyDirectory;
@@ -22,7 +22,7 @@ use crate::api::{Api, ApiOptions, ApiParts, ServedApiParts, api_of, served_api_o
 use crate::app::demo_users::refuse_demo_accounts;
 use crate::app::staff::resolve_staff;
 use crate::app::work::DEMO_PASSWORD;
-use crate::app::{App, AppOptions, Engine, ServedApp};
+use crate::app::{AcceptedChanges, App, AppOptions, Engine, ServedApp};
 use crate::blog::study::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::memory_limits::{MEMORY_BYTES_MIN, MemoryLimits, split_connections};
 use crate::config::{
@@ -33,7 +33,6 @@ use crate::config::{
 use crate::graphql::SchemaOptions;
 use crate::http::static_files::StaticFiles;
 use crate::operations;
-use crate::served::ServedModel;
 use crate::telemetry::{EVERY_LINE, LeftOut, RepeatedLines, RequestLog, Telemetry, Traces};
 use onehop_graphql_server::open_files::raise_open_files;
 use onehop_graphql_server::router::metrics_alone;
@@ -156,18 +155,25 @@ impl Serve {
     }
 
     /// Serves the domain of a model.
-    async fn serve_model(&self, model: Arc<ServedModel>, given: Given) -> anyhow::Result<Exit> {
+    async fn serve_model(&self, served: ServedFile, given: Given) -> anyhow::Result<Exit> {
         let Given { choice, keys, options, provider, telemetry, log } = given;
         if provider.is_some() {
             anyhow::bail!("--jwt-issuer: a served model has accounts of its own alone");
         }
-        let app = ServedApp::open(model, &choice, self.app_options(&telemetry)).await?;
+        let accepted = match self.serve.accept_breaking {
+            true => AcceptedChanges::Breaking,
+            false => AcceptedChanges::Compatible,
+        };
+        let model = Arc::clone(&served.model);
+        let app = ServedApp::open(model, &choice, accepted, self.app_options(&telemetry)).await;
+        let app = app.map_err(|error| served.explained(error))?;
         let servers = self.bind().await?;
         let staff = app.staff(&self.webstore.staff, self.exposure.production).await?;
         let tokens = self.reloaded_tokens(&app.engine, &choice, keys).await?;
         let parts = ServedApiParts { tokens, staff, options, telemetry: Some(Arc::clone(&telemetry)) };
         let api = served_api_of(&app, parts)?;
         app.engine.start(None);
+        app.start_building();
         self.listen(&app.engine, api, servers, (telemetry, log)).await
     }
 

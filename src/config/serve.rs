@@ -26,6 +26,11 @@ pub struct ServeSettings {
     #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL", conflicts_with = "demo")]
     pub model: Option<PathBuf>,
 
+    /// Serve a changed model over data also where requests of present clients fail or mean something else.
+    /// Changes that stored data do not fit are always refused
+    #[arg(long, env = "ONEHOP_ACCEPT_BREAKING", value_parser = BoolishValueParser::new(), requires = "model")]
+    pub accept_breaking: bool,
+
     /// Fill an empty data directory with the demo data set before the first start
     #[arg(long, env = "ONEHOP_DEMO", value_parser = BoolishValueParser::new())]
     pub demo: bool,

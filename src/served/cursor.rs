@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use onehop_store::Keyset;
 use onehop_store::limits::{ID_BYTES_MAX, INDEXED_TEXT_BYTES_MAX};
 
-use super::reads::ListPosition;
+use super::pages::ListPosition;
 use crate::domain::cursor::InvalidCursor;
 use crate::domain::digest::sha256_hex;
 

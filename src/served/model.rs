@@ -8,7 +8,7 @@ use onehop_model::{
     Name, Normalize, RelatedField, RelatedSource, StoredField, ValueSource,
 };
 use onehop_read_models::{
-    Condition, ListPartition, ReadModels, Rule, container_specs, list_conditions, shown_of_all,
+    Condition, ListPartition, ReadModels, Rule, container_specs, list_conditions, list_order, shown_of_all,
 };
 use onehop_store::{ContainerName, ContainerSpec, PartitionKey, interned_list, joined_key};
 use regex::Regex;
@@ -103,9 +103,9 @@ pub struct ListPlace {
     pub item_type: &'static str,
     /// The scope of the query.
     pub scope: ListScope,
-    /// The property by which the items are ordered; `None` where the list declares no order.
+    /// The order by the items' properties; `None` where the list declares none.
     pub order_by: Option<&'static str>,
-    /// Whether the largest value of the order comes first.
+    /// Whether the largest value of the order's last property comes first.
     pub descending: bool,
     /// The conditions that a read applies. Entries of read models fulfil theirs.
     pub conditions: Vec<Condition>,
@@ -126,7 +126,7 @@ pub struct ThroughLink {
     pub ty: TypeIndex,
     /// Its reference to the items of the list.
     pub to: Field,
-    /// The property by which the items are ordered.
+    /// The order by the items' properties.
     pub order_by: Option<&'static str>,
 }
 
@@ -160,6 +160,7 @@ impl ServedModel {
     /// # Errors
     /// Everything in the model that the program cannot serve, at once.
     pub fn new(model: Model) -> Result<Self, Vec<Unsupported>> {
+        let model = model.with_expiring_items_counted();
         let mut refused = unsupported(&model);
         let read_models = ReadModels::from_model(&model);
         let own = container_specs(&model);
@@ -249,13 +250,9 @@ impl ServedModel {
     #[must_use]
     pub fn list_place(&self, owner: Option<TypeIndex>, related: &RelatedField) -> Option<ListPlace> {
         let listed = self.ty(self.index_of(&related.item_type)?);
-        let descending = related.order.first().is_some_and(|order| order.descending);
-        let order_by = related.order.first().and_then(|order| listed.item.field(&order.field));
-        let order_by = order_by.and_then(|field| match (&field.kind, &related.source) {
-            (FieldKind::Stored(stored), RelatedSource::List(_)) => Some(&stored.property),
-            _ => field.property(),
-        });
-        let order_by = order_by.map(|path| interned(path.last()));
+        // Earlier fields of the order have their directions in its name.
+        let descending = related.order.last().is_some_and(|order| order.descending);
+        let order_by = list_order(&self.model, related).ok().flatten();
         let whole = |container, scope| ListPlace {
             container,
             item_type: listed.type_value,
@@ -270,7 +267,7 @@ impl ServedModel {
         };
         match &related.source {
             RelatedSource::Partition { by } => {
-                Some(whole(listed.container, self.scope_by(owner, listed, by)?))
+                Some(whole(listed.container, self.scope_by(owner, listed, by, false)?))
             }
             RelatedSource::Find { by, through: None } => Some(whole(
                 listed.container,
@@ -300,7 +297,7 @@ impl ServedModel {
                     container: ContainerName(interned(&list.container)),
                     item_type: interned(&list.entry_type),
                     scope: match list.by.first() {
-                        Some(_) => self.scope_by(owner, listed, &list.by)?,
+                        Some(_) => self.scope_by(owner, listed, &list.by, true)?,
                         None => ListScope::Constant(self.partition_of_entries(list)),
                     },
                     order_by,
@@ -330,7 +327,13 @@ impl ServedModel {
         keys.into_iter().next().unwrap_or_else(|| interned(&list.entry_type))
     }
 
-    fn scope_by(&self, owner: Option<TypeIndex>, listed: &ServedType, by: &[Name]) -> Option<ListScope> {
+    fn scope_by(
+        &self,
+        owner: Option<TypeIndex>,
+        listed: &ServedType,
+        by: &[Name],
+        is_entries: bool,
+    ) -> Option<ListScope> {
         let (false, Some(owner)) = (by.is_empty(), owner) else {
             return Some(ListScope::Constant(listed.type_value));
         };
@@ -339,12 +342,13 @@ impl ServedModel {
             FieldKind::Reference(reference) if *reference.target == *owner.name => Some(OwnerValue::Id),
             _ => Some(OwnerValue::Property(interned(owner.item.field(by)?.property()?.last()))),
         };
-        // The values are in the order of the key.
+        // Items of the type itself are in the order of its key, entries in the order of `by`.
         let in_key = listed.item.key.iter().filter_map(|source| match source {
             KeySource::Field(name) => by.iter().find(|by| *by == name),
             KeySource::Id | KeySource::Type => None,
         });
-        let ordered: Vec<&Name> = if by.len() > 1 { in_key.collect() } else { by.iter().collect() };
+        let is_by_key = by.len() > 1 && !is_entries;
+        let ordered: Vec<&Name> = if is_by_key { in_key.collect() } else { by.iter().collect() };
         let values = ordered.into_iter().map(value).collect::<Option<Vec<_>>>()?;
         Some(if values == [OwnerValue::Id] { ListScope::OwnerId } else { ListScope::Owner(values) })
     }

@@ -7,7 +7,7 @@ use dataloader::BatchFn;
 use dataloader::cached::Loader;
 use onehop_store::{
     Direction, Fault, FaultKind, Item, Keyset, Ledger, PartitionKey, Query, QueryPage, Store, joined_key,
-    order_value,
+    order_value_of,
 };
 use serde_json::Value;
 
@@ -20,11 +20,6 @@ use crate::domain::containers::ABANDONED;
 const LOADER_YIELDS: usize = 2;
 /// The items of one batch.
 const LOADER_BATCH_MAX: usize = 100;
-
-/// The items that one query of a list with conditions reads, or the wanted ones where these are more.
-const FILTERED_PAGE_ITEMS: usize = 50;
-/// The items that one page of a list with conditions looks at.
-const LOOKED_AT_MAX: usize = 1_000;
 
 /// The reads of a served model. Cheap to clone.
 #[derive(Clone)]
@@ -44,30 +39,6 @@ pub struct ServedItem {
     pub entry_fields: Option<Arc<[&'static str]>>,
     /// Whether the caller has just signed in as this item, so that nothing of it is refused.
     pub is_own: bool,
-}
-
-/// A page of a list.
-#[derive(Debug, Default)]
-pub struct ItemPage {
-    /// The items.
-    pub items: Vec<ServedItem>,
-    /// The position of each item, for its cursor.
-    pub positions: Vec<ListPosition>,
-    /// The position behind the page, where that is not its last item.
-    pub end: Option<ListPosition>,
-    /// Whether more items follow.
-    pub has_next: bool,
-    /// Whether a list through a link type has more links than are looked at.
-    pub is_too_long: bool,
-}
-
-/// A position in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListPosition {
-    /// The order value and the id of the item.
-    pub keyset: Keyset,
-    /// The number of shown items up to this one.
-    pub seen: usize,
 }
 
 /// The data loader of one request: items by their places, each read once.
@@ -148,80 +119,16 @@ impl ServedReads {
         Ok((is_type && !is_deleted(&body)).then(|| Arc::new(body)))
     }
 
-    /// A page of a list: up to `first` items after a position. Where the list has conditions, a page may have
-    /// fewer items although more follow: one read looks at a bounded number of items.
-    ///
-    /// # Errors
-    /// A fault of the store.
-    pub async fn page(
-        &self,
-        ty: TypeIndex,
-        list: &ListPlace,
-        owner: Option<&ServedItem>,
-        (first, after): (usize, Option<&ListPosition>),
-        ledger: &Ledger,
-    ) -> Result<ItemPage, Fault> {
-        let seen = after.map_or(0, |after| after.seen);
-        let left = list.shown_max.map_or(first, |shown_max| shown_max.saturating_sub(seen).min(first));
-        let mut found = ItemPage::default();
-        if left == 0 {
-            return Ok(found);
-        }
-        if let Some(through) = &list.through {
-            return self.page_through((ty, list, through), owner, (first, after), ledger).await;
-        }
-        let entry_fields: Option<Arc<[&'static str]>> = list.entry_fields.clone().map(Into::into);
-        let mut place = after.map(|after| after.keyset.clone());
-        let mut looked_at = 0;
-        loop {
-            let limit = if list.conditions.is_empty() { left } else { left.max(FILTERED_PAGE_ITEMS) };
-            let Some(page) = self.query(list, owner, place.as_ref(), limit, ledger).await? else {
-                return Ok(found);
-            };
-            looked_at += page.items.len();
-            let read_all = page.items.len();
-            for (number, item) in page.items.iter().enumerate() {
-                let body: Body = item.decode()?;
-                let keyset = self.keyset_of(&body, list);
-                place = Some(keyset.clone());
-                if list.conditions.iter().all(|condition| condition.holds_for(&body)) {
-                    let position = ListPosition { keyset, seen: seen + found.items.len() + 1 };
-                    found.positions.push(position);
-                    found.items.push(ServedItem {
-                        place: self.place_of(ty, list.id_property, &body)?,
-                        body: Arc::new(body),
-                        entry_fields: entry_fields.clone(),
-                        is_own: false,
-                    });
-                }
-                if found.items.len() == left {
-                    let is_shown = list.shown_max.is_none_or(|shown_max| seen + left < shown_max);
-                    found.has_next = is_shown && (page.has_more || number + 1 < read_all);
-                    return Ok(found);
-                }
-            }
-            if !page.has_more {
-                return Ok(found);
-            }
-            if looked_at >= LOOKED_AT_MAX {
-                found.has_next = true;
-                let seen = seen + found.items.len();
-                found.end = place.map(|keyset| ListPosition { keyset, seen });
-                return Ok(found);
-            }
-        }
-    }
-
     /// A page of the stored items of a list; `None` where its owner has no logical partition.
     pub(super) async fn query(
         &self,
         list: &ListPlace,
         owner: Option<&ServedItem>,
-        after: Option<&Keyset>,
-        limit: usize,
+        (after, limit, is_backward): (Option<&Keyset>, usize, bool),
         ledger: &Ledger,
     ) -> Result<Option<QueryPage>, Fault> {
-        let direction = if list.descending { Direction::NewestFirst } else { Direction::OldestFirst };
+        let is_newest_first = list.descending != is_backward;
+        let direction = if is_newest_first { Direction::NewestFirst } else { Direction::OldestFirst };
         let partition = partition_of(list, owner)?;
         let &ListPlace { container, item_type, order_by, .. } = list;
         let query = match (&list.scope, &partition) {
@@ -241,7 +148,7 @@ impl ServedReads {
     pub(super) fn keyset_of(&self, body: &Body, list: &ListPlace) -> Keyset {
         let spec = self.model.containers().iter().find(|spec| spec.name == list.container);
         let order_by = list.order_by.or_else(|| spec?.order_of(list.item_type));
-        let value = order_by.and_then(|property| body.get(property)).and_then(order_value);
+        let value = order_by.map(|order| order_value_of(order, |property| body.get(property)));
         let id = body.get("id").and_then(Value::as_str).unwrap_or_default();
         Keyset { order_value: value.unwrap_or_default(), id: id.to_owned() }
     }
@@ -258,7 +165,7 @@ impl ServedReads {
     }
 
     /// The place of an item or of its entry.
-    fn place_of(&self, ty: TypeIndex, id_property: &str, body: &Body) -> Result<ItemPlace, Fault> {
+    pub(super) fn place_of(&self, ty: TypeIndex, id_property: &str, body: &Body) -> Result<ItemPlace, Fault> {
         let id = body.get(id_property).and_then(Value::as_str);
         let partition = self.model.ty(ty).partition_key(id, body);
         match (id, partition) {

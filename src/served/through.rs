@@ -3,11 +3,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use onehop_store::{Fault, Keyset, Ledger, PartitionKey, order_value};
+use onehop_store::{Fault, Keyset, Ledger, PartitionKey, order_value_of};
 
 use super::ids::ItemPlace;
 use super::model::{Body, ListPlace, ThroughLink, TypeIndex};
-use super::reads::{ItemPage, ListPosition, ServedItem, ServedReads};
+use super::pages::{ItemPage, ListPosition, ListRange};
+use super::reads::{ServedItem, ServedReads};
 use super::references::target_place;
 
 /// The links that a list looks at.
@@ -25,7 +26,7 @@ impl ServedReads {
         &self,
         (ty, list, through): (TypeIndex, &ListPlace, &ThroughLink),
         owner: Option<&ServedItem>,
-        (first, after): (usize, Option<&ListPosition>),
+        range: ListRange<'_>,
         ledger: &Ledger,
     ) -> Result<ItemPage, Fault> {
         let Some(places) = self.linked(list, through, owner, ledger).await? else {
@@ -44,22 +45,24 @@ impl ServedReads {
                 }
             }
         }
-        let order = |one: &Keyset, other: &Keyset| {
-            let ordering = (&one.order_value, &one.id).cmp(&(&other.order_value, &other.id));
-            if list.descending { ordering.reverse() } else { ordering }
+        found.sort_by(|(one, ..), (other, ..)| natural(list, one, other));
+        let is_within = |keyset: &Keyset| {
+            let compared = |position: &ListPosition| natural(list, keyset, &position.keyset);
+            range.after.is_none_or(|after| compared(after).is_gt())
+                && range.before.is_none_or(|before| compared(before).is_lt())
         };
-        found.sort_by(|(one, ..), (other, ..)| order(one, other));
-        let seen = after.map_or(0, |after| after.seen);
-        let is_behind = |found: &&(Keyset, ItemPlace, Arc<Body>)| {
-            after.is_none_or(|after| order(&found.0, &after.keyset) == Ordering::Greater)
+        let start = found.iter().position(|(keyset, ..)| is_within(keyset)).unwrap_or(found.len());
+        let within = found[start..].iter().take_while(|(keyset, ..)| is_within(keyset)).count();
+        let shown = within.min(range.items_max);
+        let left_out = if range.is_backward { within - shown } else { 0 };
+        let first = start + left_out;
+        let mut page = ItemPage {
+            has_previous: if range.is_backward { first > 0 } else { range.after.is_some() },
+            has_next: if range.is_backward { range.before.is_some() } else { first + shown < found.len() },
+            ..ItemPage::default()
         };
-        let mut page = ItemPage::default();
-        for (keyset, place, body) in found.iter().filter(is_behind) {
-            if page.items.len() == first {
-                page.has_next = true;
-                break;
-            }
-            page.positions.push(ListPosition { keyset: keyset.clone(), seen: seen + page.items.len() + 1 });
+        for (keyset, place, body) in &found[first..first + shown] {
+            page.positions.push(ListPosition { keyset: keyset.clone(), seen: 0 });
             page.items.push(ServedItem::whole(place.clone(), Arc::clone(body)));
         }
         Ok(page)
@@ -76,7 +79,8 @@ impl ServedReads {
         let mut places = Vec::new();
         let (mut after, mut links) = (None, 0);
         loop {
-            let Some(page) = self.query(list, owner, after.as_ref(), BATCH_MAX, ledger).await? else {
+            let part = (after.as_ref(), BATCH_MAX, false);
+            let Some(page) = self.query(list, owner, part, ledger).await? else {
                 return Ok(Some(places));
             };
             links += page.items.len();
@@ -96,7 +100,12 @@ impl ServedReads {
     }
 }
 
+/// The order of two positions in a list.
+fn natural(list: &ListPlace, one: &Keyset, other: &Keyset) -> Ordering {
+    ListRange::first(0, None).compare(list, one, other)
+}
+
 fn keyset(through: &ThroughLink, place: &ItemPlace, body: &Body) -> Keyset {
-    let value = through.order_by.and_then(|property| body.get(property)).and_then(order_value);
+    let value = through.order_by.map(|order| order_value_of(order, |property| body.get(property)));
     Keyset { order_value: value.unwrap_or_default(), id: place.id.clone() }
 }

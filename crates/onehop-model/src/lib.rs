@@ -8,6 +8,7 @@ mod diagram;
 mod diff;
 mod errors;
 pub mod limits;
+mod lines;
 mod nearest;
 mod print;
 
@@ -23,5 +24,6 @@ mod value;
 pub use definitions::DIRECTIVES;
 pub use diff::{Diff, Effect, Severity};
 pub use errors::{Error, Errors};
+pub use lines::line_of;
 pub use requests::{ArgumentValue, Request, RequestSet, Selection, SelectionArgument, Skew, WriteTarget};
 pub use value::*;

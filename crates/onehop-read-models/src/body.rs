@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use onehop_change_feed::{Cause, ProjectionError, WakingFields};
-use onehop_store::{Item, Keyset, NewItem, PartitionKey, joined_key, json_text, order_value};
+use onehop_store::{
+    Item, Keyset, NewItem, PartitionKey, joined_key, json_text, order_value, order_value_of,
+    properties_of_order,
+};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
@@ -21,7 +24,8 @@ impl Body {
         Ok(Self(serde_json::from_str(json_text(&item.body)?)?))
     }
 
-    /// Only these fields, and the fields that every rule needs: cheaper than the whole of a large item.
+    /// Only these fields or the fields of these orders, and the fields that every rule needs: cheaper than
+    /// the whole of a large item.
     pub(crate) fn selected(item: &Item, fields: &[&str]) -> Result<Self, ProjectionError> {
         let mut deserializer = serde_json::Deserializer::from_str(json_text(&item.body)?);
         Ok(Self(Selection(fields).deserialize(&mut deserializer)?))
@@ -41,6 +45,12 @@ impl Body {
         self.required(field)?
             .as_str()
             .ok_or_else(|| ProjectionError::text(format!("the field `{field}` is not a text")))
+    }
+
+    /// The partition key of fields, with slashes between them.
+    pub(crate) fn joined_texts(&self, fields: &str) -> Result<String, ProjectionError> {
+        let values: Result<Vec<&str>, _> = fields.split('/').map(|field| self.text(field)).collect();
+        Ok(joined_key(values?))
     }
 
     pub(crate) fn id(&self) -> Result<&str, ProjectionError> {
@@ -81,18 +91,14 @@ impl Body {
     pub(crate) fn partition_key(&self, item_type: &ItemType) -> Result<PartitionKey, ProjectionError> {
         Ok(match item_type.partition {
             ItemPartition::Id => PartitionKey::from(self.id()?),
-            ItemPartition::Field(_) => {
-                let values: Result<Vec<&str>, _> =
-                    item_type.partition.fields().map(|field| self.text(field)).collect();
-                PartitionKey::new(joined_key(values?))
-            }
+            ItemPartition::Field(fields) => PartitionKey::new(self.joined_texts(fields)?),
             ItemPartition::Constant(key) => PartitionKey::from(key),
         })
     }
 
     /// Where this item stands in the order of its container.
     pub(crate) fn keyset(&self, order_by: Option<&str>) -> Result<Keyset, ProjectionError> {
-        let order_value = order_by.and_then(|field| self.get(field)).and_then(order_value);
+        let order_value = order_by.map(|order| order_value_of(order, |field| self.get(field)));
         Ok(Keyset { order_value: order_value.unwrap_or_default(), id: self.id()?.to_owned() })
     }
 
@@ -209,7 +215,8 @@ struct Selection<'a>(&'a [&'a str]);
 
 impl Selection<'_> {
     fn has(&self, field: &str) -> bool {
-        self.0.contains(&field) || matches!(field, ID | TYPE | VERSION | DELETED)
+        let orders = |order: &&str| properties_of_order(order).any(|ordered| ordered.name == field);
+        self.0.contains(&field) || matches!(field, ID | TYPE | VERSION | DELETED) || self.0.iter().any(orders)
     }
 }
 

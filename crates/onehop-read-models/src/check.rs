@@ -268,8 +268,9 @@ impl<'a> Check<'a> {
         let key_field = spec.map(|spec| spec.partition_key);
         match (rule.partition, rule.keep) {
             (ListPartition::Field(field), Keep::All) => {
-                self.field(name, &rule.source, field);
-                let is_stored = rule.key_field.is_some() || rule.fields.contains(&field);
+                rule.partition.fields().for_each(|field| self.field(name, &rule.source, field));
+                let is_stored = rule.key_field.is_some()
+                    || rule.partition.fields().all(|field| rule.fields.contains(&field));
                 if key_field != Some(rule.key_field.unwrap_or(field)) || !is_stored {
                     self.unsupported(
                         name,

@@ -25,9 +25,12 @@ impl Entry {
         fields.push((ID, source.required(ID)?.clone()));
         fields.push((TYPE, rule.entry_type.into()));
         for field in rule.fields.iter().copied() {
-            let value = source.required(field)?;
-            if !(rule.unless_zero.contains(&field) && is_zero(value)) {
-                fields.push((field, value.clone()));
+            // A count that the item does not have yet is 0.
+            let is_count = rule.unless_zero.contains(&field);
+            match source.get(field) {
+                None if is_count => {}
+                Some(value) if is_count && is_zero(value) => {}
+                _ => fields.push((field, source.required(field)?.clone())),
             }
         }
         for computed in &rule.computed {
@@ -40,12 +43,18 @@ impl Entry {
                 source.get(field).filter(|value| !(rule.unless_zero.contains(&field) && is_zero(value)));
             fields.extend(value.map(|value| (field, value.clone())));
         }
+        let has = |fields: &[(&str, Value)], key: &str| fields.iter().any(|(name, _)| *name == key);
         match (rule.key_field, rule.partition) {
-            (Some(key_field), _) if fields.iter().any(|(name, _)| *name == key_field) => {}
-            (Some(key_field), ListPartition::Field(field)) => {
-                fields.push((key_field, source.required(field)?.clone()));
+            (Some(key_fields), ListPartition::Field(_)) => {
+                for (key_field, field) in key_fields.split('/').zip(rule.partition.fields()) {
+                    if !has(&fields, key_field) {
+                        fields.push((key_field, source.required(field)?.clone()));
+                    }
+                }
             }
-            (Some(key_field), ListPartition::Constant(key)) => fields.push((key_field, key.into())),
+            (Some(key_field), ListPartition::Constant(key)) if !has(&fields, key_field) => {
+                fields.push((key_field, key.into()));
+            }
             _ => {}
         }
         if source.is_deleted() {

@@ -38,7 +38,8 @@ pub use condition::{Condition, ConditionTest};
 pub use declaration::ReadModels;
 pub use excerpt::excerpt;
 pub use from_model::{
-    ModelError, ProjectionNames, container_specs, list_conditions, shown_of_all, tombstone_of_owned,
+    ModelError, ProjectionNames, container_specs, list_conditions, list_order, shown_of_all,
+    tombstone_of_owned,
 };
 pub use item_type::{ItemPartition, ItemType};
 pub use rule::{

@@ -45,11 +45,8 @@ impl CompleteList {
     /// Asks for the entry of an item. A new item's is created without looking for one: where there is one
     /// after all, the write is refused, and the change run again.
     fn begin(&self, change: &Change, may_be_projected: bool) -> Result<Step, ProjectionError> {
-        let key_field = match self.rule.partition {
-            ListPartition::Field(field) => Some(field),
-            _ => None,
-        };
-        let item = Body::selected(&change.item, key_field.as_slice())?;
+        let key_fields: Vec<_> = self.rule.partition.fields().collect();
+        let item = Body::selected(&change.item, &key_fields)?;
         let key = self.key(&item)?;
         item.required_version()?;
         if may_be_projected || !item.is_new() {
@@ -61,9 +58,8 @@ impl CompleteList {
     /// The logical partition of an item's entry.
     fn key(&self, item: &Body) -> Result<PartitionKey, ProjectionError> {
         Ok(match self.rule.partition {
-            ListPartition::Field(field) | ListPartition::Element(field) => {
-                PartitionKey::from(item.text(field)?)
-            }
+            ListPartition::Field(fields) => PartitionKey::new(item.joined_texts(fields)?),
+            ListPartition::Element(field) => PartitionKey::from(item.text(field)?),
             ListPartition::Constant(key) => PartitionKey::from(key),
         })
     }

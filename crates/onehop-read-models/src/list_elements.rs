@@ -8,6 +8,7 @@
 
 mod cost;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -99,24 +100,25 @@ impl ElementList {
         entries: &QueryPage,
     ) -> Result<Step, ProjectionError> {
         let item = item.map(|item| Body::of(item)).transpose()?.filter(|item| !item.is_deleted());
-        let mut missing: BTreeSet<&str> = item.iter().flat_map(|item| self.rule.partitions(item)).collect();
+        let mut missing: BTreeSet<Cow<'_, str>> =
+            item.iter().flat_map(|item| self.rule.partitions(item)).collect();
         let mut writes = Vec::new();
         for stored in &*entries.items {
             let entry = Body::of(stored)?;
-            let key = entry.text(self.element.partition_key)?;
-            let operation = match item.as_ref().filter(|_| missing.remove(key)) {
-                Some(item) => Entry::of_element(&self.rule, item, key)?.update(Some(stored))?,
+            let key = entry.joined_texts(self.element.partition_key)?;
+            let operation = match item.as_ref().filter(|_| missing.remove(key.as_str())) {
+                Some(item) => Entry::of_element(&self.rule, item, &key)?.update(Some(stored))?,
                 None if planted!("entry-of-a-removed-element-stays") => None,
                 None => {
                     Some(WriteOp::Delete { id: entry.id()?.to_owned(), if_match: Some(stored.etag.clone()) })
                 }
             };
-            writes.extend(operation.map(|operation| self.write(key, operation)));
+            writes.extend(operation.map(|operation| self.write(&key, operation)));
         }
         if let Some(item) = &item {
             for key in missing {
-                let entry = Entry::of_element(&self.rule, item, key)?;
-                writes.push(self.write(key, WriteOp::Create(entry.into_item())));
+                let entry = Entry::of_element(&self.rule, item, &key)?;
+                writes.push(self.write(&key, WriteOp::Create(entry.into_item())));
             }
         }
         if !writes.is_empty() {

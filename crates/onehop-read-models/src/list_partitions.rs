@@ -1,5 +1,7 @@
 //! Logical partitions of a list: where an item has its entries, and whether that changes with the item.
 
+use std::borrow::Cow;
+
 use crate::body::Body;
 use crate::field_path::FieldPath;
 use crate::rule::{Keep, ListPartition, ListRule};
@@ -17,11 +19,16 @@ impl ListRule {
     }
 
     /// The logical partitions in which an item has an entry, for a list that is not bounded.
-    pub(crate) fn partitions<'a>(&self, source: &'a Body) -> Vec<&'a str> {
+    pub(crate) fn partitions<'a>(&self, source: &'a Body) -> Vec<Cow<'a, str>> {
         match self.partition {
             _ if !self.conditions.iter().all(|condition| condition.holds(source)) => Vec::new(),
-            ListPartition::Constant(key) => vec![key],
-            ListPartition::Field(path) | ListPartition::Element(path) => source.texts(FieldPath::parse(path)),
+            ListPartition::Constant(key) => vec![key.into()],
+            ListPartition::Field(fields) if fields.contains('/') => {
+                source.joined_texts(fields).map(Cow::from).into_iter().collect()
+            }
+            ListPartition::Field(path) | ListPartition::Element(path) => {
+                source.texts(FieldPath::parse(path)).into_iter().map(Cow::from).collect()
+            }
         }
     }
 }

@@ -97,7 +97,8 @@ pub struct ListRule {
     pub computed: Vec<ComputedField>,
     /// The fields that name the element and the item, in a list by elements.
     pub element: Option<ElementFields>,
-    /// The field of an entry that holds its partition key, where none of `fields` does.
+    /// The field of an entry that holds its partition key, where none of `fields` does; of a hierarchical key
+    /// all of its fields, with slashes between them.
     pub key_field: Option<&'static str>,
     /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked
     /// for elsewhere.
@@ -123,7 +124,8 @@ pub struct ElementFields {
 pub enum ListPartition {
     /// The value of this field of the source. Where it changes, the entry moves. An entry elsewhere is found
     /// by `id`, which is among the `equality` paths of the list's container; see
-    /// [`ListRule::immutable_partition`].
+    /// [`ListRule::immutable_partition`]. For a hierarchical key the two or three fields, with slashes
+    /// between them.
     Field(&'static str),
     /// One logical partition for all entries.
     Constant(&'static str),
@@ -223,6 +225,17 @@ pub struct OwnedType {
     /// The time to live of a soft-deleted item, in seconds, where other rules have to see the deletion;
     /// `None` where items are removed at once.
     pub tombstone_ttl_s: Option<u32>,
+}
+
+impl ListPartition {
+    /// The fields of the source whose values are the partition key.
+    pub(crate) fn fields(self) -> impl Iterator<Item = &'static str> {
+        let fields = match self {
+            Self::Field(fields) => Some(fields.split('/')),
+            Self::Constant(_) | Self::Element(_) => None,
+        };
+        fields.into_iter().flatten()
+    }
 }
 
 impl OwnsRule {

@@ -22,6 +22,9 @@ pub mod limits {
     pub const PARTITION_KEY_BYTES_MAX: usize = 2048;
     /// Bytes of a text that an index holds: the type, the order value, the value of an equality path.
     pub const INDEXED_TEXT_BYTES_MAX: usize = 2048;
+    /// Properties of an order: a composite index of Azure Cosmos DB has eight paths, with the type and the
+    /// id.
+    pub const ORDER_PROPERTIES_MAX: usize = 6;
     /// Items in a page of a query or of the change feed.
     pub const PAGE_ITEMS_MAX: usize = 1000;
 }

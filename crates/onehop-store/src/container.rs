@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::charges::IndexingPolicy;
 use crate::interned::{InternError, interned};
+use crate::order_value::properties_of_order;
 use crate::{Fault, FaultKind};
 
 /// A container's name. It lives as long as the program: a constant, or [interned](crate::interned).
@@ -47,7 +48,8 @@ pub struct ContainerSpec {
     /// The property that holds the partition key. Of a hierarchical key the two or three properties, with
     /// slashes between them; its value has [`KEY_SEPARATOR`] between the values.
     pub partition_key: &'static str,
-    /// The property by which queries order items: texts or numbers. Items without it sort first.
+    /// The property by which queries order items, texts or numbers, or several properties:
+    /// [`joined_order`](crate::joined_order). Items without it sort first.
     pub order_by: Option<&'static str>,
     /// Orders of single types, in place of `order_by`. The first order of a type is its main one; each
     /// further one costs its own index.
@@ -69,7 +71,7 @@ pub struct ContainerSpec {
 pub struct TypeOrder {
     /// The value of `type`.
     pub item_type: &'static str,
-    /// The property by which queries order the items.
+    /// The property by which queries order the items, or several: [`joined_order`](crate::joined_order).
     pub property: &'static str,
 }
 
@@ -187,9 +189,12 @@ impl ContainerSpec {
             let included: Vec<&str> = paths.iter().map(String::as_str).collect();
             IndexingPolicy::of(&included, &["/*"]).expect("a property's name is a path")
         };
-        self.order_properties()
-            .into_iter()
-            .fold(policy, |policy, order| policy.with_composite(&["/type", &format!("/{order}"), "/id"]))
+        self.order_properties().into_iter().fold(policy, |policy, order| {
+            let properties = properties_of_order(order).map(|property| format!("/{}", property.name));
+            let paths: Vec<String> =
+                ["/type".to_owned()].into_iter().chain(properties).chain(["/id".to_owned()]).collect();
+            policy.with_composite(&paths.iter().map(String::as_str).collect::<Vec<_>>())
+        })
     }
 
     /// The properties of the partition key: one, or up to three of a hierarchical key.
@@ -216,7 +221,16 @@ impl ContainerSpec {
         self.partition_key.contains(KEY_PROPERTY_SEPARATOR)
     }
 
-    /// All properties by which queries order items, each once.
+    /// The name of a property, if an order has it.
+    pub(crate) fn ordered(&self, property: &str) -> Option<&'static str> {
+        let mut orders = self.orders.iter().map(|order| order.property).chain(self.order_by);
+        orders.find_map(|order| {
+            let mut properties = properties_of_order(order).map(|ordered| ordered.name);
+            if order == property { Some(order) } else { properties.find(|name| *name == property) }
+        })
+    }
+
+    /// All orders of queries, each once.
     #[must_use]
     pub fn order_properties(&self) -> Vec<&'static str> {
         let mut properties: Vec<_> = self.order_by.into_iter().collect();
@@ -268,8 +282,9 @@ impl ContainerSpec {
         }
         let mut properties = vec![TYPE];
         properties.extend(self.soft_deletes.then_some(DELETED));
-        let orders = self.order_properties();
-        let more = orders.into_iter().chain(self.equality.iter().copied()).chain(self.key_properties());
+        let orders = self.order_properties().into_iter();
+        let ordered = orders.flat_map(properties_of_order).map(|property| property.name);
+        let more = ordered.chain(self.equality.iter().copied()).chain(self.key_properties());
         for property in more.filter(|property| *property != "id") {
             if !properties.contains(&property) {
                 properties.push(property);

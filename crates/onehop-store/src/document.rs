@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer as _};
 
 use super::batch::check_operation;
 use super::charges::{TermCollector, TermSeed};
-use super::order_value::order_number;
+use super::order_value::{order_number, order_value_by};
 use super::{
     ContainerSpec, Fault, FaultKind, Keyset, OrderIndex, Rejection, TypeOrder, WriteOp, joined_key,
     json_text, limits,
@@ -49,24 +49,29 @@ pub(super) struct ParsedBody {
     pub properties: KeyProperties,
     pub id: Option<String>,
     pub partition_key: Option<String>,
-    /// Values of the orders of single types, in the order of the container.
-    type_orders: Vec<String>,
+    /// The order values of properties by which items are ordered.
+    ordered: Vec<(&'static str, String)>,
     /// Values of the properties of a hierarchical key.
     key_values: [Option<String>; 3],
 }
 
 impl ParsedBody {
-    /// Keeps the order values of the item's type.
-    fn choose_orders(&mut self, spec: &ContainerSpec) {
+    /// Sets the order values of the item's type, or of all types.
+    fn set_order_values(&mut self, spec: &ContainerSpec) {
+        let ordered = std::mem::take(&mut self.ordered);
+        let value = |name: &str| {
+            let found = ordered.iter().rfind(|(property, _)| *property == name);
+            found.map(|(_, value)| value.clone())
+        };
         let properties = &mut self.properties;
-        let of_type = |(order, _): &(&TypeOrder, String)| order.item_type == properties.item_type;
-        let values = spec.orders.iter().zip(std::mem::take(&mut self.type_orders)).filter(of_type);
-        let mut values = values.map(|(_, value)| value);
-        if let Some(main) = values.next() {
-            let further = values.collect();
-            properties.order_value = main;
-            properties.further_orders = further;
-        }
+        let of_type = |order: &&TypeOrder| order.item_type == properties.item_type;
+        let mut orders =
+            spec.orders.iter().filter(of_type).map(|order| order_value_by(order.property, value));
+        let main = orders.next();
+        let further = orders.collect();
+        let main = main.or_else(|| spec.order_by.map(|order| order_value_by(order, value)));
+        properties.order_value = main.unwrap_or_default();
+        properties.further_orders = further;
     }
 }
 
@@ -160,7 +165,8 @@ struct DocumentVisitor<'a, 'p> {
 #[derive(Clone, Copy)]
 enum KeyProperty {
     Text,
-    Order,
+    /// With its name in the orders of the container.
+    Order(&'static str),
     Deleted,
     Ttl,
     None,
@@ -170,9 +176,10 @@ impl DocumentVisitor<'_, '_> {
     fn kind_of(&self, key: &str) -> KeyProperty {
         let spec = self.spec;
         let is_text = key == "id" || key == "type" || spec.is_key(key) || spec.equality.contains(&key);
-        let is_order = Some(key) == spec.order_by || spec.orders.iter().any(|order| order.property == key);
+        if let Some(name) = spec.ordered(key) {
+            return KeyProperty::Order(name);
+        }
         match key {
-            _ if is_order => KeyProperty::Order,
             _ if is_text => KeyProperty::Text,
             "deleted" => KeyProperty::Deleted,
             "ttl" => KeyProperty::Ttl,
@@ -225,18 +232,6 @@ impl DocumentVisitor<'_, '_> {
         Ok(())
     }
 
-    fn keep_order(&self, document: &mut ParsedBody, key: &str, value: &Scalar) {
-        let Some(value) = value.order_value() else { return };
-        if Some(key) == self.spec.order_by {
-            document.properties.order_value.clone_from(&value);
-        }
-        for (order, kept) in self.spec.orders.iter().zip(&mut document.type_orders) {
-            if order.property == key {
-                kept.clone_from(&value);
-            }
-        }
-    }
-
     fn keep(&self, document: &mut ParsedBody, key: &str, value: Option<String>) {
         let spec = self.spec;
         let properties = &mut document.properties;
@@ -269,7 +264,6 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<ParsedBody, A::Error> {
         let mut document = ParsedBody::default();
         document.properties.equality = vec![String::new(); self.spec.equality.len()];
-        document.type_orders = vec![String::new(); self.spec.orders.len()];
         while let Some(PropertyName(key)) = map.next_key()? {
             let key = key.as_ref();
             match self.kind_of(key) {
@@ -277,9 +271,9 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
                     let value = self.scalar(key, &mut map)?;
                     self.keep(&mut document, key, value.into_text());
                 }
-                KeyProperty::Order => {
+                KeyProperty::Order(name) => {
                     let value = self.scalar(key, &mut map)?;
-                    self.keep_order(&mut document, key, &value);
+                    document.ordered.extend(value.order_value().map(|value| (name, value)));
                     self.keep(&mut document, key, value.into_text());
                 }
                 KeyProperty::Deleted => document.properties.deleted = self.deleted(key, &mut map)?,
@@ -287,9 +281,7 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
                 KeyProperty::None => self.ignored(key, &mut map)?,
             }
         }
-        if !self.spec.orders.is_empty() {
-            document.choose_orders(self.spec);
-        }
+        document.set_order_values(self.spec);
         if self.spec.is_hierarchical() {
             let values = document.key_values.iter().take(self.spec.key_properties().count());
             let values: Option<Vec<&str>> = values.map(Option::as_deref).collect();
@@ -409,6 +401,21 @@ mod tests {
         let body = br#"{"title":"A","type":"tag","creationDate":"2026"}"#;
         assert_eq!(read_document(&spec, body).expect("an object").properties.order_value, "2026");
         assert!(spec.order_index("tag", Some("title")).is_err());
+    }
+
+    #[test]
+    fn an_order_of_several_properties_has_all_of_their_values() {
+        let spec = ContainerSpec { order_by: Some("-rank,title"), ..SPEC };
+        let body = br#"{"title":"A","rank":2,"type":"post","creationDate":"2026"}"#;
+        let found = read_document(&spec, body).expect("an object").properties.order_value;
+        assert_eq!(
+            found,
+            order_value_by("-rank,title", |name| match name {
+                "rank" => Some(order_number(2.0)),
+                _ => Some("A".to_owned()),
+            })
+        );
+        assert_eq!(spec.needed_properties(), ["type", "deleted", "rank", "title", "userId", "postId"]);
     }
 
     #[test]

@@ -48,7 +48,10 @@ pub use item::{ETag, EncodeError, Item, NewItem, PartitionKey};
 pub use json_text::json_text;
 pub use marked_reads::MarkedReads;
 pub use observed_store::{ObservedOperation, ObservedStore, OperationScope, StoreObserver};
-pub use order_value::{order_value, value_in_order};
+pub use order_value::{
+    OrderProperty, joined_order, order_value, order_value_of, properties_of_order, split_order_value,
+    value_in_order,
+};
 pub use query::{Direction, Keyset, Query, QueryPage};
 pub use quorum_reads::QuorumReads;
 pub use shape_error::ShapeError;

@@ -17,10 +17,21 @@ pub enum Direction {
     NewestFirst,
 }
 
-/// Where a page ended: the value of the order property and the id of its last item.
+impl Direction {
+    /// The other direction.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::OldestFirst => Self::NewestFirst,
+            Self::NewestFirst => Self::OldestFirst,
+        }
+    }
+}
+
+/// Where a page ended: the value of the order and the id of its last item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keyset {
-    /// As [`order_value`](crate::order_value) writes it.
+    /// As [`order_value_of`](crate::order_value_of) writes it.
     pub order_value: String,
     /// The id of the last item.
     pub id: String,

@@ -21,7 +21,7 @@ use crate::webstore::commands::{ADDRESSES_MAX, TAGS_PER_PRODUCT_MAX};
 pub(super) use introspection::Introspected;
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 use onehop_graphql_server::selections::fields;
-use operation_input::{FIRST, IDS, OperationInput};
+use operation_input::{FIRST, IDS, LAST, OperationInput};
 
 /// The complexity of reading a list, beside its fields: nested lists are one read for each of their
 /// parents.
@@ -91,6 +91,8 @@ enum By {
     List(usize),
     /// Its selection for each item of a page, of this size unless `first` says otherwise.
     Page { items_default: usize },
+    /// The same of a list that is read from either end, by `first` or `last`.
+    Range { items_default: usize },
     /// Its selection for each of the ids, and a read of each.
     Ids,
     /// Its selection for each plan, and the reads of the plans.
@@ -188,6 +190,7 @@ impl Complexity {
             By::Text(fields) => fields,
             By::List(items) => within.saturating_mul(items).saturating_add(1),
             By::Page { items_default } => page(input.items(field, items_default)?, within),
+            By::Range { items_default } => page(input.items_of_range(field, items_default)?, within),
             By::Ids => within.saturating_add(1).saturating_mul(input.ids(field)),
             By::Comparison { items_default } => {
                 let request = input.argument(field, "request");
@@ -240,11 +243,13 @@ fn counted(on: &str, field: FieldDefinition, weights: &WeightIndex<'_>) -> (Stri
         weights.has_comparison && field.arguments.iter().any(|argument| argument.node.name.node == "request");
     let place = (on, field.name.node.as_str());
     let (text, list) = (weights.texts.get(&place).copied(), weights.lists.get(&place).copied());
+    let has_last = field.arguments.iter().any(|argument| argument.node.name.node == LAST);
     let has_ids = field.arguments.iter().any(|argument| argument.node.name.node == IDS);
     let by = match items_default {
         None if has_ids => By::Ids,
         None => text.map(By::Text).or(list.map(By::List)).unwrap_or(By::Itself),
         Some(items_default) if is_compared => By::Comparison { items_default },
+        Some(items_default) if has_last => By::Range { items_default },
         Some(items_default) => By::Page { items_default },
     };
     (field.name.node.to_string(), Counted { returns: named(&field.ty.node).to_owned(), by })

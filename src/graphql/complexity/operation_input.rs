@@ -9,6 +9,9 @@ use crate::graphql::query::NODES_MAX;
 /// The argument of a list that says how many items.
 pub(super) const FIRST: &str = "first";
 
+/// The argument of a list that is read from either end, in place of [`FIRST`].
+pub(super) const LAST: &str = "last";
+
 /// The argument that names all items.
 pub(super) const IDS: &str = "ids";
 
@@ -22,12 +25,29 @@ pub(super) struct OperationInput<'a> {
 impl OperationInput<'_> {
     /// The limit of items in a list.
     pub(super) fn items(&self, field: &Field, default: usize) -> ServerResult<usize> {
-        let Some(value) = self.argument(field, FIRST) else { return Ok(default) };
-        let pos = field.arguments.iter().find(|(name, _)| name.node == FIRST).map(|(_, value)| value.pos);
-        let first =
+        Ok(self.number(field, FIRST)?.unwrap_or(default))
+    }
+
+    /// The limit of items in a list that is read from either end; the larger one of two, which the list's
+    /// resolver refuses.
+    pub(super) fn items_of_range(&self, field: &Field, default: usize) -> ServerResult<usize> {
+        let mut items = None;
+        for name in [FIRST, LAST] {
+            if self.argument(field, name).is_some_and(|value| value != Value::Null) {
+                items = items.max(self.number(field, name)?);
+            }
+        }
+        Ok(items.unwrap_or(default))
+    }
+
+    /// The page size that an argument states.
+    fn number(&self, field: &Field, name: &str) -> ServerResult<Option<usize>> {
+        let Some(value) = self.argument(field, name) else { return Ok(None) };
+        let pos = field.arguments.iter().find(|(own, _)| own.node == name).map(|(_, value)| value.pos);
+        let number =
             i32::parse(Some(value)).map_err(|error| error.into_server_error(pos.unwrap_or_default()))?;
         // A page size out of bounds is refused by its resolver.
-        Ok(usize::try_from(first).unwrap_or(0).clamp(1, FIRST_MAX))
+        Ok(Some(usize::try_from(number).unwrap_or(0).clamp(1, FIRST_MAX)))
     }
 
     /// The number of ids that a field names, and at least one.

@@ -1,4 +1,5 @@
-//! Extension of async-graphql for dynamic schemas: the path of failed fields, and the response budget.
+//! Extension of async-graphql for dynamic schemas: the path of failed fields, the response budget, and the
+//! refusal of fields whose read models are being built.
 //!
 //! In 7.2 an error of a dynamic field has no path, so that null propagation would miss it.
 
@@ -9,9 +10,11 @@ use async_graphql::{PathSegment, QueryPathNode, QueryPathSegment, ServerError, S
 use async_trait::async_trait;
 
 use super::scope::ServedScope;
+use crate::graphql::errors::{self, Code};
 use onehop_graphql_server::json_length::{key_length, leaf_length};
 
-/// Adds the path to errors, and takes the bytes of each field from the response budget.
+/// Adds the path to errors, takes the bytes of each field from the response budget, and refuses fields
+/// whose read models are being built.
 pub(super) struct FieldScopes;
 
 impl ExtensionFactory for FieldScopes {
@@ -33,9 +36,17 @@ impl Extension for FieldScopes {
             QueryPathSegment::Name(name) => key_length(name),
             QueryPathSegment::Index(_) => 0,
         };
+        let scope = ctx.data_opt::<Arc<ServedScope>>();
+        if let Some(scope) = scope
+            && scope.services().in_building.has(info.parent_type, info.name)
+        {
+            let message = format!("{}.{} is not complete yet: try again later.", info.parent_type, info.name);
+            let error = errors::error(Code::Unavailable, message);
+            return Err(with_path(error.into_server_error(info.field.name.pos), node));
+        }
         let value = next.run(ctx, info).await.map_err(|error| with_path(error, node))?;
         let bytes = key + value.as_ref().map_or(4, leaf_length);
-        if let Some(scope) = ctx.data_opt::<Arc<ServedScope>>() {
+        if let Some(scope) = scope {
             scope.context().budget.take(bytes).map_err(|refused| with_path(refused.into(), node))?;
         }
         Ok(value)

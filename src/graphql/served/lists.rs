@@ -1,4 +1,5 @@
-//! Lists of a served model: Relay connections with `first` and `after`, and plain lists.
+//! Lists of a served model: Relay connections with `first` and `after` or `last` and `before`, and plain
+//! lists.
 
 use std::sync::Arc;
 
@@ -10,10 +11,17 @@ use super::objects::{ItemField, described, readable_by};
 use super::scope::{self, ServedScope};
 use crate::graphql::errors;
 use crate::served::LINKS_MAX;
-use crate::served::{ItemPage, ListPlace, ListPosition, ServedItem, ServedModel, TypeIndex, cursor};
+use crate::served::{
+    ItemPage, ListPlace, ListPosition, ListRange, ServedItem, ServedModel, TypeIndex, cursor,
+};
 
 /// The type of the positions of a page.
 const PAGE_INFO: &str = "PageInfo";
+/// The arguments of a connection.
+const FIRST: &str = "first";
+const AFTER: &str = "after";
+const LAST: &str = "last";
+const BEFORE: &str = "before";
 
 /// A list field.
 #[derive(Clone)]
@@ -39,7 +47,14 @@ pub(super) struct ListField {
 struct ConnectionValue {
     page: ItemPage,
     label: String,
-    has_previous: bool,
+}
+
+/// The range of a list that the arguments of a field name.
+struct RangeArguments {
+    items_max: usize,
+    is_backward: bool,
+    after: Option<ListPosition>,
+    before: Option<ListPosition>,
 }
 
 /// An edge of a connection.
@@ -104,30 +119,60 @@ impl ListField {
             Some(owner) => format!("{} {}", self.label, owner.place.id),
             None => self.label.clone(),
         };
-        let first = match self.is_connection {
-            true => ctx.args.try_get("first")?.i64()?,
-            false => i64::from(self.max),
-        };
-        let (min, max) = (1, i64::from(self.max));
-        if !(min..=max).contains(&first) {
-            return Err(errors::bad_input("first", format_args!("must be {min} to {max}, is {first}")));
-        }
-        let after = ctx.args.get("after").filter(|after| !after.is_null());
-        let after = after.map(|after| after.string()).transpose()?;
-        let after = after.map(|after| cursor::decode(&label, after)).transpose();
-        let after = after.map_err(|invalid| errors::bad_input("after", invalid))?;
+        let arguments = self.range(ctx, &label)?;
         let Some(place) = &self.place else {
-            return Ok(ConnectionValue { page: ItemPage::default(), label, has_previous: false });
+            return Ok(ConnectionValue { page: ItemPage::default(), label });
         };
-        let (first, has_previous) = (usize::try_from(first).unwrap_or(0), after.is_some());
-        let page = scope.reads().page(self.ty, place, owner, (first, after.as_ref()), scope.ledger()).await;
+        let range = ListRange {
+            items_max: arguments.items_max,
+            is_backward: arguments.is_backward,
+            after: arguments.after.as_ref(),
+            before: arguments.before.as_ref(),
+        };
+        let page = scope.reads().page(self.ty, place, owner, range, scope.ledger()).await;
         let page = page.map_err(|fault| scope.fault(&fault))?;
         if page.is_too_long {
             let message = format!("This list has more than {LINKS_MAX} links.");
             return Err(errors::limit_exceeded(message));
         }
         let page = self.readable(scope, page).await?;
-        Ok(ConnectionValue { page, label, has_previous })
+        Ok(ConnectionValue { page, label })
+    }
+
+    /// The range that the arguments name. A plain list has its first items.
+    fn range(&self, ctx: &ResolverContext<'_>, label: &str) -> Result<RangeArguments> {
+        let all =
+            RangeArguments { items_max: self.max as usize, is_backward: false, after: None, before: None };
+        if !self.is_connection {
+            return Ok(all);
+        }
+        // A default is no wish of the client.
+        let is_given = |name: &str| ctx.ctx.item.node.get_argument(name).is_some();
+        let given = |name: &str| ctx.args.get(name).filter(|value| is_given(name) && !value.is_null());
+        let items = |name: &'static str| -> Result<Option<usize>> {
+            let Some(items) = given(name) else { return Ok(None) };
+            let items = items.i64()?;
+            let (min, max) = (1, i64::from(self.max));
+            match usize::try_from(items) {
+                Ok(number) if (min..=max).contains(&items) => Ok(Some(number)),
+                _ => Err(errors::bad_input(name, format_args!("must be {min} to {max}, is {items}"))),
+            }
+        };
+        let position = |name: &'static str| -> Result<Option<ListPosition>> {
+            let cursor = given(name).map(|cursor| cursor.string()).transpose()?;
+            let position = cursor.map(|cursor| cursor::decode(label, cursor)).transpose();
+            position.map_err(|invalid| errors::bad_input(name, invalid))
+        };
+        let (first, last) = (items(FIRST)?, items(LAST)?);
+        if first.is_some() && last.is_some() {
+            return Err(errors::bad_input(LAST, "cannot be given together with first"));
+        }
+        Ok(RangeArguments {
+            items_max: first.or(last).unwrap_or(self.first as usize),
+            is_backward: last.is_some(),
+            after: position(AFTER)?,
+            before: position(BEFORE)?,
+        })
     }
 
     /// The page, if the caller may read all of its items.
@@ -169,10 +214,15 @@ pub(super) fn list_field(list: ListField) -> Field {
     if !is_connection {
         return field;
     }
-    let first = InputValue::new("first", TypeRef::named_nn(TypeRef::INT)).default_value(default);
-    let first = first.description(format!("The number of items, 1 to {max}."));
-    let after = InputValue::new("after", TypeRef::named(TypeRef::STRING));
-    field.argument(first).argument(after.description("The cursor after which the page begins."))
+    let int = |name: &str| InputValue::new(name, TypeRef::named(TypeRef::INT));
+    let cursor = |name: &str| InputValue::new(name, TypeRef::named(TypeRef::STRING));
+    let first = format!("The number of items from the start on, 1 to {max}.");
+    let last = format!("The number of items up to the end, 1 to {max}, in place of `first`.");
+    field
+        .argument(int(FIRST).default_value(default).description(first))
+        .argument(cursor(AFTER).description("The cursor after which the page begins."))
+        .argument(int(LAST).description(last))
+        .argument(cursor(BEFORE).description("The cursor before which the page ends."))
 }
 
 /// The types of a connection of an item type: the connection and its edge.
@@ -242,14 +292,19 @@ pub(super) fn page_info() -> Object {
         })
     };
     let next = flag("hasNextPage", |value| value.page.has_next);
-    let previous = flag("hasPreviousPage", |value| value.has_previous);
-    let start = cursor("startCursor", |page| page.positions.first());
+    let previous = flag("hasPreviousPage", |value| value.page.has_previous);
+    let start = cursor("startCursor", |page| page.start.as_ref().or(page.positions.first()));
     let end = cursor("endCursor", |page| page.end.as_ref().or(page.positions.last()));
     Object::new(PAGE_INFO)
         .description("Where a page stands in its list.")
-        .field(described(next, Some("Whether more items follow this page.")))
+        .field(described(next, Some("Whether more items follow this page: true whenever `last` and `before` were given.")))
         .field(described(previous, Some("Whether items precede this page: true whenever `after` was given.")))
-        .field(described(start, Some("The cursor of the first item; null on an empty page.")))
+        .field(described(
+            start,
+            Some(
+                "The cursor of the first item, to be given as `before` for the previous page; null on an empty page.",
+            ),
+        ))
         .field(described(
             end,
             Some("The cursor of the last item, to be given as `after` for the next page; null on an empty page."),

@@ -19,7 +19,7 @@ use crate::graphql::executor::reads_recent;
 use crate::graphql::recency::Recency;
 use crate::graphql::viewer::session_of;
 use crate::served::live::ServedLive;
-use crate::served::{ItemLoader, Requester, ServedCommands, ServedReads};
+use crate::served::{FieldsInBuilding, ItemLoader, Requester, ServedCommands, ServedReads};
 use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_graphql_server::response_limits::ResponseRefused;
 use onehop_runtime::clock::Clock;
@@ -38,6 +38,8 @@ pub struct ServedServices {
     pub recent_commands: ServedCommands,
     /// The events of subscriptions.
     pub live: ServedLive,
+    /// The fields whose read models are not complete yet.
+    pub in_building: FieldsInBuilding,
     /// The members of staff.
     pub staff: Arc<HashSet<Uuid>>,
     /// Brute-force protection of signing in and up.

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use onehop_model::{
-    Action, Computed, Field, FieldKind, ItemType, Kept, ReferenceField, Scalar, TypeOf, ValueSource,
+    Action, Computed, Field, FieldKind, ItemType, Kept, Literal, PathCondition, PathTest, ReferenceField,
+    Scalar, TypeOf, ValueSource,
 };
 use onehop_store::{KEY_SEPARATOR, Ledger, PartitionKey, WriteOp, joined_key};
 use serde_json::{Map, Value, json};
@@ -24,6 +25,7 @@ use crate::served::ids::{ItemPlace, derived_id};
 use crate::served::input::{AMOUNT, InputCheck, InputCurrency, InputField, input_fields, input_name};
 use crate::served::model::{Body, PartitionSource, ServedType, TypeIndex};
 use crate::served::names::interned;
+use crate::served::recognition::{field_of, holds, literal_value, recognised_properties};
 use crate::served::references::{partition_beside, write_copied_scalars, write_reference};
 use crate::served::stored;
 use crate::served::unique::{check_chosen, reservation_keys};
@@ -82,12 +84,7 @@ impl ServedCommands {
         let ty = self.ty(command.mutation.ty);
         let fields = input_fields(ty, Action::Create, &command.mutation.fields);
         let checked = self.check(command, &fields)?;
-        let mut body = Body::new();
-        body.insert("type".to_owned(), json!(ty.type_value));
-        body.insert("version".to_owned(), json!(1));
-        for field in &ty.item.fields {
-            self.set_initial(field, &mut body);
-        }
+        let mut body = self.initial_body(ty);
         let filled = self.filled(ty, checked.values, ledger).await?;
         self.set_currencies(ty, &checked.currencies, &filled, &mut body)?;
         self.set_values(ty, filled.values, &mut body);
@@ -106,10 +103,51 @@ impl ServedCommands {
         }
         self.set_references(command.mutation.ty, references, &mut body, ledger).await?;
         self.compute(command.mutation.ty, &mut body)?;
+        self.check_recognised(ty, &body)?;
         Ok(body)
     }
 
-    pub(super) fn set_initial(&self, field: &Field, body: &mut Body) {
+    /// The properties of a new item that no input sets.
+    pub(super) fn initial_body(&self, ty: &ServedType) -> Body {
+        let mut body = Body::new();
+        body.insert("type".to_owned(), json!(ty.type_value));
+        body.insert("version".to_owned(), json!(1));
+        // The support check has refused conditions without such properties.
+        for (path, value) in recognised_properties(&ty.item).unwrap_or_default() {
+            stored::set(&mut body, path, value);
+        }
+        for field in &ty.item.fields {
+            self.set_initial(field, &mut body);
+        }
+        body
+    }
+
+    /// # Errors
+    /// `BAD_USER_INPUT` on a field whose value tells the item from the items of its type.
+    pub(super) fn check_recognised(&self, ty: &ServedType, body: &Body) -> Result<(), Refusal> {
+        for PathCondition { path, test } in &ty.item.recognised_by {
+            let Some(field) = field_of(&ty.item, path) else { continue };
+            let stored_form = |literal: &Literal| match field.property() == Some(path) {
+                true => stored::literal_of(self.model.model(), field, literal),
+                false => literal_value(literal),
+            };
+            let value = stored::get(body, path).cloned().unwrap_or_default();
+            if !holds(test, &value, stored_form) {
+                let rule = match test {
+                    PathTest::Is(literal) => format!("must be {literal}"),
+                    PathTest::In(literals) => format!("must be one of {}", Literal::List(literals.clone())),
+                    PathTest::Prefix(prefix) => format!("must begin with {prefix:?}"),
+                    PathTest::Exists(true) => "is needed".to_owned(),
+                    PathTest::Exists(false) => "cannot have a value".to_owned(),
+                };
+                let rule = format!("{rule} in items of {}", ty.name);
+                return Err(Refusal::bad_input(input_name(field), rule));
+            }
+        }
+        Ok(())
+    }
+
+    fn set_initial(&self, field: &Field, body: &mut Body) {
         if let FieldKind::Count(count) = &field.kind
             && let Kept::Batch { property, .. } | Kept::Behind { property, .. } = &count.kept
         {
@@ -455,8 +493,8 @@ impl ServedCommands {
                 PartitionKey::new(joined_key(values))
             }
         };
-        if let [property] = served.key_properties {
-            body.insert((*property).to_owned(), json!(partition.as_str()));
+        for (property, value) in served.key_properties.iter().zip(partition.as_str().split(KEY_SEPARATOR)) {
+            body.insert((*property).to_owned(), json!(value));
         }
         Ok(ItemPlace { ty, partition, id })
     }

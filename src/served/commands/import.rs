@@ -117,18 +117,14 @@ impl ServedCommands {
             ServedMutation { ty, action: Action::Create, fields: Vec::new(), conditions: Vec::new(), grants };
         let command = ServedCommand { mutation: &mutation, input, requester: Requester::default() };
         let checked = self.check(&command, &row_fields(served))?;
-        let mut body = Body::new();
-        body.insert("type".to_owned(), json!(served.type_value));
-        body.insert("version".to_owned(), json!(1));
-        for field in &served.item.fields {
-            self.set_initial(field, &mut body);
-        }
+        let mut body = self.initial_body(served);
         self.set_given(served, input, &mut body)?;
         let filled = self.filled(served, checked.values, ledger).await?;
         self.set_currencies(served, &checked.currencies, &filled, &mut body)?;
         self.set_values(served, filled.values, &mut body);
         self.set_references(ty, checked.references, &mut body, ledger).await?;
         self.compute(ty, &mut body)?;
+        self.check_recognised(served, &body)?;
         Ok(body)
     }
 

@@ -81,6 +81,7 @@ impl ServedCommands {
         self.set_values(ty, filled.values, &mut body);
         self.set_references(command.mutation.ty, checked.references, &mut body, ledger).await?;
         self.compute(command.mutation.ty, &mut body)?;
+        self.check_recognised(ty, &body)?;
         let value =
             |field: &Field, body: &Body| stored::value_of(self.model.model(), &ty.item.fields, field, body);
         let currency = |field: &Field, body: &Body| {

@@ -25,6 +25,7 @@ use self::seen::Seen;
 use super::commands::WrittenItem;
 use super::ids::ItemPlace;
 use super::model::{ListPlace, ServedModel, TypeIndex};
+use super::pages::ListRange;
 use super::reads::{ServedItem, ServedReads};
 use super::related_fields::related;
 
@@ -136,7 +137,8 @@ impl ServedLive {
         let mut after = None;
         loop {
             let first = (count - items.len()).min(PAGE_ITEMS);
-            let page = self.0.reads.page(ty, list, owner, (first, after.as_ref()), ledger).await?;
+            let range = ListRange::first(first, after.as_ref());
+            let page = self.0.reads.page(ty, list, owner, range, ledger).await?;
             items.extend(page.items);
             after = page.end.or(page.positions.last().cloned());
             if !page.has_next || after.is_none() || items.len() >= count {

@@ -13,6 +13,7 @@ use self::findings::Findings;
 pub use self::findings::Unsupported;
 pub use self::names::{mutation_name, pascal};
 use super::formats::{format_of, is_money};
+use super::recognition::recognised_properties;
 use super::related_fields::related;
 
 /// Containers of the server itself.
@@ -54,12 +55,14 @@ fn containers(model: &Model, findings: &mut Findings) {
 }
 
 fn item_type(item: &ItemType, findings: &mut Findings) {
-    findings.add_if(
-        !item.recognised_by.is_empty(),
-        &item.name,
-        "@where",
-        "on a type is not served: use @item(type)",
-    );
+    if let Err(reason) = recognised_properties(item) {
+        findings.add(&item.name, "@where", &reason);
+    }
+    let is_type = |field: &&Field| field.property().is_some_and(|path| path.properties() == ["type"]);
+    if let Some(field) = item.fields.iter().find(is_type) {
+        let place = format!("{}.{}", item.name, field.name);
+        findings.add(&place, "@stored(as)", "is the server's property `type`");
+    }
     let is_plain = matches!(&item.version, ItemVersion::Property(path) if path.properties() == ["version"]);
     findings.add_if(!is_plain, &item.name, "@item(version)", "must be the property version");
     match &item.deletion {
@@ -72,9 +75,9 @@ fn item_type(item: &ItemType, findings: &mut Findings) {
                 "must be the property deleted with true",
             );
         }
-        Deletion::Hard => {}
-        Deletion::Ttl | Deletion::AllVersions => {
-            findings.add(&item.name, "@deletes(by)", "is served as SOFT or HARD alone");
+        Deletion::Hard | Deletion::Ttl => {}
+        Deletion::AllVersions => {
+            findings.add(&item.name, "@deletes(by)", "is served as SOFT, TTL or HARD alone");
         }
     }
     let rules = &item.authorization;
@@ -398,13 +401,14 @@ fn subscription(model: &Model, found: &Subscription, findings: &mut Findings) {
     let Some(list) = list else { return };
     let is_through = matches!(list.source, RelatedSource::Find { through: Some(_), .. });
     findings.add_if(is_through, &place, "@live(of)", "is not served for a list through a link type");
-    let is_unseen = model.item(&found.item_type).is_some_and(|item| item.deletion == Deletion::Hard)
+    let leaves_no_trace = |item: &ItemType| item.deletion == Deletion::Hard || model.expires(item);
+    let is_unseen = model.item(&found.item_type).is_some_and(leaves_no_trace)
         && found.on.contains(&Event::Removed)
         && super::live::is_followed(list);
     findings.add_if(
         is_unseen,
         &place,
         "@live(on)",
-        "cannot have REMOVED of HARD deletions, which leave no trace",
+        "cannot have REMOVED of HARD deletions and of items that expire, which leave no trace",
     );
 }

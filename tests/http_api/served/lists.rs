@@ -56,6 +56,75 @@ async fn pages_of_a_list_follow_each_other() {
 }
 
 #[tokio::test]
+async fn a_list_is_read_from_its_end() {
+    let (server, token, species) = with_species().await;
+    let site = server.create_site(&token, "Mere").await;
+    for birds in 1..=5 {
+        report(&server, &token, (&site, &species), birds).await;
+    }
+    let query = "query($id: ID!, $first: Int, $after: String, $last: Int, $before: String) { site(id: $id) {
+        sightings(first: $first, after: $after, last: $last, before: $before) {
+            nodes { birds } edges { cursor }
+            pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }";
+    let page = async |mut variables: Value| {
+        variables["id"] = json!(site);
+        let mut page = server.data(None, query, variables).await["site"]["sightings"].take();
+        let birds = page["nodes"].as_array().unwrap().iter().map(|node| node["birds"].as_i64().unwrap());
+        let birds: Vec<i64> = birds.collect();
+        let info = page["pageInfo"].take();
+        let more = (info["hasPreviousPage"] == true, info["hasNextPage"] == true);
+        (birds, more, info, page["edges"].take())
+    };
+    let (birds, more, info, edges) = page(json!({ "last": 2 })).await;
+    assert_eq!((birds, more), (vec![2, 1], (true, false)));
+    assert_eq!((&info["startCursor"], &info["endCursor"]), (&edges[0]["cursor"], &edges[1]["cursor"]));
+    let (birds, more, before, _) = page(json!({ "last": 2, "before": info["startCursor"] })).await;
+    assert_eq!((birds, more), (vec![4, 3], (true, true)));
+    let (birds, more, ..) = page(json!({ "last": 2, "before": before["startCursor"] })).await;
+    assert_eq!((birds, more), (vec![5], (false, true)));
+    // An item has the same cursor from either end, and both ends bound a range.
+    let (birds, more, all, edges) = page(json!({ "first": 5 })).await;
+    assert_eq!((birds, more), (vec![5, 4, 3, 2, 1], (false, false)));
+    assert_eq!(edges[1]["cursor"], before["startCursor"]);
+    let between = json!({ "after": all["startCursor"], "before": all["endCursor"] });
+    assert_eq!(page(between.clone()).await.0, [4, 3, 2]);
+    let bounded = |name: &str, items: i64| {
+        let mut bounded = between.clone();
+        bounded[name] = json!(items);
+        bounded
+    };
+    let (birds, more, ..) = page(bounded("last", 2)).await;
+    assert_eq!((birds, more), (vec![3, 2], (true, true)));
+    let (birds, more, ..) = page(bounded("last", 3)).await;
+    assert_eq!((birds, more), (vec![4, 3, 2], (true, true)), "the item of the cursor precedes them");
+    let (birds, more, ..) = page(bounded("first", 1)).await;
+    assert_eq!((birds, more), (vec![4], (true, true)));
+}
+
+#[tokio::test]
+async fn wrong_ranges_of_a_list_are_refused_by_field() {
+    let server = ServedServer::start(BIRDS).await;
+    let refused = async |arguments: &str| {
+        let query = format!("{{ recentSites({arguments}) {{ nodes {{ name }} }} }}");
+        server.refusal(None, &query, json!({})).await
+    };
+    for (arguments, field) in [
+        ("first: 2, last: 2", "last"),
+        ("last: 0", "last"),
+        ("last: -1", "last"),
+        ("last: 1001", "last"),
+        ("last: 2, before: \"x\"", "before"),
+        ("first: 0", "first"),
+    ] {
+        assert_eq!(refused(arguments).await, ("BAD_USER_INPUT".to_owned(), json!(field)), "{arguments}");
+    }
+    let nested =
+        "{ recentSites(last: 100) { nodes { sightings(last: 50) { nodes { birds note summary } } } } }";
+    let (code, _) = server.refusal(None, nested, json!({})).await;
+    assert_eq!(code, "LIMIT_EXCEEDED");
+}
+
+#[tokio::test]
 async fn a_read_model_has_short_copies_that_follow_their_sources() {
     let (server, token, species) = with_species().await;
     let site = server.create_site(&token, "Mere").await;
@@ -158,6 +227,61 @@ async fn an_excerpt_stands_in_for_the_text_of_a_deleted_item() {
     server.settle().await;
     let data = server.data(Some(&token), query, json!({})).await;
     assert_eq!(data["viewer"]["sightings"]["nodes"], json!([]));
+}
+
+const SESSIONS: &str = r#"
+extend schema
+  @model(name: "sessions")
+  @container(name: "rooms", key: "/id")
+  @container(name: "visits", key: "/roomId", ttl: 60)
+
+type Room @item(container: "rooms", write: CREATE) @auth(on: CREATE, allow: PUBLIC) {
+  id: ID!
+  name: String!
+  visits: [Visit!]! @partition(by: "room") @order(by: "at")
+  visitCount: Int! @count(of: "visits", kept: BEHIND)
+}
+type Visit @item(container: "visits", partition: "room", write: [CREATE, DELETE]) @deletes(by: TTL)
+  @auth(on: [CREATE, DELETE], allow: PUBLIC) {
+  id: ID!
+  room: Room! @reference
+  at: DateTime! @created
+}
+"#;
+
+#[tokio::test]
+async fn expired_items_leave_their_lists_and_counts() {
+    if crate::support::store::is_cosmos() {
+        // Nothing expires in the emulator.
+        return;
+    }
+    let server = ServedServer::start(SESSIONS).await;
+    let create = "mutation { createRoom(input: { name: \"Hall\" }) { room { id visitCount } } }";
+    let room = server.data(None, create, json!({})).await["createRoom"]["room"].take();
+    assert_eq!(room["visitCount"], 0);
+    let visit = async || {
+        let create = "mutation($input: CreateVisitInput!) { createVisit(input: $input) { visit { id } } }";
+        let input = json!({ "input": { "roomId": room["id"] } });
+        server.data(None, create, input).await["createVisit"]["visit"]["id"].take()
+    };
+    let shown = async || {
+        let query = "query($id: ID!) { room(id: $id) { visitCount visits { nodes { id } } } }";
+        let room = server.data(None, query, json!({ "id": room["id"] })).await["room"].take();
+        (room["visitCount"].as_u64().unwrap(), room["visits"]["nodes"].as_array().unwrap().len())
+    };
+    visit().await;
+    server.clock.advance(std::time::Duration::from_secs(40));
+    let deleted = visit().await;
+    visit().await;
+    assert_eq!(shown().await, (3, 3));
+    let delete = "mutation($input: DeleteVisitInput!) { deleteVisit(input: $input) { deletedVisitId } }";
+    server.data(None, delete, json!({ "input": { "visitId": deleted } })).await;
+    assert_eq!(shown().await, (2, 2));
+    server.clock.advance(std::time::Duration::from_secs(30));
+    assert_eq!(shown().await, (1, 1), "the first one is over");
+    server.clock.advance(std::time::Duration::from_secs(31));
+    assert_eq!(shown().await, (0, 0));
+    assert!(server.app.verify(false).await.unwrap().is_clean());
 }
 
 #[tokio::test]

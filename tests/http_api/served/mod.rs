@@ -2,6 +2,7 @@
 
 mod accounts;
 mod driver;
+mod evolution;
 mod import;
 mod lists;
 mod live_queries;

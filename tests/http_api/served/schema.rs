@@ -52,7 +52,11 @@ fn a_served_post_is_the_post_of_the_static_schema() {
     for by_rust in ["viewerCanUpdate", "viewerCanDelete"] {
         assert!(built_in.remove(by_rust).is_some());
     }
-    assert_eq!(served, built_in);
+    // A served connection is read from either end.
+    let (start, range) =
+        ("first: Int! = 20, after: String", "first: Int = 20, after: String, last: Int, before: String");
+    let built_in = built_in.into_iter().map(|(name, shown)| (name, shown.replace(start, range)));
+    assert_eq!(served, built_in.collect());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -28,7 +29,14 @@ pub const BIRDS: &str = include_str!("../../fixtures/birds.graphql");
 pub const PASSWORD: &str = "a-secret-that-no-log-may-show";
 
 /// A clock that goes on by a millisecond at each reading.
-struct TickingClock(AtomicI64);
+pub struct TickingClock(AtomicI64);
+
+impl TickingClock {
+    /// Moves the time.
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+}
 
 impl Clock for TickingClock {
     fn now_ms(&self) -> i64 {
@@ -72,10 +80,17 @@ impl StoreObserver for ReadCount {
     }
 }
 
-pub struct ServedServer {
-    pub app: ServedApp,
+/// A client of a served model.
+pub struct Client {
     http: reqwest::Client,
     address: SocketAddr,
+}
+
+pub struct ServedServer {
+    pub app: ServedApp,
+    client: Client,
+    /// The time of the server.
+    pub clock: Arc<TickingClock>,
     /// The reads of the store so far.
     pub reads: Arc<ReadCount>,
     _keeper: Keeper,
@@ -90,11 +105,11 @@ impl ServedServer {
     pub async fn start_with_staff(text: &str, staff: &[&str]) -> Self {
         let model = served_model(text);
         let keeper = store::keep(model.containers());
-        let clock: Arc<dyn Clock> = Arc::new(TickingClock(AtomicI64::new(1_800_000_000_000)));
+        let clock = Arc::new(TickingClock(AtomicI64::new(1_800_000_000_000)));
         let reads = Arc::<ReadCount>::default();
         let options = AppOptions {
             hashing: HashingCost::CHEAP,
-            clock,
+            clock: Arc::clone(&clock) as _,
             live_poll: Duration::from_millis(20),
             observers: vec![Arc::clone(&reads) as _],
             ..AppOptions::default()
@@ -105,20 +120,31 @@ impl ServedServer {
             Keeper::Emulator(_) => Member { owner: "test".to_owned(), sharing: Sharing::with_others() },
         };
         let app = ServedApp::over(model, &open, member, options).await.unwrap();
-        let mut server = Self {
-            address: listen(&app, HashSet::new()).await,
-            http: reqwest::Client::builder().no_proxy().build().unwrap(),
-            app,
-            reads,
-            _keeper: keeper,
-        };
+        let mut server =
+            Self { client: Client::of(&app, HashSet::new()).await, app, clock, reads, _keeper: keeper };
         for email in staff {
             server.sign_up("Staff", email).await;
         }
         let staff: Vec<String> = staff.iter().map(|email| (*email).to_owned()).collect();
         let staff = server.app.staff(&staff, true).await.unwrap();
-        server.address = listen(&server.app, staff).await;
+        server.client = Client::of(&server.app, staff).await;
         server
+    }
+}
+
+impl Deref for ServedServer {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Client {
+    /// A client of an app, which is served with these accounts as staff.
+    pub async fn of(app: &ServedApp, staff: HashSet<uuid::Uuid>) -> Self {
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { address: listen(app, staff).await, http }
     }
 
     /// The address of the server.
@@ -158,7 +184,9 @@ impl ServedServer {
         let extensions = &response["errors"][0]["extensions"];
         (extensions["code"].as_str().unwrap().to_owned(), extensions["field"].clone())
     }
+}
 
+impl ServedServer {
     /// Signs up an observer: the access token and the id.
     pub async fn sign_up(&self, name: &str, email: &str) -> (String, String) {
         let query = "mutation($input: CreateObserverInput!) { createObserver(input: $input) { accessToken observer { id } } }";

@@ -40,5 +40,6 @@ served_models!(
     devices,
     forum,
     bakery,
-    observatory
+    observatory,
+    warehouse
 );

@@ -1,7 +1,7 @@
 //! Generated mutations of a served model: checks, defaults, counts, versions, uniqueness, conditions and
 //! deletion.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::server::{BIRDS, ServedServer, site};
 
@@ -213,4 +213,51 @@ async fn a_deleted_item_takes_its_own_items_with_it() {
     server.create_site(&token, "Mere").await;
     server.settle().await;
     assert!(server.app.verify(false).await.unwrap().is_clean());
+}
+
+const ANIMALS: &str = r#"
+extend schema @model(name: "animals") @container(name: "animals", key: "/id")
+
+type Dog @item(container: "animals", write: [CREATE, UPDATE]) @where(path: "/species/kind", is: "dog")
+  @where(path: "/legs", in: [4, 3]) @where(path: "/code", prefix: "D-") @where(path: "/wings", exists: false)
+  @auth(on: [CREATE, UPDATE], allow: PUBLIC) {
+  id: ID!
+  name: String!
+  code: String!
+}
+type Bird @item(container: "animals", write: CREATE) @where(path: "/wings", exists: true) @auth(on: CREATE, allow: PUBLIC) {
+  id: ID!
+  name: String!
+}
+type Query { dogs: [Dog!]! @find @order(by: "name") birds: [Bird!]! @find @order(by: "name") }
+"#;
+
+#[tokio::test]
+async fn items_have_the_properties_that_tell_their_type() {
+    let server = ServedServer::start(ANIMALS).await;
+    let create = "mutation($input: CreateDogInput!) { createDog(input: $input) { dog { id } } }";
+    let wrong = json!({ "input": { "name": "Rex", "code": "B-1" } });
+    let refused = server.refusal(None, create, wrong).await;
+    assert_eq!(refused, ("BAD_USER_INPUT".to_owned(), json!("code")));
+    let dog = server.data(None, create, json!({ "input": { "name": "Rex", "code": "D-1" } })).await;
+    let id = dog["createDog"]["dog"]["id"].clone();
+    let update = "mutation($input: UpdateDogInput!) { updateDog(input: $input) { dog { name } } }";
+    let refused = server.refusal(None, update, json!({ "input": { "dogId": id, "code": "x" } })).await;
+    assert_eq!(refused, ("BAD_USER_INPUT".to_owned(), json!("code")));
+    server.data(None, "mutation { createBird(input: { name: \"Wren\" }) { bird { id } } }", json!({})).await;
+    let found = server.data(None, "{ dogs { nodes { name } } birds { nodes { name } } }", json!({})).await;
+    assert_eq!(found["dogs"]["nodes"], json!([{ "name": "Rex" }]));
+    assert_eq!(found["birds"]["nodes"], json!([{ "name": "Wren" }]));
+    let query = onehop_store::Query::Newest {
+        container: onehop_store::ContainerName("animals"),
+        item_type: "dog",
+        order_by: None,
+        direction: onehop_store::Direction::NewestFirst,
+        after: None,
+        limit: 1,
+    };
+    let page = server.app.engine.store.query(&query, &onehop_store::Ledger::new()).await.unwrap();
+    let stored: Value = page.items[0].decode().unwrap();
+    assert_eq!((&stored["species"]["kind"], &stored["legs"]), (&json!("dog"), &json!(4)));
+    assert_eq!((&stored["code"], stored.get("wings")), (&json!("D-1"), None));
 }

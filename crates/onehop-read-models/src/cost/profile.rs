@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onehop_change_feed::ProjectionError;
 use onehop_store::charges::{Calibration, IndexTerms, IndexingPolicy, TermCount};
-use onehop_store::{ContainerName, Fault, FaultKind, RequestCharge, Store, json_text, order_value};
+use onehop_store::{ContainerName, Fault, FaultKind, RequestCharge, Store, json_text, order_value_of};
 use serde_json::Value;
 
 use super::cost_charges::CostCharges;
@@ -120,7 +120,7 @@ impl DataProfile {
         self.add_owned(container, &name, &key, body)?;
         self.add_elements(container, &name, &key, body);
         let order_by = self.declared.order_by(container, &name);
-        let order_value = order_by.and_then(|field| body.get(field)).and_then(order_value);
+        let order_value = order_by.map(|order| order_value_of(order, |field| body.get(field)));
         let order_value = order_value.unwrap_or_default();
         let bytes = text.len();
         let terms = self.terms(container, text);
@@ -182,7 +182,7 @@ impl DataProfile {
             if rule.source.container != container || rule.source.name != name || !rule.is_reconciled() {
                 continue;
             }
-            let elements: BTreeSet<&str> = rule.partitions(body).into_iter().collect();
+            let elements: BTreeSet<_> = rule.partitions(body).into_iter().collect();
             for _ in elements {
                 self.count(rule.name, key.clone(), 0, 1);
             }

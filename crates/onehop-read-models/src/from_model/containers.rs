@@ -51,14 +51,15 @@ pub fn container_specs(model: &Model) -> Result<Vec<ContainerSpec>, Vec<ModelErr
 
 /// Rules over items that expire unseen: nothing would follow their end.
 fn expiring(model: &Model) -> Vec<ModelError> {
-    let expires = |name: &str| model.container(name).is_some_and(|container| container.ttl_seconds.is_some());
+    let has_ttl = |name: &str| model.container(name).is_some_and(|container| container.ttl_seconds.is_some());
+    let expires = |item: &ItemType| model.expires(item);
     let mut errors = Vec::new();
     for place in related_places(model) {
         if let RelatedSource::List(list) = &place.related.source
-            && (expires(&place.target.container) || expires(&list.container))
+            && (expires(place.target) || has_ttl(&list.container))
         {
-            let reason = "neither its items nor its entries may be in a container with `ttl`, whose items expire \
-                          unseen: use `@partition` or `@find`";
+            let reason = "neither its items nor its entries may expire, which no projection sees: use \
+                          `@partition` or `@find`";
             errors.push(ModelError::unsupported(&place.place, "@list", reason));
         }
     }
@@ -70,13 +71,13 @@ fn expiring(model: &Model) -> Vec<ModelError> {
                 _ => None,
             };
             if let Some(FieldKind::Related(related)) = counted.map(|counted| &counted.kind)
-                && model.item(&related.item_type).is_some_and(|counted| expires(&counted.container))
+                && model.item(&related.item_type).is_some_and(expires)
             {
                 let reason = "the counted items expire unseen: use `kept: QUERY`";
                 errors.push(ModelError::unsupported(&place, "@count", reason));
             }
             let is_unique = matches!(&field.kind, FieldKind::Stored(stored) if stored.unique.is_some());
-            if is_unique && expires(&item.container) {
+            if is_unique && expires(item) {
                 let reason = "the reservation of a value would stay after its item has expired";
                 errors.push(ModelError::unsupported(&place, "@unique", reason));
             }
@@ -197,7 +198,7 @@ impl<'a> Indexes<'a> {
         let found_by = match field {
             Some(field) if field.ty.list.is_some() => Some(element_id(target)?),
             Some(_) => {
-                let moves = !list.by.first().is_some_and(|by| never_moves(target, by));
+                let moves = !list.by.iter().all(|by| never_moves(target, by));
                 (moves || has_conditions).then_some(ID)
             }
             None => has_conditions.then_some(ID),
@@ -261,7 +262,7 @@ impl<'a> Indexes<'a> {
                 .mutations()
                 .iter()
                 .any(|mutation| mutation.action == Action::Delete && mutation.item_type == item.name);
-        let is_soft = deletes && matches!(item.deletion, Deletion::Soft { .. })
+        let is_soft = deletes && matches!(item.deletion, Deletion::Soft { .. } | Deletion::Ttl)
             || tombstone_of_owned(self.model, item).is_some();
         if let Some(draft) = self.draft(&item.container) {
             draft.soft_deletes |= is_soft;

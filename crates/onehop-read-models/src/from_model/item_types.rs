@@ -66,18 +66,16 @@ fn item_type(model: &Model, item: &onehop_model::ItemType) -> Result<ItemType, M
     Ok(ItemType { partition, ..ItemType::new(container, name, &fields) })
 }
 
-/// Items are told apart by `type`, compared by `version`, and deleted softly by `deleted`.
+/// Items are told apart by `type` (items of a type with `@where` have it, too), compared by `version`, and
+/// deleted softly by `deleted`.
 fn check_stored_form(item: &onehop_model::ItemType) -> Result<(), ModelError> {
     let unsupported = |directive, reason: &str| Err(ModelError::unsupported(&item.name, directive, reason));
-    if !item.recognised_by.is_empty() {
-        return unsupported("@where", "items are told apart by their property `type`");
-    }
     match &item.version {
         ItemVersion::Property(path) if path.properties() == [VERSION] => {}
         _ => return unsupported("@item", "the version of an item is its property `version`"),
     }
     match &item.deletion {
-        Deletion::Hard => Ok(()),
+        Deletion::Hard | Deletion::Ttl => Ok(()),
         Deletion::Soft { path, is, .. }
             if path.properties() == [DELETED] && *is == Literal::Boolean(true) =>
         {
@@ -86,7 +84,7 @@ fn check_stored_form(item: &onehop_model::ItemType) -> Result<(), ModelError> {
         Deletion::Soft { .. } => {
             unsupported("@deletes", "a deleted item has the property `deleted`, which is true")
         }
-        Deletion::Ttl | Deletion::AllVersions => unsupported("@deletes", "deletions are SOFT or HARD"),
+        Deletion::AllVersions => unsupported("@deletes", "deletions are SOFT, TTL or HARD"),
     }
 }
 

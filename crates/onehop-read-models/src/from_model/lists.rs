@@ -1,7 +1,8 @@
 //! List rules of a model: `@list` by a reference, by the elements of an array, or under `Query`.
 
 use onehop_model::{
-    Field, FieldKind, ItemType, Kept, KeySource, ListSource, Model, RelatedField, RelatedSource, ValueSource,
+    Field, FieldKind, ItemType, Kept, KeySource, ListSource, Model, Name, RelatedField, RelatedSource,
+    ValueSource,
 };
 use onehop_store::{ContainerName, interned};
 
@@ -35,26 +36,23 @@ fn rule(
     let source = types.get(&place.target.name)?;
     let conditions = conditions(model, place)?;
     let container = model.container(&list.container);
-    let key = match container.map(|container| container.key.as_slice()) {
-        Some([key]) => property(&place.place, key)?,
-        _ => {
-            return Err(ModelError::unsupported(
-                &place.place,
-                LIST,
-                "the container of a list has one key path",
-            ));
-        }
-    };
+    let keys = container.map(|container| container.key.as_slice()).unwrap_or_default();
+    let keys: Vec<&str> = keys.iter().map(|key| property(&place.place, key)).collect::<Result<_, _>>()?;
+    let key = interned(&keys.join("/"))?;
     let partition = match list.by.as_slice() {
         [] if container.is_some_and(is_type) => ListPartition::Constant(interned(&list.entry_type)?),
-        [] => ListPartition::Constant(fixed_key(model, place, key)?),
+        [] if keys.len() == 1 => ListPartition::Constant(fixed_key(model, place, key)?),
+        [] => {
+            let reason = "a list under `Query` is in a container with one key path";
+            return Err(ModelError::unsupported(&place.place, LIST, reason));
+        }
         [by] => partition_by(place, by)?,
-        _ => return Err(ModelError::unsupported(&place.place, LIST, "`by` is one field")),
+        several => partition_by_several(place, several)?,
     };
     let mut fields = EntryFields::of(model, place, list)?;
     // An entry leads to its item.
     source.partition.fields().for_each(|field| fields.require(field));
-    let is_named = fields.always.contains(&key);
+    let is_named = keys.iter().all(|key| fields.always.contains(key));
     Ok(Rule::List(
         ListRule {
             name: interned(&list.projection)?,
@@ -70,7 +68,8 @@ fn rule(
                 _ => None,
             },
             key_field: (!is_named && has_key_field(partition, key)).then_some(key),
-            immutable_partition: list.by.first().is_some_and(|by| never_moves(place.target, by)),
+            immutable_partition: !list.by.is_empty()
+                && list.by.iter().all(|by| never_moves(place.target, by)),
             keep: keep(place, list),
             conditions,
             fields: fields.always,
@@ -89,6 +88,17 @@ fn partition_by(place: &RelatedPlace<'_>, by: &str) -> Result<ListPartition, Mod
         true => ListPartition::Element(interned(&format!("{property}[].{ID}"))?),
         false => ListPartition::Field(property),
     })
+}
+
+/// The logical partition by several fields, in the order of the container's key.
+fn partition_by_several(place: &RelatedPlace<'_>, by: &[Name]) -> Result<ListPartition, ModelError> {
+    let is_array = |by: &&Name| place.target.field(by.as_ref()).is_some_and(|field| field.ty.list.is_some());
+    if let Some(array) = by.iter().find(is_array) {
+        let reason = format!("`{array}` is an array, so it is the only field of `by`");
+        return Err(ModelError::unsupported(&place.place, LIST, reason));
+    }
+    let properties: Result<Vec<&str>, _> = by.iter().map(|by| place.property_of(by)).collect();
+    Ok(ListPartition::Field(interned(&properties?.join("/"))?))
 }
 
 pub(super) fn never_moves(target: &ItemType, by: &str) -> bool {
@@ -147,7 +157,11 @@ fn keep(place: &RelatedPlace<'_>, list: &ListSource) -> Keep {
 /// Whether a list with `keep` has no more entries than it shows: the next items are found by one query of
 /// all items in a descending order that each of them has.
 pub(super) fn is_bounded(target: &ItemType, related: &RelatedField, list: &ListSource) -> bool {
-    let order = related.order.first().filter(|order| order.descending);
+    // The values of an order of several fields are not compared with each other.
+    let order = match related.order.as_slice() {
+        [order] if order.descending => Some(order),
+        _ => None,
+    };
     let has_value = |field: &Field| {
         let is_written = match &field.kind {
             FieldKind::Stored(stored) => stored.default.as_ref().is_none_or(|default| !default.sparse),

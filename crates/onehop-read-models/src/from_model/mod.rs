@@ -24,6 +24,7 @@ pub use self::counts::tombstone_of_owned;
 pub use self::lists::shown_of_all;
 pub use self::model_error::ModelError;
 pub use self::projection_names::ProjectionNames;
+pub use self::related::list_order;
 
 use self::item_types::ItemTypes;
 use crate::declaration::ReadModels;

@@ -1,9 +1,11 @@
 //! Related fields of item types and of `Query`, with their places.
 
 use onehop_model::{
-    Field, FieldKind, Format, ItemType, Model, QueryKind, RelatedField, RelatedSource, Scalar, TypeOf,
+    Field, FieldKind, Format, ItemType, Model, OrderBy, QueryKind, RelatedField, RelatedSource, Scalar,
+    TypeOf,
 };
-use onehop_store::interned;
+use onehop_store::limits::ORDER_PROPERTIES_MAX;
+use onehop_store::{OrderProperty, interned, joined_order};
 
 use super::item_types::property;
 use super::model_error::ModelError;
@@ -37,15 +39,38 @@ pub(super) fn related_places(model: &Model) -> Vec<RelatedPlace<'_>> {
         .collect()
 }
 
+/// The order of a field with related items by their properties, as queries of the store name it; `None`
+/// without an order.
+///
+/// # Errors
+/// A field that is not stored as a text or a number.
+pub fn list_order(model: &Model, related: &RelatedField) -> Result<Option<&'static str>, ModelError> {
+    let Some(target) = model.item(&related.item_type) else { return Ok(None) };
+    RelatedPlace { place: String::new(), related, target }.order_property()
+}
+
 impl RelatedPlace<'_> {
-    /// The property by which the items are ordered; `None` without an order.
+    /// The order of the items by their properties; `None` without an order. A query's direction is the one of
+    /// the last field.
     pub(super) fn order_property(&self) -> Result<Option<&'static str>, ModelError> {
         let unsupported = |reason: String| Err(ModelError::unsupported(&self.place, "@order", reason));
-        let order = match self.related.order.as_slice() {
-            [] => return Ok(None),
-            [order] => order,
-            _ => return unsupported("an order has one field, and the id follows".to_owned()),
-        };
+        let orders = self.related.order.as_slice();
+        if orders.len() > ORDER_PROPERTIES_MAX {
+            return unsupported(format!("an order has at most {ORDER_PROPERTIES_MAX} fields"));
+        }
+        let Some(last) = orders.last() else { return Ok(None) };
+        let mut properties = Vec::new();
+        for order in orders {
+            let Some(name) = self.ordered_property(order)? else { return Ok(None) };
+            let is_reversed = order.descending != last.descending;
+            properties.push(OrderProperty { name, is_reversed });
+        }
+        Ok(Some(interned(&joined_order(properties))?))
+    }
+
+    /// The property by which the items are ordered, of one field of the order.
+    fn ordered_property(&self, order: &OrderBy) -> Result<Option<&'static str>, ModelError> {
+        let unsupported = |reason: String| Err(ModelError::unsupported(&self.place, "@order", reason));
         let Some(field) = self.target.field(&order.field) else { return Ok(None) };
         if !is_ordered(field) {
             return unsupported(format!("`{}` is neither stored as a text nor as a number", order.field));

@@ -285,7 +285,8 @@ fn entry_drift(rule: &ListRule, key: &PartitionKey, id: &str, problem: String) -
 
 /// Whether an item has an entry in a logical partition of a list.
 pub(super) fn is_listed(rule: &ListRule, key: &PartitionKey, source: &Body) -> bool {
-    !source.is_deleted() && (is_bounded(rule) || rule.partitions(source).contains(&key.as_str()))
+    let is_in = || rule.partitions(source).iter().any(|listed| listed == key.as_str());
+    !source.is_deleted() && (is_bounded(rule) || is_in())
 }
 
 /// The difference between an entry and its expected state.

@@ -215,8 +215,8 @@ impl<'a> Findings<'a> {
             if rule.source.container == container && rule.source.name == body.item_type() {
                 let is_id = rule.source.partition == ItemPartition::Id;
                 for key in rule.partitions(body) {
-                    let expected = hash_of(&Entry::of_element(rule, body, key)?);
-                    let entry = self.entry(place, key, &change.id);
+                    let expected = hash_of(&Entry::of_element(rule, body, &key)?);
+                    let entry = self.entry(place, &key, &change.id);
                     entry.expected = Some(expected);
                     entry.source_key = (!is_id).then(|| change.partition_key.clone());
                 }

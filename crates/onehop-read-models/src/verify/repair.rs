@@ -131,7 +131,7 @@ impl Verifier {
             // Entries of elements are deleted with their item: their container has no soft-deleted items.
             let has_entry = |source: &Stored| {
                 let is_gone = rule.element.is_some() && source.body.is_deleted();
-                !is_gone && rule.partitions(&source.body).contains(&key.as_str())
+                !is_gone && rule.partitions(&source.body).iter().any(|listed| listed == key.as_str())
             };
             let source = source.filter(has_entry);
             match self.entry_write(rule, key, entry.as_ref(), source).await? {

@@ -316,10 +316,8 @@ fn unsupported_containers_are_named() {
     let with = |argument: &str| errors(container, &format!("{container}, {argument}"));
     assert_eq!(
         with("ttl: 60"),
-        [
-            "Query.board: @list: neither its items nor its entries may be in a container with `ttl`, whose items expire \
-             unseen: use `@partition` or `@find`"
-        ]
+        ["Query.board: @list: neither its items nor its entries may expire, which no projection sees: use \
+             `@partition` or `@find`"]
     );
     assert_eq!(with("place: MIRROR"), Vec::<String>::new());
     let followed = format!("@container(name: \"legacy\", key: \"/id\", followed: true)\n  {container}");
@@ -357,7 +355,11 @@ fn unsupported_item_types_and_counts_are_named() {
     );
     assert_eq!(
         errors("@owned(by: \"ticket\")", "@owned(by: \"ticket\") @deletes(by: TTL)"),
-        ["Message: @deletes: deletions are SOFT or HARD"]
+        ["Ticket.messageCount: @count: the counted items expire unseen: use `kept: QUERY`"]
+    );
+    assert_eq!(
+        errors("@owned(by: \"ticket\")", "@owned(by: \"ticket\") @deletes(by: ALL_VERSIONS)"),
+        ["Message: @deletes: deletions are SOFT, TTL or HARD"]
     );
     assert_eq!(
         errors("title: String!", "title: String! @stored(former: \"name\")"),

@@ -2,11 +2,15 @@
 
 use azure_data_cosmos::Query as SqlQuery;
 
-use crate::order_value::value_in_order;
+use crate::order_value::{properties_of_order, split_order_value, value_in_order};
 use crate::{ContainerSpec, Direction, Fault, FaultKind, Keyset, limits};
 
 /// Items that are not soft-deleted.
 const LIVE: &str = " AND (NOT IS_DEFINED(c.deleted) OR c.deleted = false)";
+
+/// The parameters with the values of an order's properties.
+const ORDER_PARAMETERS: [&str; limits::ORDER_PROPERTIES_MAX] =
+    ["@order", "@order2", "@order3", "@order4", "@order5", "@order6"];
 
 /// A text and its parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +25,7 @@ pub(super) struct QueryShape<'a> {
     pub item_type: &'a str,
     /// A property and its value.
     pub equality: Option<(&'static str, &'a str)>,
-    /// The property of the order; `None` for the order by id.
+    /// The order; `None` for the order by id.
     pub order_by: Option<&'static str>,
     pub direction: Direction,
     pub after: Option<&'a Keyset>,
@@ -43,17 +47,20 @@ impl Sql {
         if let Some(after) = shape.after {
             sql.go_on_after(shape.order_by, shape.direction, after);
         }
-        let word = match shape.direction {
-            Direction::OldestFirst => "ASC",
-            Direction::NewestFirst => "DESC",
-        };
-        match shape.order_by {
-            Some(order) => {
-                let order = property(order);
-                sql.text.push_str(&format!(" ORDER BY c.type {word}, {order} {word}, c.id {word}"));
-            }
-            None => sql.text.push_str(&format!(" ORDER BY c.id {word}")),
+        let mut orders: Vec<(String, Direction)> = Vec::new();
+        if let Some(order) = shape.order_by {
+            orders.push((property("type"), shape.direction));
+            orders.extend(directions(order, shape.direction));
         }
+        orders.push((property("id"), shape.direction));
+        let orders: Vec<String> = orders
+            .into_iter()
+            .map(|(property, direction)| match direction {
+                Direction::OldestFirst => format!("{property} ASC"),
+                Direction::NewestFirst => format!("{property} DESC"),
+            })
+            .collect();
+        sql.text.push_str(&format!(" ORDER BY {}", orders.join(", ")));
         sql
     }
 
@@ -85,25 +92,33 @@ impl Sql {
             self.text.push_str(&format!(" AND c.id {sign} @id"));
             return;
         };
-        let order = property(order);
-        let predicate = match (after.order_value.is_empty(), direction) {
-            (true, Direction::OldestFirst) => {
-                format!("((IS_DEFINED({order}) AND ({order} != '' OR IS_NUMBER({order}))) OR c.id > @id)")
+        let values = split_order_value(order, &after.order_value);
+        let properties: Vec<_> = directions(order, direction).zip(values).zip(ORDER_PARAMETERS).collect();
+        // From the last property on: behind its value, or at it and behind in the properties that follow.
+        let mut predicate = format!("c.id {sign} @id");
+        for (((order, direction), value), name) in properties.into_iter().rev() {
+            predicate = match (value.is_empty(), direction) {
+                (true, Direction::OldestFirst) => {
+                    format!(
+                        "((IS_DEFINED({order}) AND ({order} != '' OR IS_NUMBER({order}))) OR {predicate})"
+                    )
+                }
+                (true, Direction::NewestFirst) => {
+                    format!("((NOT IS_DEFINED({order}) OR {order} = '') AND {predicate})")
+                }
+                (false, Direction::OldestFirst) => {
+                    format!("({order} > {name} OR ({order} = {name} AND {predicate}))")
+                }
+                (false, Direction::NewestFirst) => {
+                    let behind = format!("{order} < {name} OR ({order} = {name} AND {predicate})");
+                    format!("({behind} OR NOT IS_DEFINED({order}))")
+                }
+            };
+            if !value.is_empty() {
+                self.add(name, value_in_order(&value));
             }
-            (true, Direction::NewestFirst) => {
-                format!("((NOT IS_DEFINED({order}) OR {order} = '') AND c.id < @id)")
-            }
-            (false, Direction::OldestFirst) => {
-                format!("({order} > @order OR ({order} = @order AND c.id > @id))")
-            }
-            (false, Direction::NewestFirst) => {
-                format!("({order} < @order OR ({order} = @order AND c.id < @id) OR NOT IS_DEFINED({order}))")
-            }
-        };
-        self.text.push_str(&format!(" AND {predicate}"));
-        if !after.order_value.is_empty() {
-            self.add("@order", value_in_order(&after.order_value));
         }
+        self.text.push_str(&format!(" AND {predicate}"));
     }
 
     /// The query as the client takes it.
@@ -119,6 +134,14 @@ impl Sql {
         }
         Ok(query)
     }
+}
+
+/// The properties of an order, each with its own direction.
+fn directions(order: &str, direction: Direction) -> impl Iterator<Item = (String, Direction)> {
+    properties_of_order(order).map(move |ordered| {
+        let direction = if ordered.is_reversed { direction.reversed() } else { direction };
+        (property(ordered.name), direction)
+    })
 }
 
 /// A property by its name, which is declared in code.
@@ -192,6 +215,28 @@ mod tests {
         }
         texts.push_str(&description(&Sql::count(&POSTS, "like")));
         insta::assert_snapshot!(texts);
+    }
+
+    #[test]
+    fn an_order_of_several_properties_has_directions_of_its_own() {
+        let order = "-rank,title";
+        let values = [("rank", serde_json::json!(7)), ("title", serde_json::json!("A"))];
+        let get = |name: &str| values.iter().find(|(own, _)| *own == name).map(|(_, value)| value);
+        let after = Keyset { order_value: crate::order_value_of(order, get), id: "7".to_owned() };
+        let shape = QueryShape {
+            item_type: "post",
+            equality: None,
+            order_by: Some(order),
+            direction: Direction::OldestFirst,
+            after: Some(&after),
+            top: 21,
+        };
+        let text = description(&Sql::page(&LEASES, shape));
+        let expected = "SELECT TOP @top * FROM c WHERE c.type = @type \
+            AND (c.rank < @order OR (c.rank = @order AND (c.title > @order2 OR (c.title = @order2 AND c.id > @id))) \
+            OR NOT IS_DEFINED(c.rank)) ORDER BY c.type ASC, c.rank DESC, c.title ASC, c.id ASC\n  \
+            @type=\"post\" @top=21 @id=\"7\" @order2=\"A\" @order=7\n";
+        assert_eq!(text, expected);
     }
 
     #[test]

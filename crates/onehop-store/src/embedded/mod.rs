@@ -42,6 +42,7 @@ mod queries;
 mod read_caches;
 mod reader;
 mod recover;
+mod reindex;
 mod reopenings;
 #[cfg(feature = "simulation")]
 pub mod simulated;

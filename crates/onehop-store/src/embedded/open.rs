@@ -12,18 +12,17 @@ use super::database::EngineSizes;
 use super::directory::Directory;
 use super::disk_space::DiskSpace;
 use super::durability::Durability;
-use super::edits::WholeItems;
 use super::engine::Engine;
-use super::header::VALUE_PREFIX_BYTES;
 use super::high_water::{self, HighWaterTracker};
 use super::high_water_mark::{CommitNumbers, HighWaterMark};
 use super::item_entries::{META_COMMIT, META_SEQUENCE};
 use super::journal_rewrite::rewrite_last_journal;
 use super::key_space::{KeyChange, KeySpace};
-use super::keys::{BEHIND_ALL, prefix_end};
+use super::keys::BEHIND_ALL;
 use super::open_error::{LostWrites, OpenError};
 use super::opened_after::OpenedAfter;
 use super::read_caches::{CacheShares, ReadCaches};
+use super::reindex::Reindexing;
 use super::reopenings::Reopenings;
 use super::store::{EmbeddedContainer, EmbeddedStore};
 use super::store_files::StoreFiles;
@@ -31,8 +30,7 @@ use super::stored_container::StoredContainer;
 use super::writer::{GroupCommitWriter, QUEUE_REQUESTS_MAX, WriterContainer};
 use super::writer_counters::WriterCounters;
 use crate::charges::Calibration;
-use crate::document::read_document;
-use crate::{ContainerSpec, Direction, Fault, FaultKind, Indexing, WriteMarks};
+use crate::{ContainerSpec, Fault, FaultKind, Indexing, WriteMarks};
 use onehop_runtime::clock::{Clock, SystemClock};
 
 /// Physical partitions of a new data directory unless the configuration says otherwise.
@@ -156,7 +154,7 @@ impl EmbeddedStore {
         let numbers = stored_counts(&engine, config)?;
         refuse(config, losses_within(&engine, mark.as_ref(), numbers, config)?)?;
         let partitions = partitions_of(&engine, config)?;
-        let ids = stored_container_ids(&engine, specs, config)?;
+        let ids = stored_container_ids(&engine, specs, config, partitions)?;
         let high_water = Arc::new(high_water_of(&engine, directory.files(), config, numbers, mark)?);
         directory.end_backup()?;
         high_water.begin(&engine);
@@ -293,72 +291,61 @@ pub(super) fn stored_containers(
     }
 }
 
-/// The number of each container: those seen before keep theirs, new ones get the next.
+/// The number of each container: those seen before keep theirs, new ones get the next. Where a container has
+/// other orders or indexes than before, the keys of its items are made anew.
 pub(super) fn stored_container_ids(
     engine: &Engine,
     specs: &[ContainerSpec],
     config: &EmbeddedConfig,
+    partitions: u16,
 ) -> Result<Vec<u8>, OpenError> {
     let mut stored = stored_containers(engine, config)?;
     let mut changed = false;
-    let mut ids = Vec::with_capacity(specs.len());
+    let (mut ids, mut reindexed) = (Vec::with_capacity(specs.len()), Vec::new());
     for spec in specs {
         let wanted = StoredContainer::from(spec);
-        let place = match stored.iter().position(|container| container.name == wanted.name) {
-            Some(place) if stored[place] == wanted => place,
-            Some(place) if only_adds_paths(engine, place, spec, &stored[place]).map_err(io(config))? => {
-                stored[place] = wanted;
+        let found = stored.iter().position(|container| container.name == wanted.name);
+        let place = found.unwrap_or(stored.len());
+        let too_many = |_| io(config)(Fault::new(FaultKind::Internal, "too many containers"));
+        let container = u8::try_from(place).map_err(too_many)?;
+        ids.push(container);
+        match stored.get_mut(place) {
+            Some(present) if *present == wanted => {}
+            Some(present) => {
+                let reindexing = Reindexing { engine, container, partitions, spec };
+                let is_possible = present.partition_key == wanted.partition_key;
+                if !(is_possible && reindexing.fits().map_err(io(config))?) {
+                    let container = wanted.name;
+                    return Err(OpenError::ContainerChanged { path: config.path.clone(), container });
+                }
+                *present = StoredContainer { is_reindexed: true, ..wanted };
+                reindexed.push((place, reindexing));
                 changed = true;
-                place
-            }
-            Some(_) => {
-                let container = wanted.name;
-                return Err(OpenError::ContainerChanged { path: config.path.clone(), container });
             }
             None => {
                 stored.push(wanted);
                 changed = true;
-                stored.len() - 1
             }
-        };
-        let too_many = |_| io(config)(Fault::new(FaultKind::Internal, "too many containers"));
-        ids.push(u8::try_from(place).map_err(too_many)?);
+        }
     }
     if changed {
-        let bytes = serde_json::to_vec(&stored).expect("a plain struct with string keys serialises");
-        engine.commit(vec![(KeySpace::Meta, META_CONTAINERS.to_vec(), Some(bytes))]).map_err(io(config))?;
+        write_containers(engine, &stored).map_err(io(config))?;
     }
+    if reindexed.is_empty() {
+        return Ok(ids);
+    }
+    for (place, reindexing) in reindexed {
+        tracing::info!(container = stored[place].name, "the indexes of a container are made anew");
+        reindexing.run().map_err(io(config))?;
+        stored[place].is_reindexed = false;
+    }
+    write_containers(engine, &stored).map_err(io(config))?;
     Ok(ids)
 }
 
-/// Whether the container is as it was, but for equality paths at the end of which no item in it has a value:
-/// then their index is complete already.
-fn only_adds_paths(
-    engine: &Engine,
-    place: usize,
-    spec: &ContainerSpec,
-    stored: &StoredContainer,
-) -> Result<bool, Fault> {
-    let wanted = StoredContainer::from(spec);
-    let known = stored.equality.len();
-    let Some(added) = wanted.equality.strip_prefix(stored.equality.as_slice()) else { return Ok(false) };
-    let Ok(id) = u8::try_from(place) else { return Ok(false) };
-    let equality = stored.equality.clone();
-    if added.is_empty() || (StoredContainer { equality, ..wanted }) != *stored {
-        return Ok(false);
-    }
-    let view = engine.view()?;
-    let entries = view.range(KeySpace::Items, &[id], &prefix_end(&[id]));
-    for entry in WholeItems::new(entries, Direction::OldestFirst) {
-        let (_, value) = entry?;
-        let body = value.get(VALUE_PREFIX_BYTES..).unwrap_or_default();
-        let indexed =
-            read_document(spec, body).map(|document| document.properties.equality).unwrap_or_default();
-        if indexed.iter().skip(known).any(|value| !value.is_empty()) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+fn write_containers(engine: &Engine, stored: &[StoredContainer]) -> Result<(), Fault> {
+    let bytes = serde_json::to_vec(stored).expect("a plain struct with string keys serialises");
+    engine.commit(vec![(KeySpace::Meta, META_CONTAINERS.to_vec(), Some(bytes))])
 }
 
 /// The numbers of the last commit and the last write. A number is never given out twice: continuations of the

@@ -42,8 +42,8 @@ pub enum OpenError {
     #[error("physical partitions must be 1 to {max}, not {wanted}")]
     PhysicalPartitionsLimit { wanted: u16, max: u16 },
     #[error(
-        "the container {container} in the data directory {} was made with other keys or indexes than this program \
-         uses: name another directory with --data", path.display()
+        "the container {container} in the data directory {} was made with another partition key than this program \
+         uses, or has texts that are too long for its indexes: name another directory with --data", path.display()
     )]
     ContainerChanged { path: PathBuf, container: String },
     #[error("the data directory {} is damaged: {what} cannot be read", path.display())]

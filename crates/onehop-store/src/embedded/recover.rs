@@ -84,7 +84,7 @@ pub fn recover(
     let expected = mark.as_ref().map_or(found, |mark| mark.numbers);
     restore_making(&engine, mark.as_ref(), config)?;
     let partitions = partitions_of(&engine, config)?;
-    let ids = stored_container_ids(&engine, specs, config)?;
+    let ids = stored_container_ids(&engine, specs, config, partitions)?;
     let containers = ids.into_iter().zip(specs.iter().copied()).collect();
     let recovery = Recovery {
         losses,

@@ -16,6 +16,9 @@ pub(super) struct StoredContainer {
     pub(super) orders: Vec<(String, String)>,
     pub(super) equality: Vec<String>,
     pub(super) newest_types: Vec<String>,
+    /// Whether items may still have the keys of earlier orders and indexes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_reindexed: bool,
 }
 
 impl From<&ContainerSpec> for StoredContainer {
@@ -32,6 +35,7 @@ impl From<&ContainerSpec> for StoredContainer {
                 .collect(),
             equality: texts(spec.equality),
             newest_types: texts(spec.newest_types),
+            is_reindexed: false,
         }
     }
 }

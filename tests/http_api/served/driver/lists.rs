@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use onehop::served::{TypeIndex, related};
+use onehop::served::{ServedModel, TypeIndex, related};
 use onehop_model::{
     Condition, FieldKind, FieldTest, ItemType, Literal, QueryKind, RelatedField, RelatedSource, Scalar,
     TypeOf,
@@ -76,13 +76,14 @@ impl Driver {
         };
         let mut expected: Vec<&Value> =
             self.items.iter().filter(is_listed).map(|item| &nodes[&item.id]).collect();
-        if let Some(order) = list.related.order.first() {
-            expected.sort_by(|one, other| {
+        expected.sort_by(|one, other| {
+            let orderings = list.related.order.iter().map(|order| {
                 let value = |node: &Value| ordered(listed, &order.field, &node[&*order.field]);
                 let ordering = compare(&value(one), &value(other));
                 if order.descending { ordering.reverse() } else { ordering }
             });
-        }
+            orderings.fold(Ordering::Equal, Ordering::then)
+        });
         expected
     }
 
@@ -133,12 +134,15 @@ impl Driver {
         let owner = list.owner.map_or("Query", |owner| self.model.ty(owner.ty).name);
         let place = format!("{}: {owner}.{}", self.name, list.name);
         assert_eq!(shown.len(), kept, "{place} shows {shown:#?} of {expected:#?}");
-        if let Some(order) = list.related.order.first() {
+        for order in &list.related.order {
             let values = |nodes: &mut dyn Iterator<Item = &Value>| -> Vec<Value> {
                 nodes.map(|node| node[&*order.field].clone()).collect()
             };
             let shown = values(&mut shown.iter());
             assert_eq!(shown, values(&mut expected.iter().take(kept).copied()), "{place}");
+        }
+        if list.related.page.connection {
+            self.check_backwards(list, ty, &shown).await;
         }
         for node in &shown {
             let id = node["id"].as_str().expect("an id");
@@ -151,49 +155,88 @@ impl Driver {
         assert_eq!(ids.len(), shown.len(), "{place} shows an item twice");
     }
 
+    /// The pages from the end on are the pages from the start on.
+    async fn check_backwards(&self, list: &TestedList<'_>, ty: TypeIndex, shown: &[Value]) {
+        let place = format!("{}: {}", self.name, list.name);
+        let selection = Selections(&self.model).whole(ty);
+        let inner = format!("nodes {{ {selection} }} pageInfo {{ hasPreviousPage startCursor }}");
+        let query =
+            list_query(&self.model, list, "before", &format!("last: {FIRST}, before: $before"), &inner);
+        let (mut from_end, mut cursor) = (Vec::new(), Value::Null);
+        loop {
+            let mut page = self.page(list, &query, "before", &cursor).await;
+            let nodes = page["nodes"].as_array().expect("a list");
+            assert!(nodes.len() <= FIRST, "{place}");
+            from_end.extend(nodes.iter().rev().cloned());
+            if page["pageInfo"]["hasPreviousPage"] != true {
+                break;
+            }
+            assert_ne!(page["pageInfo"]["startCursor"], cursor, "{place}");
+            cursor = page["pageInfo"]["startCursor"].take();
+        }
+        from_end.reverse();
+        assert_eq!(from_end, shown, "{place} from its end");
+    }
+
     /// All items of a list, page by page.
     async fn shown(&self, list: &TestedList<'_>, ty: TypeIndex) -> Vec<Value> {
         let selection = Selections(&self.model).whole(ty);
-        let is_connection = list.related.page.connection;
-        let (arguments, inner) = match is_connection {
-            true => (
-                format!("(first: {FIRST}, after: $after)"),
-                format!("nodes {{ {selection} }} pageInfo {{ hasNextPage endCursor }}"),
-            ),
-            false => (String::new(), selection),
-        };
-        let after = if is_connection { "$after: String" } else { "" };
-        let field = format!("{}{arguments} {{ {inner} }}", list.name);
-        let query = match list.owner {
-            Some(owner) => {
-                let name = self.model.ty(owner.ty).name;
-                format!("query($id: ID!, {after}) {{ node(id: $id) {{ ... on {name} {{ {field} }} }} }}")
-            }
-            None if is_connection => format!("query({after}) {{ {field} }}"),
-            None => format!("{{ {field} }}"),
-        };
-        let account = list.owner.map_or(0, |owner| owner.account);
+        if !list.related.page.connection {
+            let query = list_query(&self.model, list, "", "", &selection);
+            return self.page(list, &query, "", &Value::Null).await.as_array().expect("a list").clone();
+        }
+        let inner = format!("nodes {{ {selection} }} pageInfo {{ hasNextPage endCursor }}");
+        let query = list_query(&self.model, list, "after", &format!("first: {FIRST}, after: $after"), &inner);
         let (mut shown, mut cursor) = (Vec::new(), Value::Null);
         loop {
-            let mut variables = json!({ "after": cursor });
-            if let Some(owner) = list.owner {
-                variables["id"] = json!(owner.id);
-            }
-            let mut data = self.data(account, &query, variables).await;
-            let mut page = match list.owner {
-                Some(_) => data["node"][list.name].take(),
-                None => data[list.name].take(),
-            };
-            let nodes = if is_connection { page["nodes"].take() } else { page.take() };
-            let nodes = nodes.as_array().expect("a list").clone();
-            assert!(!is_connection || nodes.len() <= FIRST, "{}: {}", self.name, list.name);
-            shown.extend(nodes);
-            if !is_connection || page["pageInfo"]["hasNextPage"] != true {
+            let mut page = self.page(list, &query, "after", &cursor).await;
+            let nodes = page["nodes"].as_array().expect("a list");
+            assert!(nodes.len() <= FIRST, "{}: {}", self.name, list.name);
+            shown.extend(nodes.iter().cloned());
+            if page["pageInfo"]["hasNextPage"] != true {
                 return shown;
             }
             assert_ne!(page["pageInfo"]["endCursor"], cursor, "{}: {}", self.name, list.name);
             cursor = page["pageInfo"]["endCursor"].take();
         }
+    }
+
+    /// The answer of a list, from a cursor on.
+    async fn page(&self, list: &TestedList<'_>, query: &str, variable: &str, cursor: &Value) -> Value {
+        let mut variables = json!({});
+        if !variable.is_empty() {
+            variables[variable] = cursor.clone();
+        }
+        if let Some(owner) = list.owner {
+            variables["id"] = json!(owner.id);
+        }
+        let account = list.owner.map_or(0, |owner| owner.account);
+        let mut data = self.data(account, query, variables).await;
+        match list.owner {
+            Some(_) => data["node"][list.name].take(),
+            None => data[list.name].take(),
+        }
+    }
+}
+
+/// The query of a list, with a variable for a cursor where it has arguments.
+fn list_query(
+    model: &ServedModel,
+    list: &TestedList<'_>,
+    variable: &str,
+    arguments: &str,
+    inner: &str,
+) -> String {
+    let cursor = if variable.is_empty() { String::new() } else { format!("${variable}: String") };
+    let arguments = if arguments.is_empty() { String::new() } else { format!("({arguments})") };
+    let field = format!("{}{arguments} {{ {inner} }}", list.name);
+    match list.owner {
+        Some(owner) => {
+            let name = model.ty(owner.ty).name;
+            format!("query($id: ID!, {cursor}) {{ node(id: $id) {{ ... on {name} {{ {field} }} }} }}")
+        }
+        None if cursor.is_empty() => format!("{{ {field} }}"),
+        None => format!("query({cursor}) {{ {field} }}"),
     }
 }
 

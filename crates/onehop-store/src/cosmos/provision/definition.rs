@@ -9,6 +9,7 @@ use azure_data_cosmos::models::{
     IndexingPolicy, PartitionKeyDefinition, PartitionKeyVersion, TimeToLive,
 };
 
+use crate::order_value::properties_of_order;
 use crate::{ContainerSpec, Indexing};
 
 /// The service adds this path where `/*` is excluded. It is named here, so that the returned policy equals
@@ -55,12 +56,15 @@ fn indexing_policy(spec: &ContainerSpec, indexing: Indexing) -> IndexingPolicy {
     for order_by in spec.order_properties() {
         // `ORDER BY type, order, id` ascending, which serves the exact reverse as well. A second index for
         // that would be one more entry to write for each item.
-        let ascending =
-            |property| CompositeIndexProperty::new(path_of(property), CompositeIndexOrder::Ascending);
-        let properties = ["type", order_by, "id"].map(ascending);
-        policy = policy.with_composite_index(
-            properties.into_iter().fold(CompositeIndex::default(), CompositeIndex::with_property),
-        );
+        let path = |name: &str, is_reversed: bool| {
+            let direction =
+                if is_reversed { CompositeIndexOrder::Descending } else { CompositeIndexOrder::Ascending };
+            CompositeIndexProperty::new(path_of(name), direction)
+        };
+        let ordered = properties_of_order(order_by).map(|property| path(property.name, property.is_reversed));
+        let properties = [path("type", false)].into_iter().chain(ordered).chain([path("id", false)]);
+        policy = policy
+            .with_composite_index(properties.fold(CompositeIndex::default(), CompositeIndex::with_property));
     }
     policy
 }

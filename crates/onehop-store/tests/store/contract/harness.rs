@@ -18,7 +18,22 @@ pub const PLAIN: ContainerName = ContainerName("plain");
 /// A third one, without soft-deleted items.
 pub const RECORDS: ContainerName = ContainerName("records");
 
+/// A fourth one, whose order has several properties.
+pub const RANKED: ContainerName = ContainerName("ranked");
+/// Its order: ranks rise, colours fall, sizes rise.
+pub const RANKED_ORDER: &str = "rank,-colour,size";
+
 pub const SPECS: &[ContainerSpec] = &[
+    ContainerSpec {
+        name: RANKED,
+        partition_key: "home",
+        order_by: Some(RANKED_ORDER),
+        orders: &[],
+        ttl_s: None,
+        equality: &["owner"],
+        newest_types: &["thing"],
+        soft_deletes: false,
+    },
     ContainerSpec {
         name: THINGS,
         partition_key: "home",

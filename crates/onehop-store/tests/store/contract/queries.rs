@@ -1,10 +1,12 @@
 //! The query shapes: their results, and the order.
 
-use onehop_store::{Batch, Direction, Keyset, PartitionKey, Query, QueryPage, Rejection, WriteOp};
+use onehop_store::{
+    Batch, Direction, Keyset, PartitionKey, Query, QueryPage, Rejection, WriteOp, order_value_of,
+};
 use serde_json::{Value, json};
 
 use crate::contract::harness::{
-    BOTH_DIRECTIONS, RECORDS, Subject, THINGS, id_of, ids, item, refusal_of, thing,
+    BOTH_DIRECTIONS, RANKED, RANKED_ORDER, RECORDS, Subject, THINGS, id_of, ids, item, refusal_of, thing,
 };
 
 async fn by_owner(subject: &Subject, owner: &str, direction: Direction) -> QueryPage {
@@ -190,6 +192,95 @@ pub async fn a_type_is_answered_in_each_of_its_orders(subject: Subject) {
     subject.upsert(item(&moved)).await;
     for query in by_number(&home, Direction::NewestFirst, None, 10) {
         assert_eq!(ids(&subject.query(&query).await), ["nine", "ten", "half", "minus", "none"]);
+    }
+}
+
+pub async fn an_order_of_several_properties_goes_each_in_its_direction(subject: Subject) {
+    let home = PartitionKey::from("h");
+    let mut bodies = Vec::new();
+    for (number, (rank, colour, size)) in [
+        (json!(1), json!("red"), json!(0.5)),
+        (json!(1), json!("red"), json!(-7)),
+        (json!(1), json!("blue"), json!(3)),
+        (json!(1), json!("rediß"), json!(3)),
+        (json!(1), json!("red"), json!(0.5)),
+        (json!(2), json!(null), json!(1)),
+        (json!(2), json!("a"), json!(null)),
+        (json!(-2), json!("a"), json!(9)),
+        (json!(3), json!("a"), json!(1)),
+        (json!(null), json!("b"), json!(1)),
+        (json!(null), json!("b"), json!(2)),
+        (json!(null), json!(null), json!(null)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut body = json!({ "id": format!("i{number:02}"), "home": "h", "type": "thing", "owner": "ada" });
+        for (name, value) in [("rank", rank), ("colour", colour), ("size", size)] {
+            if !value.is_null() {
+                body[name] = value;
+            }
+        }
+        let create = WriteOp::Create(item(&body));
+        subject.store.write(RANKED, &home, create, &subject.ledger).await.expect("created");
+        bodies.push(body);
+    }
+    let keyset_of = |body: &Value| {
+        (order_value_of(RANKED_ORDER, |name| body.get(name)), body["id"].as_str().unwrap().to_owned())
+    };
+    bodies.sort_by_key(keyset_of);
+    let expected: Vec<&str> = bodies.iter().map(|body| body["id"].as_str().unwrap()).collect();
+    assert_eq!(
+        expected,
+        ["i09", "i10", "i11", "i07", "i03", "i01", "i00", "i04", "i02", "i06", "i05", "i08"][..],
+        "ranks rise, colours fall, sizes rise"
+    );
+    for direction in BOTH_DIRECTIONS {
+        let expected = in_direction(expected.clone(), direction);
+        for limit in [1, 2, 5, 20] {
+            for place in 0..3 {
+                let (mut found, mut after): (Vec<String>, Option<Keyset>) = (Vec::new(), None);
+                loop {
+                    let (container, item_type, order_by) = (RANKED, "thing", None);
+                    let (path, value, after_page) = ("owner", "ada", after.as_ref());
+                    let query = match place {
+                        0 => Query::Partition {
+                            container,
+                            partition_key: &home,
+                            item_type,
+                            order_by,
+                            direction,
+                            after: after_page,
+                            limit,
+                        },
+                        1 => Query::Equality {
+                            container,
+                            path,
+                            value,
+                            item_type,
+                            order_by,
+                            direction,
+                            after: after_page,
+                            limit,
+                        },
+                        _ => Query::Newest {
+                            container,
+                            item_type,
+                            order_by,
+                            direction,
+                            after: after_page,
+                            limit,
+                        },
+                    };
+                    let page = subject.query(&query).await;
+                    found.extend(ids(&page));
+                    let Some(last) = page.items.last().filter(|_| page.has_more) else { break };
+                    let (order_value, id) = keyset_of(&last.decode().expect("JSON"));
+                    after = Some(Keyset { order_value, id });
+                }
+                assert_eq!(found, expected, "{direction:?}, query {place}, pages of {limit}");
+            }
+        }
     }
 }
 

@@ -101,6 +101,7 @@ macro_rules! contract_over {
                 ties_in_the_order_value_are_broken_by_id
                 items_without_an_order_value_come_before_all_others
                 a_type_is_answered_in_each_of_its_orders
+                an_order_of_several_properties_goes_each_in_its_direction
                 an_order_that_a_type_does_not_have_is_a_fault
                 a_soft_deleted_item_is_read_and_in_the_feed_but_in_no_query
                 a_soft_deleted_item_that_is_restored_is_found_again
