@@ -306,6 +306,10 @@ impl Client {
         let query = "{ viewerCustomer { salesOrderCount salesOrders(first: 100) { nodes { id } } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
         let Some(nodes) = data["viewerCustomer"]["salesOrders"]["nodes"].as_array() else { return };
+        // Older orders are on further pages.
+        if nodes.len() == 100 {
+            return;
+        }
         let recent = self.recent(reached);
         for id in known {
             let is_listed = nodes.iter().any(|node| node["id"] == id.as_str());

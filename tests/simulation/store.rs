@@ -73,7 +73,11 @@ impl RunStore {
             }
             Self::Disk { disk, open, .. } => {
                 // Caches that evict nothing.
-                let config = EmbeddedConfig { cache_bytes: 256 << 20, edits_from_bytes: 64, ..EmbeddedConfig::new("simulated") };
+                let config = EmbeddedConfig {
+                    cache_bytes: 256 << 20,
+                    edits_from_bytes: 64,
+                    ..EmbeddedConfig::new("simulated")
+                };
                 let (executor, spawned) = (executor.clone(), group);
                 let spawn = move |writer: BoxFuture<'static, ()>| executor.spawn(spawned, writer);
                 let store = EmbeddedStore::open_simulated(

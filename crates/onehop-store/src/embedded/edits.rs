@@ -191,7 +191,8 @@ fn next_agreement(old: &[u8], new: &[u8]) -> (usize, usize) {
     };
     let (of_old, of_new) = (anchors(old), anchors(new));
     for place in &of_new {
-        let agrees = |other: &&usize| old[**other..**other + ANCHOR_BYTES] == new[*place..*place + ANCHOR_BYTES];
+        let agrees =
+            |other: &&usize| old[**other..**other + ANCHOR_BYTES] == new[*place..*place + ANCHOR_BYTES];
         if let Some(other) = of_old.iter().find(agrees) {
             return (*other, *place);
         }
@@ -266,7 +267,9 @@ mod tests {
     fn two_numbers_around_a_long_text_are_two_small_splices() {
         let body = |likes: u32, version: u32| {
             let text = "a long text, with commas, and more of it. ".repeat(40);
-            format!(r#"{{"id":"p","likeCount":{likes},"content":"{text}","version":{version},"type":"post"}}"#)
+            format!(
+                r#"{{"id":"p","likeCount":{likes},"content":"{text}","version":{version},"type":"post"}}"#
+            )
         };
         let (base, next) = (body(9, 99), body(10, 100));
         let splices = splices(base.as_bytes(), next.as_bytes()).expect("a small difference");

@@ -205,7 +205,9 @@ pub(super) fn is_edit_key(key: &[u8]) -> bool {
 
 /// Whether one key is the key of the edit beside the item under another.
 pub(super) fn is_edit_of(edit: &[u8], item_key: &[u8]) -> bool {
-    let (Some((_, edited)), Some((_, item))) = (edit.split_last(), item_key.split_last()) else { return false };
+    let (Some((_, edited)), Some((_, item))) = (edit.split_last(), item_key.split_last()) else {
+        return false;
+    };
     is_edit_key(edit) && edited == item
 }
 
@@ -459,7 +461,8 @@ mod tests {
     fn an_id_survives_the_key() {
         let uuid = "0190a0b2-7c3d-7e4f-8a5b-6c7d8e9f0001";
         let upper = uuid.to_uppercase();
-        let ids = [uuid, &upper, &uuid.replace('-', ""), "", "a", "a\u{1}", "\u{2}", "\u{2}\u{2}", "\u{1}\u{2}"];
+        let ids =
+            [uuid, &upper, &uuid.replace('-', ""), "", "a", "a\u{1}", "\u{2}", "\u{2}\u{2}", "\u{1}\u{2}"];
         for partition_key in ids {
             for id in ids {
                 let key = id_key(7, partition_key, id);
@@ -479,7 +482,10 @@ mod tests {
                 assert_eq!(parse_index_entry(&entry), parts);
                 let entry = expiry_entry(5, 7, partition_key, id);
                 let parts = Some((7, partition_key.to_owned(), id.to_owned()));
-                assert_eq!((parse_expiry_entry(&entry), parse_index_key(&entry)), (parts.clone(), parts.clone()));
+                assert_eq!(
+                    (parse_expiry_entry(&entry), parse_index_key(&entry)),
+                    (parts.clone(), parts.clone())
+                );
                 for prefix in [
                     equality_prefix(7, 1, 0, id, "like"),
                     newest_prefix(7, 1, "like"),
@@ -495,7 +501,13 @@ mod tests {
     #[test]
     fn an_edit_lies_between_its_item_and_the_next() {
         let place = ItemLocation { item_type: "like", order_value: "", deleted: false };
-        let ids = ["0190a0b2-7c3d-7e4f-8a5b-6c7d8e9f0001", "0190a0b2-7c3d-7e4f-8a5b-6c7d8e9f00ff", "a", "a\u{1}", "a!"];
+        let ids = [
+            "0190a0b2-7c3d-7e4f-8a5b-6c7d8e9f0001",
+            "0190a0b2-7c3d-7e4f-8a5b-6c7d8e9f00ff",
+            "a",
+            "a\u{1}",
+            "a!",
+        ];
         let mut keys: Vec<Vec<u8>> = Vec::new();
         for id in ids {
             let key = item_key(1, "p", place, id);

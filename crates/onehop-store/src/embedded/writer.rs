@@ -234,7 +234,9 @@ impl GroupCommitWriter {
                     etags.push(Some(ETag::from_number(sequence)));
                     let whole = encode_value(sequence, now_ms, expires_at_ms, body);
                     let edit = edit.as_ref().filter(|edit| {
-                        live.is_some_and(|stored| edit.fits(&stored.header) && header.has_keys_of(&stored.header))
+                        live.is_some_and(|stored| {
+                            edit.fits(&stored.header) && header.has_keys_of(&stored.header)
+                        })
                     });
                     let value = match edit {
                         Some(edit) => {

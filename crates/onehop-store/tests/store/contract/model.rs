@@ -236,9 +236,7 @@ impl Run {
             operations.push(match write {
                 Write::Create(..) => WriteOp::Create(new(&body)),
                 Write::Upsert(..) => WriteOp::Upsert(new(&body)),
-                Write::Replace(..) | Write::Count(_) => {
-                    WriteOp::Replace { item: new(&body), if_match: etag }
-                }
+                Write::Replace(..) | Write::Count(_) => WriteOp::Replace { item: new(&body), if_match: etag },
                 Write::Delete(..) => WriteOp::Delete { id: IDS[id].to_owned(), if_match: etag },
             });
         }

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use crate::embedded::damage::trim_journals;
 use crate::embedded::harness::{SPEC, THINGS, config, open_with};
 
-const TEXT: &str = "a text that stays as it is, however often the number beside it changes, and is long enough ";
+const TEXT: &str =
+    "a text that stays as it is, however often the number beside it changes, and is long enough ";
 
 /// A number in every store of these tests is a small change.
 fn store_in(path: &Path) -> EmbeddedStore {
@@ -67,9 +68,11 @@ fn sound(store: &EmbeddedStore) -> u64 {
 
 /// Compares every way of reading with the expected numbers, which are in the order of the list.
 async fn assert_reads(store: &EmbeddedStore, expected: &[(&str, &str, u64)]) {
-    let numbers: Vec<(String, u64)> = expected.iter().map(|(id, _, number)| ((*id).to_owned(), *number)).collect();
+    let numbers: Vec<(String, u64)> =
+        expected.iter().map(|(id, _, number)| ((*id).to_owned(), *number)).collect();
     for (id, _, number) in expected {
-        let item = store.read(THINGS, &"h1".into(), id, &Ledger::new()).await.expect("a read").expect("there");
+        let item =
+            store.read(THINGS, &"h1".into(), id, &Ledger::new()).await.expect("a read").expect("there");
         assert_eq!(number_of(&item.decode().expect("JSON")), ((*id).to_owned(), *number));
     }
     for limit in 1..=expected.len() + 1 {
@@ -161,7 +164,8 @@ async fn an_item_with_an_edit_moves_and_goes_as_a_whole() {
 
 #[tokio::test]
 async fn a_backup_has_items_with_their_edits() {
-    let (data, copies) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let (data, copies) =
+        (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
     let (backup, restored) = (copies.path().join("backup"), copies.path().join("restored"));
     let store = store_in(data.path());
     write_all(&store).await;
