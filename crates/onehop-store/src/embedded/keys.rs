@@ -9,8 +9,7 @@
 //!        2 | container | physical | type | order value | id | partition key                      (newest)
 //!        3 | expiry | container | partition key | id                                             (expiry)
 //!        4 | container | physical | partition key | type | order value | id | partition key      (order)
-//! log    container | physical | sequence number                               -> items key without container,
-//!                                                                                of its edit if it has one
+//! log    container | physical | number                                   -> key of the value, less container
 //! meta   a name                                                               -> a value
 //! ```
 //!
