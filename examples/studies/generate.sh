@@ -76,4 +76,119 @@ BEGIN {
     c = i % 2857 == 0 ? 0 : 1 + random(9999); n = int(i * 330 / 20000)
     printf "{\"id\":\"m-%08d\",\"channel\":\"ch-%07d\",\"window\":\"%s\",\"authorId\":\"a-%06d\",\"content\":\"%s\",\"at\":\"%s\"}\n", i, c, day(int(n / 10) * 10), random(99999), text(400), time(n, i) > (d "messages.jsonl")
   }
+
+  d = "web-sessions/"
+  for (i = 0; i < 20000; i++) printf "{\"id\":\"%016d%07d%s\",\"bucket\":\"b%02d\",\"state\":\"%s\",\"lock\":%d,\"expires\":\"%s\"}\n", random(99999999), i, substr("abcdefghijklmnopqrstuvwxyz012345", 1 + i % 32, 1), i % 32, text(1850), random(2), time(i % 330, i) > (d "sessions.jsonl")
+
+  d = "company-onboarding/"
+  for (i = 0; i < 20; i++) printf "{\"id\":\"bucket-%02d\"}\n", i > (d "buckets.jsonl")
+  for (i = 0; i < 1000; i++) {
+    printf "{\"id\":\"company-%05d\"}\n", i > (d "companies.jsonl")
+    for (e = 0; e < 12; e++) printf "{\"id\":\"o-%05d-%02d\",\"company\":\"company-%05d\",\"bucket\":\"bucket-%02d\",\"environment\":\"%s\",\"startDate\":\"%s\",\"progress\":\"%s\"}\n", i, e, i, i % 20, e == 0 ? "production" : "test-" e, time(i % 330, i), text(1700) > (d "onboardings.jsonl")
+  }
+
+  d = "function-runs/"
+  for (i = 0; i < 2000; i++) printf "{\"id\":\"ns-%05d\"}\n", i > (d "namespaces.jsonl")
+  for (i = 0; i < 20000; i++) printf "{\"id\":\"run-%08d\",\"namespace\":\"ns-%05d\",\"path\":\"function-%04d\",\"startedAt\":\"%s\",\"finishedAt\":\"%s\",\"state\":\"ok\",\"response\":\"%s\"}\n", i, i % 5 == 0 ? 0 : 1 + random(1999), random(500), time(i % 30, i), time(i % 30, i + 2), text(2100) > (d "runs.jsonl")
+
+  d = "seismic-datasets/"
+  for (i = 0; i < 5; i++) printf "{\"id\":\"sub-%02d\",\"access\":\"%s\"}\n", i, text(900) > (d "subprojects.jsonl")
+  for (i = 0; i < 5; i++) printf "{\"id\":\"folder-%02d\"}\n", i > (d "folders.jsonl")
+  for (i = 0; i < 10000; i++) { f = i % 20 == 0 ? 1 + random(4) : 0; printf "{\"id\":\"sub-%02d/folder-%02d/trace-%07d\",\"subproject\":\"sub-%02d\",\"folder\":\"folder-%02d\",\"name\":\"trace-%07d\",\"createdBy\":\"job\",\"created\":\"%s\",\"tags\":\"%s\"}\n", f, f, i, f, f, i, time(i % 330, i), text(1200) > (d "datasets.jsonl") }
+
+  d = "share-portfolios/"
+  for (i = 0; i < 500; i++) printf "{\"id\":\"share-%03d\",\"symbol\":\"S%03d\",\"price\":%.2f,\"high\":%.2f,\"low\":%.2f,\"volume\":%d,\"text\":\"%s\"}\n", i, i, random(90000) / 100, random(90000) / 100, random(90000) / 100, random(9999999), text(180) > (d "shares.jsonl")
+  for (i = 0; i < 2500; i++) {
+    held = ""
+    for (l = 0; l < 20; l++) held = held (l == 0 ? "" : ",") sprintf("\"share-%03d\"", (i * 7 + l * 23) % 500)
+    printf "{\"id\":\"p-%06d\",\"name\":\"Person %d\",\"holdings\":[%s]}\n", i, i, held > (d "people.jsonl")
+  }
+
+  d = "facility-devices/"
+  for (i = 0; i < 10000; i++) printf "{\"id\":\"dev-%04d\"}\n", i > (d "devices.jsonl")
+  for (i = 0; i < 10; i++) printf "{\"id\":\"%s\"}\n", day(i) > (d "days.jsonl")
+  for (i = 0; i < 20000; i++) { n = int(i / 2000); printf "{\"id\":\"r-%08d\",\"device\":\"dev-%04d\",\"day\":\"%s\",\"month\":\"%s\",\"at\":\"%s\",\"temperature\":%.1f,\"humidity\":%d,\"battery\":%d,\"note\":\"%s\"}\n", i, i % 10000, day(n), substr(day(n), 1, 7), time(n, i * 43), random(350) / 10, random(100), random(100), text(250) > (d "readings.jsonl") }
+
+  d = "stock-counter/"
+  list = ""
+  for (i = 0; i < 20; i++) {
+    list = list (i == 0 ? "" : ",") sprintf("\"part-%02d\"", i)
+    printf "{\"id\":\"part-%02d\",\"product\":\"sku-0001\",\"value\":5000,\"note\":\"%s\"}\n", i, text(150) > (d "parts.jsonl")
+  }
+  printf "{\"id\":\"sku-0001\",\"parts\":[%s]}\n", list > (d "products.jsonl")
+  printf "{\"id\":\"sku-0001\",\"parts\":[{\"value\":100000}],\"note\":\"%s\"}\n", text(230) > (d "totals.jsonl")
+
+  d = "viral-scoreboard/"
+  shards = best = ""
+  for (i = 0; i < 20; i++) {
+    shards = shards (i == 0 ? "" : ",") sprintf("\"shard-%02d\"", i)
+    printf "{\"id\":\"shard-%02d\"}\n", i > (d "shards.jsonl")
+  }
+  for (i = 0; i < 100; i++) best = best (i == 0 ? "" : ",") sprintf("{\"score\":%d,\"playerId\":\"p-%07d\",\"name\":\"Player %d\"}", 999999 - i, i, i)
+  printf "{\"id\":\"game-1\",\"parts\":[%s]}\n", shards > (d "games.jsonl")
+  printf "{\"id\":\"game-1\",\"games\":[\"game-1\"]}\n" > (d "parts.jsonl")
+  printf "{\"id\":\"game-1\",\"parts\":[{\"entries\":[%s]}]}\n", best > (d "boards.jsonl")
+  for (i = 0; i < 10; i++) printf "{\"id\":\"game-1-%d\",\"parts\":[{\"entries\":[%s]}]}\n", i, best > (d "copies.jsonl")
+  for (i = 0; i < 20000; i++) printf "{\"id\":\"p-%07d\",\"game\":\"game-1\",\"shard\":\"shard-%02d\",\"score\":%d,\"playerId\":\"p-%07d\",\"name\":\"Player %d\",\"time\":\"%s\"}\n", i, random(20), random(999999), i, i, time(i % 330, i) > (d "entries.jsonl")
+
+  for (v = 1; v <= 2; v++) {
+    d = v == 1 ? "clinical-records/" : "clinical-records-later/"
+    records = v == 1 ? 20000 : 400; versions = v == 1 ? 571 : 20857
+    for (i = 0; i < records / 20; i++) printf "{\"id\":\"patient-%06d\"}\n", i > (d "patients.jsonl")
+    for (i = 0; i < records; i++) printf "{\"id\":\"record-%06d\",\"patient\":\"patient-%06d\",\"kind\":\"Observation\",\"practitionerId\":\"pr-%05d\",\"code\":\"%d-%d\",\"changed\":\"%s\",\"text\":\"%s\"}\n", i, i % (records / 20), random(9000), random(99999), random(9), time(i % 330, i), text(2200) > (d "records.jsonl")
+    for (i = 0; i < versions; i++) { r = random(records); printf "{\"id\":\"version-%07d\",\"record\":\"record-%06d\",\"patientId\":\"patient-%06d\",\"kind\":\"Observation\",\"practitionerId\":\"pr-%05d\",\"code\":\"%d-%d\",\"changed\":\"%s\",\"text\":\"%s\"}\n", i, r, r % (records / 20), random(9000), random(99999), random(9), time(i % 330, i), text(2200) > (d "versions.jsonl") }
+  }
+
+  d = "room-temperatures/"
+  for (r = 0; r < 1000; r++) printf "{\"id\":\"room-%04d\"}\n", r > (d "rooms.jsonl")
+  for (m = 0; m < 2; m++) {
+    rows = ""
+    for (r = 0; r < 1000; r++) {
+      readings = ""
+      for (e = 0; e < 12; e++) {
+        at = time(0, m * 60 + e * 5); t = 18 + random(80) / 10
+        readings = readings (e == 0 ? "" : ",") sprintf("{\"at\":\"%s\",\"temperature\":%.1f,\"received\":\"%s\"}", at, t, at)
+        printf "{\"id\":\"e-%d-%04d-%02d\",\"room\":\"room-%04d\",\"minute\":\"minute-%d\",\"at\":\"%s\",\"mean\":%.1f,\"unit\":\"C\",\"received\":\"%s\"}\n", m, r, e, r, m, at, t, at > (d "events.jsonl")
+      }
+      rows = rows (r == 0 ? "" : ",") sprintf("{\"room\":\"room-%04d\",\"mean\":%.1f,\"minimum\":%.1f,\"maximum\":%.1f}", r, t, t - 1, t + 1)
+      printf "{\"id\":\"m-%d-%04d\",\"room\":\"room-%04d\",\"minute\":\"minute-%d\",\"at\":\"%s\",\"mean\":%.1f,\"minimum\":%.1f,\"maximum\":%.1f,\"number\":12,\"readings\":[%s]}\n", m, r, r, m, time(0, m * 60), t, t - 1, t + 1, readings > (d "room-minutes.jsonl")
+    }
+    printf "{\"id\":\"minute-%d\",\"rows\":[%s]}\n", m, rows > (d "minutes.jsonl")
+  }
+
+  d = "plant-telemetry/"
+  for (i = 0; i < 15; i++) printf "{\"id\":\"plant-%02d\"}\n", i > (d "plants.jsonl")
+  for (i = 0; i < 450; i++) printf "{\"id\":\"plant-%02d-%s\"}\n", i % 15, day(int(i / 15)) > (d "plant-days.jsonl")
+  for (i = 0; i < 500; i++) printf "{\"id\":\"logger-%04d\"}\n", i > (d "loggers.jsonl")
+  for (i = 0; i < 2000; i++) printf "{\"id\":\"sensor-%06d\"}\n", i > (d "sensors.jsonl")
+  for (i = 0; i < 20000; i++) {
+    n = i % 2000; p = n % 4 == 0 ? 0 : 1 + n % 14
+    printf "{\"id\":\"m-%08d\",\"plant\":\"plant-%02d\",\"logger\":\"logger-%04d\",\"sensor\":\"sensor-%06d\",\"plantDay\":\"plant-%02d-%s\",\"alarm\":%s,\"at\":\"%s\",\"ticks\":%d,\"location\":\"%s\",\"data\":\"%s\"}\n", \
+      i, p, int(n / 4), n, p, day(int(i * 30 / 20000)), random(50) == 0 ? "true" : "false", time(int(i * 30 / 20000), i * 4), i, text(60), text(1150) > (d "messages.jsonl")
+  }
+
+  d = "game-leaderboard/"
+  for (c = 0; c < 100; c++) printf "{\"id\":\"country-%02d\"}\n", c > (d "countries.jsonl")
+  printf "{\"id\":\"2026-W10\"}\n" > (d "weeks.jsonl")
+  best = ""
+  for (i = 0; i < 100; i++) best = best (i == 0 ? "" : ",") sprintf("{\"name\":\"Player %d\",\"country\":\"country-%02d\",\"best\":%d}", i, i % 100, 999999 - i)
+  for (b = 0; b < 202; b++) { printf "{\"id\":\"board-%03d\"}\n", b > (d "boards.jsonl"); printf "{\"id\":\"board-%03d\",\"entries\":[%s]}\n", b, best > (d "tops.jsonl") }
+  for (i = 0; i < 5000; i++) {
+    c = i % 10 < 3 ? 0 : 1 + random(99)
+    printf "{\"id\":\"p-%06d\",\"name\":\"Player %d\",\"country\":\"country-%02d\",\"best\":%d,\"mean\":%d,\"games\":%d}\n", i, i, c, random(999999), random(99999), random(500) > (d "players.jsonl")
+    for (l = 0; l < 4; l++) {
+      printf "{\"id\":\"b%d-%06d\",\"board\":\"board-%03d\",\"playerId\":\"p-%06d\",\"name\":\"Player %d\",\"country\":\"country-%02d\",\"best\":%d}\n", l, i, l < 2 ? l : 2 + (l - 2) * 100 + c, i, i, c, random(999999) > (d "entries.jsonl")
+      printf "{\"id\":\"s%d-%06d\",\"player\":\"p-%06d\",\"name\":\"Player %d\",\"country\":\"country-%02d\",\"best\":%d,\"at\":\"%s\",\"week\":\"2026-W10\",\"nation\":\"country-%02d\"}\n", l, i, i, i, c, random(999999), time(0, i * 4 + l), c > (d "scores.jsonl")
+    }
+  }
+
+  d = "project-tasks/"
+  for (i = 0; i < 104; i++) printf "{\"id\":\"t-%03d\",\"name\":\"Tenant %d\"}\n", i, i > (d "tenants.jsonl")
+  for (i = 0; i < 5200; i++) printf "{\"id\":\"u-%04d\",\"name\":\"User %d\"}\n", i, i > (d "users.jsonl")
+  for (i = 0; i < 104; i++) printf "{\"id\":\"p-%03d\",\"tenant\":\"t-%03d\",\"name\":\"Project %d\"}\n", i, i, i > (d "projects.jsonl")
+  for (i = 0; i < 20000; i++) {
+    n = i % 104
+    printf "{\"id\":\"task-%06d\",\"tenant\":\"t-%03d\",\"kind\":\"task\",\"project\":\"p-%03d\",\"assignee\":\"u-%04d\",\"status\":\"%s\",\"title\":\"%s\",\"due\":\"%s\",\"text\":\"%s\"}\n", \
+      i, n, n, n * 50 + random(50), status[1 + random(4)], text(60), time(i % 330, i), text(1100) > (d "tasks.jsonl")
+  }
 }'

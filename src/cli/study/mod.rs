@@ -28,7 +28,7 @@ pub struct StudyCommand {
 
 #[derive(Debug, Subcommand)]
 enum StudySubject {
-    /// Write a first study from data files: types, references, two designs, and requests for each reference
+    /// Write a first study from data files: types, ids, references, designs, and requests for each reference
     Init(Init),
     /// Print the plan of each request under each design, with its operations and their charges
     Explain(Explain),
@@ -62,7 +62,8 @@ struct Init {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
-    /// Data files: one JSON object a line, one file for each type, which is named after its file
+    /// Data files: JSON lines, a JSON array or CSV with headings, one file for each type, which is named
+    /// after its file
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     from: Vec<PathBuf>,
 }
@@ -155,7 +156,7 @@ enum ReportFormat {
     Markdown,
     /// JSON
     Json,
-    /// One HTML file with charts, without scripts
+    /// One HTML file with charts, plans and sortable tables; it needs no other file
     Html,
 }
 

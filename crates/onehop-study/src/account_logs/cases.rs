@@ -31,7 +31,7 @@ struct ContainerItems {
 }
 
 impl StoredItems {
-    /// The sampled items of all containers with one item type. Their lengths tell them apart.
+    /// The sampled items of all containers with one item type, distinguished by their lengths.
     #[must_use]
     pub fn of(data: &DesignData<'_>, consistency: &'static str) -> Self {
         let (model, writer) = (&data.design.model, ItemWriter { data });

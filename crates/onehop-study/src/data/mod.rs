@@ -1,16 +1,17 @@
-//! Data of a study: a survey of JSON lines in bounded memory. Samples are chosen by the hash of an id or of a
+//! Data of a study: a survey of data files in bounded memory. Samples are chosen by the hash of an id or of a
 //! reference (bottom-k sampling), so that the samples of different types belong together: for each sampled
 //! item, the items that refer to it are sampled, too, and counted exactly.
 
 mod group_sketch;
-mod lines;
+mod identity;
+mod items;
 mod survey;
 #[cfg(test)]
 mod tests;
 mod visible;
 
 pub use group_sketch::{FoundGroup, Group, GroupSketch, HeaviestGroup};
-pub(crate) use lines::for_each_line;
+pub(crate) use items::{for_each_item, is_csv};
 pub use survey::{DataSurvey, Grouping, SurveyProgress, SurveySpec, TypeSurvey};
 pub use visible::{VisibleField, VisibleType};
 
@@ -25,7 +26,7 @@ pub const SAMPLED_ITEMS_MAX: usize = 1_000;
 pub const SAMPLED_GROUPS_MAX: usize = 2_000;
 /// Sampled items of a group: the largest page of most requests.
 pub const GROUP_ITEMS_MAX: usize = 100;
-/// Bytes of one line of a data file: the largest item of Azure Cosmos DB has 2 MB.
+/// Bytes of one item of a data file: the largest item of Azure Cosmos DB has 2 MB.
 pub const LINE_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// The place of a key among all keys: small ones are sampled.

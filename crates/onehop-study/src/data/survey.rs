@@ -7,7 +7,8 @@ use onehop_model::{FieldKind, ItemType, KeySource, Model, Name, QueryKind, Relat
 use serde_json::Value;
 
 use super::group_sketch::GroupSketch;
-use super::lines::{LineRefusal, for_each_line};
+use super::identity::identify;
+use super::items::{ItemRefusal, for_each_item};
 use super::visible::VisibleType;
 use super::{SAMPLE_BYTES_MAX, SAMPLED_ITEMS_MAX, key_text, sample_hash};
 use crate::directory::{StudyDirectory, StudyErrors};
@@ -150,26 +151,31 @@ impl DataSurvey {
             let Some(visible) = VisibleType::of(name, &study.designs) else { continue };
             let groupings = spec.groupings.get(name).cloned().unwrap_or_default();
             let mut sampler = Sampler::new(visible, groupings);
+            let id = study.settings.ids.get(name);
             for file in files {
-                for_each_line(&study.path, file, &mut errors, |line, bytes| {
-                    sampler.add(line, bytes)?;
-                    // The line ends in one more byte.
+                for_each_item(&study.path, file, &mut errors, |mut item, bytes| {
+                    if let Some(properties) = id {
+                        identify(&mut item, properties, sampler.survey.items + 1)?;
+                    }
+                    sampler.add(&item, bytes)?;
+                    // A line ends in one more byte; cells of a CSV file have more bytes as JSON.
                     bytes_read += bytes + 1;
                     if bytes_read < reported + PROGRESS_BYTES {
                         return Ok(());
                     }
                     reported = bytes_read;
                     let items = sampler.survey.items;
-                    match progress(&SurveyProgress { file, items, bytes: bytes_read, bytes_total }) {
+                    let bytes = bytes_read.min(bytes_total);
+                    match progress(&SurveyProgress { file, items, bytes, bytes_total }) {
                         ControlFlow::Continue(()) => Ok(()),
                         ControlFlow::Break(()) => {
                             is_stopped = true;
-                            Err(LineRefusal::Stop)
+                            Err(ItemRefusal::Stop)
                         }
                     }
                 });
                 let items = sampler.survey.items;
-                let found = SurveyProgress { file, items, bytes: bytes_read, bytes_total };
+                let found = SurveyProgress { file, items, bytes: bytes_read.min(bytes_total), bytes_total };
                 if is_stopped || progress(&found).is_break() {
                     errors.add(file, None, "the reading was stopped");
                     return Err(errors);

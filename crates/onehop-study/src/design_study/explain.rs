@@ -77,6 +77,7 @@ pub fn explain(study: &DesignStudy<'_>) -> Vec<ExplainedRequest> {
         per_second: request.per_second,
         plans: planned
             .iter()
+            .filter(|design| !design.requests[number].1.is_empty())
             .map(|design| {
                 let charges = PlanCharges::of(&design.requests[number].1, &study.calibration, &one);
                 let operations = |of: fn(&crate::plans::RequestPlan) -> &[PlannedOperation]| {

@@ -43,7 +43,7 @@ pub struct DesignStudy<'a> {
 /// A design with the plans of all requests, with or without a data loader.
 pub(crate) struct PlannedDesign<'a> {
     pub variant: ModelVariant,
-    /// For each request the plans of its subjects.
+    /// For each request the plans of its subjects; none where the design does not make it.
     pub requests: Vec<(&'a Request, Vec<RequestPlan>)>,
 }
 
@@ -65,7 +65,8 @@ impl<'a> DesignStudy<'a> {
     fn variant(&self, data: &DesignData<'a>, batched: bool) -> PlannedDesign<'a> {
         let planner = self.planner(data, batched);
         let plans = |request: &'a Request| {
-            let subjects = planner.subjects(request).min(SUBJECTS_MAX);
+            let is_made = request.is_of(&data.design.name);
+            let subjects = if is_made { planner.subjects(request).min(SUBJECTS_MAX) } else { 0 };
             (request, (0..subjects).map(|subject| planner.plan(request, subject)).collect())
         };
         PlannedDesign {

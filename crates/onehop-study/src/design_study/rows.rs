@@ -35,7 +35,7 @@ pub(super) fn rows(
                 .collect(),
         }
     };
-    planned.requests.iter().map(row).collect()
+    planned.requests.iter().filter(|(_, plans)| !plans.is_empty()).map(row).collect()
 }
 
 fn folded(

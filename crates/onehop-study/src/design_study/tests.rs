@@ -32,6 +32,25 @@ fn each_request_has_a_row_under_each_design() {
 }
 
 #[test]
+fn a_request_of_one_design_costs_the_others_nothing() {
+    let mut shop = Shop::new("");
+    let text = "query OrderPage($id: ID!) @request(perSecond: 100) { order(id: $id) { total } }\n\
+                mutation Job @request(perSecond: 10, designs: [\"V3\"]) { createOrder(input: $input) { order { id } } }";
+    let models: Vec<_> = shop.study.designs.iter().map(|design| &design.model).collect();
+    shop.study.requests = onehop_model::RequestSet::read("requests.graphql", text, &models).unwrap();
+    let survey = shop.survey();
+    let study = DesignStudy { directory: &shop.study, survey: &survey, calibration: Calibration::current() };
+    let report = design_report(&study);
+    let models: Vec<_> = report.measurements.rows.iter().filter(|row| row.request == "Job").collect();
+    assert_eq!(models.iter().map(|row| row.plan.to_string()).collect::<Vec<_>>(), ["V3"]);
+    let traffic = &report.traffic.as_ref().unwrap().models;
+    assert_eq!(traffic.iter().filter(|model| model.writes > 0.0).count(), 1, "{traffic:?}");
+    let text = plan_text(&explain(&study));
+    assert_eq!(text.split("mutation Job").nth(1).unwrap().matches(" RU\n").count(), 1, "{text}");
+    assert!(render::table(&report).contains("Job"));
+}
+
+#[test]
 fn much_traffic_on_one_partition_is_infeasible() {
     let report = report("scale = 1\n[traffic]\npeak_to_mean = 1000");
     assert!(report.provisioning.iter().any(|found| !found.feasible));

@@ -145,13 +145,24 @@ impl DesignData<'_> {
     }
 }
 
-/// Whether the values of a field are dates or times, as texts such as `2026-11` or `2026-11-23T09:20`.
+/// Whether the values of a field are dates or times, as texts such as `2026-11`, `2026-11-23T09:20` or
+/// `20261123`.
 #[must_use]
 pub fn is_time_key(survey: &TypeSurvey, field: &str) -> bool {
     let is_date = |text: &str| {
         let bytes = text.as_bytes();
         let is_digits = |part: Option<&[u8]>| part.is_some_and(|part| part.iter().all(u8::is_ascii_digit));
-        is_digits(bytes.get(..4)) && bytes.get(4) == Some(&b'-') && is_digits(bytes.get(5..7))
+        let is_compact = || {
+            let within =
+                |part: &str, max: u32| part.parse::<u32>().is_ok_and(|found| (1..=max).contains(&found));
+            bytes.len() == 8
+                && is_digits(bytes.get(..))
+                && (text.starts_with("19") || text.starts_with("20"))
+                && within(&text[4..6], 12)
+                && within(&text[6..], 31)
+        };
+        (is_digits(bytes.get(..4)) && bytes.get(4) == Some(&b'-') && is_digits(bytes.get(5..7)))
+            || is_compact()
     };
     let values =
         survey.sample.iter().filter_map(|(_, item)| key_text(item.get(field).unwrap_or(&Value::Null)));

@@ -33,6 +33,9 @@ pub struct StudySettings {
     pub name: String,
     /// The data files of each item type, relative to the directory.
     pub data: BTreeMap<String, Vec<String>>,
+    /// The properties of the ids that do not stand at `id`, by item type. Items of a type with none of them
+    /// are numbered.
+    pub ids: BTreeMap<String, Vec<String>>,
     /// The multiple of the data.
     pub scale: f64,
     /// Types whose number of items does not grow with the data.
@@ -65,12 +68,24 @@ impl StudySettings {
             errors.add(SETTINGS_FILE, line, mistake.message());
         }
         root.only(
-            &["name", "scale", "fixed", "data", "traffic", "account", "partitions", "prices", "indexes"],
+            &[
+                "name",
+                "scale",
+                "fixed",
+                "data",
+                "ids",
+                "traffic",
+                "account",
+                "partitions",
+                "prices",
+                "indexes",
+            ],
             errors,
         );
         let mut settings = Self {
             name: root.text("name", errors).unwrap_or_else(|| "Study".to_owned()),
             data: BTreeMap::new(),
+            ids: BTreeMap::new(),
             scale: root.number("scale", SCALE_BOUNDS, errors).unwrap_or(1.0),
             fixed: root.texts("fixed", errors),
             hourly: None,
@@ -83,6 +98,7 @@ impl StudySettings {
             index_share: INDEX_SHARE_DEFAULT,
         };
         settings.data(&root, errors);
+        settings.ids(&root, errors);
         settings.traffic(&root, errors);
         settings.account(&root, errors);
         settings.prices(&root, errors);
@@ -117,6 +133,19 @@ impl StudySettings {
         }
         if self.data.values().map(Vec::len).sum::<usize>() > DATA_FILES_MAX {
             errors.add(SETTINGS_FILE, None, format!("`data` has more than {DATA_FILES_MAX} files"));
+        }
+    }
+
+    fn ids(&mut self, root: &TableReader<'_, '_>, errors: &mut StudyErrors) {
+        let Some(ids) = root.table_of("ids", errors) else { return };
+        for (name, _) in ids.table.iter() {
+            let properties = ids.texts(name.get_ref(), errors);
+            if self.data.contains_key(&**name.get_ref()) {
+                self.ids.insert(name.get_ref().to_string(), properties);
+            } else {
+                let message = format!("`ids` names {}, which has no data files", name.get_ref());
+                errors.add(SETTINGS_FILE, root.line(name.span().start), message);
+            }
         }
     }
 

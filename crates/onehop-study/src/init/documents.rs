@@ -1,11 +1,11 @@
-//! Documents of a first study: settings, two designs and requests, with comments.
+//! Documents of a first study: settings, designs and requests, with comments.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use super::infer::{FoundField, FoundType};
 use super::names::{capital, field_name, plural, small};
-use super::shapes::Shape;
+use super::shapes::{Shape, TimeForm};
 
 /// Requests a second of the generated requests, which people replace.
 const READS_A_SECOND: u32 = 10;
@@ -15,7 +15,7 @@ const WRITES_A_SECOND: u32 = 1;
 pub(super) fn settings(directory: &Path, types: &[FoundType]) -> String {
     let mut text = String::from(
         "# A study: designs of one's own data, compared. Check each line; `onehop study run` reads it.\nname = \"My study\"\n\n\
-         # How many times the data of the files there is in production.\nscale = 1\n\n# The files of each type, one JSON object a line.\n[data]\n",
+         # How many times the data of the files there is in production.\nscale = 1\n\n# The files of each type: JSON lines, one JSON array, or CSV with headings.\n[data]\n",
     );
     for ty in types {
         let _ = writeln!(
@@ -25,6 +25,18 @@ pub(super) fn settings(directory: &Path, types: &[FoundType]) -> String {
             toml_text(&relative(directory, &ty.file)),
             ty.items
         );
+    }
+    if types.iter().any(|ty| ty.id.as_deref() != Some("id")) {
+        text.push_str(
+            "\n# The property of the id, where it is not `id`. Items without any are numbered: [].\n[ids]\n",
+        );
+    }
+    for ty in types {
+        match ty.id.as_deref() {
+            Some("id") => {}
+            Some(property) => text.push_str(&format!("{} = {}\n", ty.name, toml_text(property))),
+            None => text.push_str(&format!("{} = []\n", ty.name)),
+        }
     }
     text.push_str(
         "\n[traffic]\n# The peak as a multiple of the mean, or its two ends. Instead: hourly = [24 numbers].\npeak_to_mean = [1, 3]\n\n\
@@ -46,55 +58,116 @@ fn relative(directory: &Path, file: &Path) -> String {
     file.strip_prefix(&directory).unwrap_or(&file).display().to_string()
 }
 
-/// The normalised design: each type by its id, and queries across partitions.
-pub(super) fn normalised(types: &[FoundType]) -> String {
-    let mut text = heading("V1", "Each item by its id; related items are found across partitions.");
-    for ty in types {
-        let _ = writeln!(text, "  @container(name: \"{}\", key: \"/id\")", container(ty));
+/// The designs, each with its file.
+pub(super) fn designs(types: &[FoundType]) -> Vec<(&'static str, String)> {
+    let mut designs = vec![
+        ("v1.graphql", design_text(types, Design::Normalised)),
+        ("v2.graphql", design_text(types, Design::Copied)),
+    ];
+    if types.iter().any(|ty| owner(types, ty).is_some_and(|owner| !owner.is_hot())) {
+        designs.push(("v3.graphql", design_text(types, Design::Together)));
     }
-    for ty in types {
-        write_type(&mut text, types, ty, &Design::Normalised);
-    }
-    embedded_types(&mut text, types);
-    queries(&mut text, types);
-    text
+    designs
 }
 
-/// The design with copies: a type that others do not refer to lies with its first reference; names are
-/// copied.
-pub(super) fn copied(types: &[FoundType]) -> String {
-    let mut text = heading("V2", "Items lie with the item that they belong to, and names are copied.");
-    for ty in types {
-        let key = owner(types, ty).map_or("id".to_owned(), |field| format!("{}Id", field.name));
-        let _ = writeln!(text, "  @container(name: \"{}\", key: \"/{key}\")", container(ty));
-    }
-    for (ty, reference) in listed(types) {
-        let _ = writeln!(
-            text,
-            "  @container(name: \"{}\", key: \"/{}Id\")",
-            list_name(ty, reference),
-            reference.name
-        );
-    }
-    for ty in types {
-        write_type(&mut text, types, ty, &Design::Copied);
-    }
-    embedded_types(&mut text, types);
-    queries(&mut text, types);
-    text
-}
-
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Design {
+    /// Each type by its id, and queries across partitions.
     Normalised,
+    /// A type that others do not refer to lies with its main reference; names are copied, and the items of
+    /// other references are lists.
     Copied,
+    /// Such items lie in the container and the logical partition of the item that they belong to, without
+    /// copies.
+    Together,
 }
 
-fn heading(design: &str, description: &str) -> String {
-    format!(
-        "# Generated from the data: check types, `!` and references. docs/model.md explains the directives.\nextend schema\n  \
-         @model(name: \"study\", design: \"{design}\", description: \"{description}\")\n"
-    )
+impl Design {
+    fn heading(self) -> String {
+        let (name, description) = match self {
+            Self::Normalised => ("V1", "Each item by its id; related items are found across partitions."),
+            Self::Copied => {
+                ("V2", "Items lie by the item that they belong to; names are copied, further lists kept.")
+            }
+            Self::Together => {
+                ("V3", "Items share the logical partition of the item that they belong to; no copies.")
+            }
+        };
+        format!(
+            "# Generated from the data: check types, `!` and references. docs/model.md explains the directives.\nextend schema\n  \
+             @model(name: \"study\", design: \"{name}\", description: \"{description}\")\n"
+        )
+    }
+}
+
+/// A container with the fields that fill its key.
+struct Place {
+    container: String,
+    key: Vec<String>,
+    /// The fields, where they are not the id alone.
+    partition: Vec<String>,
+}
+
+fn design_text(types: &[FoundType], design: Design) -> String {
+    let mut text = design.heading();
+    let mut known = std::collections::BTreeSet::new();
+    for ty in types {
+        let place = place(types, ty, design);
+        let key: Vec<String> = place.key.iter().map(|path| format!("\"/{path}\"")).collect();
+        let key = if key.len() == 1 { key.concat() } else { format!("[{}]", key.join(", ")) };
+        if known.insert(place.container.clone()) {
+            let _ = writeln!(text, "  @container(name: \"{}\", key: {key})", place.container);
+        }
+    }
+    for (ty, reference) in listed(types).into_iter().filter(|_| design == Design::Copied) {
+        let name = list_name(ty, reference);
+        let _ = writeln!(text, "  @container(name: \"{name}\", key: \"/{}Id\")", reference.name);
+    }
+    for ty in types {
+        write_type(&mut text, types, ty, design);
+    }
+    embedded_types(&mut text, types);
+    queries(&mut text, types);
+    text
+}
+
+/// The container and the key of a type.
+fn place(types: &[FoundType], ty: &FoundType, design: Design) -> Place {
+    let own = || Place { container: container(ty), key: vec!["id".to_owned()], partition: Vec::new() };
+    let owner = owner(types, ty);
+    match (design, owner) {
+        (Design::Normalised, _) | (_, None) if !has_children(types, ty, design) => own(),
+        (Design::Together, None) => {
+            Place { key: vec![format!("{}Id", small(&ty.name))], partition: vec!["id".to_owned()], ..own() }
+        }
+        // One value would hold much of the data, so the id is the second part of a hierarchical key.
+        (_, Some(owner)) if owner.is_hot() => Place {
+            key: vec![format!("{}Id", owner.name), "id".to_owned()],
+            partition: vec![owner.name.clone(), "id".to_owned()],
+            ..own()
+        },
+        (Design::Copied, Some(owner)) => {
+            Place { key: vec![format!("{}Id", owner.name)], partition: vec![owner.name.clone()], ..own() }
+        }
+        (Design::Together, Some(owner)) => {
+            let parent =
+                types.iter().find(|parent| Some(&parent.name) == owner.target.as_ref()).unwrap_or(ty);
+            Place {
+                container: container(parent),
+                key: vec![format!("{}Id", small(&parent.name))],
+                partition: vec![owner.name.clone()],
+            }
+        }
+        _ => own(),
+    }
+}
+
+/// Whether items of other types lie in the logical partitions of these.
+fn has_children(types: &[FoundType], parent: &FoundType, design: Design) -> bool {
+    let is_child = |ty: &FoundType| {
+        owner(types, ty).is_some_and(|owner| !owner.is_hot() && owner.target.as_ref() == Some(&parent.name))
+    };
+    design == Design::Together && types.iter().any(is_child)
 }
 
 fn container(ty: &FoundType) -> String {
@@ -105,43 +178,56 @@ fn list_name(ty: &FoundType, reference: &FoundField) -> String {
     format!("{}By{}", container(ty), capital(&reference.name))
 }
 
-/// The reference by which a type lies with another: the first one that every item has, where no type refers
-/// to the type itself.
+/// The reference by which a type lies with another: one that every item has, with several items under each
+/// value and no hot value, and the most values among these. Types that others refer to lie by their ids.
 fn owner<'t>(types: &[FoundType], ty: &'t FoundType) -> Option<&'t FoundField> {
+    /// Items under each value from which on they belong together.
+    const SEVERAL_ITEMS: f64 = 1.5;
     let is_referred = types.iter().flat_map(FoundType::references).any(|(_, target)| target == ty.name);
-    let mut references = ty.references().filter(|(field, target)| field.is_required && *target != ty.name);
-    if is_referred { None } else { references.next().map(|(field, _)| field) }
+    let references =
+        ty.references().filter(|(field, target)| field.is_required && !field.is_list() && *target != ty.name);
+    let rank = |field: &FoundField| {
+        let values = field.shape.different_values().max(1.0);
+        (field.is_hot(), (ty.items as f64) < SEVERAL_ITEMS * values, -values)
+    };
+    let best = references
+        .map(|(field, _)| field)
+        .min_by(|one, other| rank(one).partial_cmp(&rank(other)).unwrap_or(std::cmp::Ordering::Equal));
+    if is_referred { None } else { best }
 }
 
-/// The references whose items are a list in the second design.
+/// The references whose items are a list in the design with copies. The list of a hot value would have a hot
+/// partition.
 fn listed(types: &[FoundType]) -> Vec<(&FoundType, &FoundField)> {
     let of_type = |ty| {
-        let own: Option<&FoundField> = owner(types, ty);
         let references = FoundType::references(ty).map(|(field, _)| field);
-        references
-            .filter(move |field| field.is_required && own.is_none_or(|own| own.name != field.name))
-            .map(move |field| (ty, field))
+        references.filter(move |field| is_listed(types, ty, field)).map(move |field| (ty, field))
     };
     types.iter().flat_map(of_type).collect()
 }
 
-fn write_type(text: &mut String, types: &[FoundType], ty: &FoundType, design: &Design) {
-    let owner = owner(types, ty).filter(|_| *design == Design::Copied);
-    let partition = owner.map_or(String::new(), |field| format!(", partition: \"{}\"", field.name));
+fn is_listed(types: &[FoundType], ty: &FoundType, field: &FoundField) -> bool {
+    let is_owner = owner(types, ty).is_some_and(|own| own.name == field.name);
+    field.is_required && !field.is_list() && !is_owner && !field.is_hot()
+}
+
+fn write_type(text: &mut String, types: &[FoundType], ty: &FoundType, design: Design) {
+    let place = place(types, ty, design);
+    let names: Vec<String> = place.partition.iter().map(|field| format!("\"{field}\"")).collect();
+    let partition = match names.as_slice() {
+        [] => String::new(),
+        [name] => format!(", partition: {name}"),
+        names => format!(", partition: [{}]", names.join(", ")),
+    };
     let _ = write!(
         text,
-        "\ntype {} @item(container: \"{}\"{partition}, write: [CREATE, UPDATE, DELETE]) {{\n  id: ID!",
-        ty.name,
-        container(ty)
+        "\ntype {} @item(container: \"{}\"{partition}, write: [CREATE, UPDATE, DELETE]) {{\n  id: ID!\n",
+        ty.name, place.container
     );
-    if ty.id != "id" {
-        let _ = write!(text, " @stored(as: \"id\", former: \"{}\")", ty.id);
-    }
-    text.push('\n');
     for field in &ty.fields {
         match &field.target {
             Some(target) => reference(text, types, field, target, design),
-            None => scalar(text, &ty.name, field),
+            None => scalar(text, types, &ty.name, field),
         }
     }
     for source in types {
@@ -152,31 +238,36 @@ fn write_type(text: &mut String, types: &[FoundType], ty: &FoundType, design: &D
     text.push_str("}\n");
 }
 
-fn reference(text: &mut String, types: &[FoundType], field: &FoundField, target: &str, design: &Design) {
+fn reference(text: &mut String, types: &[FoundType], field: &FoundField, target: &str, design: Design) {
     let required = if field.is_required { "!" } else { "" };
     let label = types.iter().find(|ty| ty.name == target).and_then(FoundType::label);
     let copy = match (label, design) {
         (Some(label), Design::Copied) => format!(" @copy(fields: \"{}\")", label.name),
         _ => String::new(),
     };
-    let former = if field.property == format!("{}Id", field.name) || field.property == field.name {
-        String::new()
-    } else {
-        format!(" @stored(former: \"{}\")", field.property)
-    };
-    let _ = writeln!(text, "  {}: {target}{required} @reference{copy}{former}", field.name);
+    let is_plain =
+        field.property == field.name || (!field.is_list() && field.property == format!("{}Id", field.name));
+    let former = if is_plain { String::new() } else { format!(" @stored(former: \"{}\")", field.property) };
+    let ty = if field.is_list() { format!("[{target}!]") } else { target.to_owned() };
+    let _ = writeln!(text, "  {}: {ty}{required} @reference{copy}{former}", field.name);
 }
 
-fn scalar(text: &mut String, owner: &str, field: &FoundField) {
+fn scalar(text: &mut String, types: &[FoundType], owner: &str, field: &FoundField) {
     let required = if field.is_required { "!" } else { "" };
-    let former = if field.property == field.name {
-        String::new()
-    } else {
-        format!(" @stored(former: \"{}\")", field.property)
+    let format = match field.time {
+        Some(TimeForm::EpochSeconds) => "format: EPOCH_SECONDS",
+        Some(TimeForm::EpochMillis) => "format: EPOCH_MILLIS",
+        _ => "",
     };
-    match graphql_type(owner, &field.name, &field.shape) {
+    let former =
+        if field.property == field.name { String::new() } else { format!("former: \"{}\"", field.property) };
+    let arguments = [format, &former].into_iter().filter(|argument| !argument.is_empty());
+    let arguments = arguments.collect::<Vec<_>>().join(", ");
+    let stored = if arguments.is_empty() { String::new() } else { format!(" @stored({arguments})") };
+    let time = (!format.is_empty()).then(|| "DateTime".to_owned());
+    match time.or_else(|| graphql_type(types, owner, &field.name, &field.shape)) {
         Some(ty) => {
-            let _ = writeln!(text, "  {}: {ty}{required}{former}", field.name);
+            let _ = writeln!(text, "  {}: {ty}{required}{stored}", field.name);
         }
         None => {
             let _ = writeln!(text, "  # {}: its values have no common type, and it is left out.", field.name);
@@ -185,29 +276,37 @@ fn scalar(text: &mut String, owner: &str, field: &FoundField) {
 }
 
 /// The type of a shape; `None` for mixed values.
-fn graphql_type(owner: &str, field: &str, shape: &Shape) -> Option<String> {
+fn graphql_type(types: &[FoundType], owner: &str, field: &str, shape: &Shape) -> Option<String> {
     if let Some(scalar) = shape.scalar() {
         return Some(scalar.to_owned());
     }
-    if shape.objects == shape.present && fields_of(owner, field, shape).next().is_some() {
-        return Some(format!("{owner}{}", capital(field)));
+    if shape.objects == shape.present && fields_of(types, owner, field, shape).next().is_some() {
+        return Some(embedded_name(types, owner, field));
     }
     let elements =
         shape.elements.as_ref().filter(|elements| shape.arrays == shape.present && elements.present > 0)?;
-    (elements.arrays == 0).then(|| graphql_type(owner, field, elements).map(|ty| format!("[{ty}!]")))?
+    (elements.arrays == 0)
+        .then(|| graphql_type(types, owner, field, elements).map(|ty| format!("[{ty}!]")))?
+}
+
+/// The name of an embedded type, which no item type has.
+fn embedded_name(types: &[FoundType], owner: &str, field: &str) -> String {
+    let name = format!("{owner}{}", capital(field));
+    if types.iter().any(|ty| ty.name == name) { format!("{name}Part") } else { name }
 }
 
 /// The properties of an embedded object that have a type.
 fn fields_of<'s>(
+    types: &'s [FoundType],
     owner: &str,
     field: &str,
     shape: &'s Shape,
 ) -> impl Iterator<Item = (String, &'s String, &'s Shape, String)> {
-    let name = format!("{owner}{}", capital(field));
+    let name = embedded_name(types, owner, field);
     let mut seen = std::collections::BTreeSet::new();
     shape.properties.iter().filter_map(move |(property, inner)| {
         let field = field_name(property);
-        let ty = graphql_type(&name, &field, inner)?;
+        let ty = graphql_type(types, &name, &field, inner)?;
         seen.insert(field.clone()).then_some((field, property, inner, ty))
     })
 }
@@ -215,44 +314,44 @@ fn fields_of<'s>(
 fn embedded_types(text: &mut String, types: &[FoundType]) {
     for ty in types {
         for field in ty.fields.iter().filter(|field| field.target.is_none()) {
-            embedded(text, &ty.name, &field.name, &field.shape);
+            embedded(text, types, &ty.name, &field.name, &field.shape);
         }
     }
 }
 
-fn embedded(text: &mut String, owner: &str, field: &str, shape: &Shape) {
+fn embedded(text: &mut String, types: &[FoundType], owner: &str, field: &str, shape: &Shape) {
     let shape = shape.elements.as_deref().filter(|_| shape.arrays > 0).unwrap_or(shape);
-    if shape.objects == 0 || shape.objects != shape.present || graphql_type(owner, field, shape).is_none() {
+    let is_object = shape.objects > 0 && shape.objects == shape.present;
+    if !is_object || graphql_type(types, owner, field, shape).is_none() {
         return;
     }
-    let name = format!("{owner}{}", capital(field));
+    let name = embedded_name(types, owner, field);
     let _ = writeln!(text, "\ntype {name} @embedded {{");
-    for (inner_name, property, inner, ty) in fields_of(owner, field, shape) {
+    for (inner_name, property, inner, ty) in fields_of(types, owner, field, shape) {
         let required = if inner.present == shape.objects { "!" } else { "" };
         let stored =
             if *property == inner_name { String::new() } else { format!(" @stored(as: \"{property}\")") };
         let _ = writeln!(text, "  {inner_name}: {ty}{required}{stored}");
     }
     text.push_str("}\n");
-    for (inner_name, _, inner, _) in fields_of(owner, field, shape) {
-        embedded(text, &name, &inner_name, inner);
+    for (inner_name, _, inner, _) in fields_of(types, owner, field, shape) {
+        embedded(text, types, &name, &inner_name, inner);
     }
 }
 
 /// The items that refer to a type.
-fn related(text: &mut String, types: &[FoundType], source: &FoundType, field: &FoundField, design: &Design) {
+fn related(text: &mut String, types: &[FoundType], source: &FoundType, field: &FoundField, design: Design) {
     let order =
         source.order().map_or(String::new(), |order| format!(" @order(by: \"{}\", desc: true)", order.name));
-    let is_owner = owner(types, source).is_some_and(|owner| owner.name == field.name);
-    let is_listed = field.is_required;
+    let is_key = place(types, source, design).partition == [field.name.clone()];
     let directive = match design {
-        Design::Copied if is_owner => format!("@partition(by: \"{}\")", field.name),
-        Design::Copied if is_listed => {
+        _ if is_key => format!("@partition(by: \"{}\")", field.name),
+        Design::Copied if is_listed(types, source, field) => {
             format!("@list(into: \"{}\", by: \"{}\")", list_name(source, field), field.name)
         }
         _ => format!("@find(by: \"{}\")", field.name),
     };
-    let _ = writeln!(text, "  {}: [{}!]! {directive}{order}", source.reverse_name(field), source.name);
+    let _ = writeln!(text, "  {}: [{}!]! {directive}{order}", source.reverse_name(types, field), source.name);
 }
 
 /// Root fields by id, and a list for a frequent value of each field with few values.
@@ -295,7 +394,7 @@ pub(super) fn requests(types: &[FoundType]) -> String {
         let (name, root) = (&ty.name, small(&ty.name));
         let mut fields = scalars(ty);
         for (field, target) in ty.references() {
-            if let Some(label) = label(target) {
+            if let Some(label) = label(target).filter(|_| !field.is_list()) {
                 let _ = write!(fields, " {} {{ {} }}", field.name, label.name);
             }
         }
@@ -305,7 +404,7 @@ pub(super) fn requests(types: &[FoundType]) -> String {
         );
         for source in types {
             for (field, _) in source.references().filter(|(_, target)| target == name) {
-                let reverse = source.reverse_name(field);
+                let reverse = source.reverse_name(types, field);
                 let _ = write!(
                     text,
                     "\nquery {}Of{name}($id: ID!) @request(perSecond: {READS_A_SECOND}) {{\n  {root}(id: $id) {{ {reverse}(first: 20) {{ nodes {{ {} }} }} }}\n}}\n",
@@ -327,7 +426,10 @@ pub(super) fn requests(types: &[FoundType]) -> String {
             text,
             "\nmutation Create{name} @request(perSecond: {WRITES_A_SECOND}) {{\n  create{name}(input: $input) {{ {root} {{ id }} }}\n}}\n"
         );
-        if let Some(changed) = ty.label() {
+        // A change of a copied name reaches all copies; other types change their state.
+        let is_referred = types.iter().flat_map(FoundType::references).any(|(_, target)| target == name);
+        let state = few(ty).next().map(|(field, _)| field).filter(|_| !is_referred || ty.label().is_none());
+        if let Some(changed) = state.or_else(|| ty.label()) {
             let _ = write!(
                 text,
                 "\nmutation Update{name}($id: ID!) @request(perSecond: {WRITES_A_SECOND}) {{\n  update{name}(input: {{id: $id, {0}: ${0}}}) {{ {root} {{ id }} }}\n}}\n",

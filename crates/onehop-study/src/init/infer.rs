@@ -1,19 +1,25 @@
-//! Inference: item types, ids and references of data files.
+//! Inference: item types, their ids, and their fields from data files.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::names::{capital, field_name, plural, small, type_name};
-use super::shapes::Shape;
-use crate::data::for_each_line;
+use super::names::{capital, field_name, is_id_name, plural, small, type_name};
+use super::shapes::{Shape, TimeForm};
+use crate::data::{for_each_item, is_csv};
 use crate::directory::StudyErrors;
 
-/// The share of a property's values that are ids of a type, from which on it is a reference.
-const REFERENCE_SHARE: f64 = 0.9;
 /// Values of a property with few values.
-const FEW_VALUES: usize = 20;
-/// Properties that the service or the model writes.
-const SYSTEM_PROPERTIES: [&str; 9] =
-    ["_rid", "_self", "_etag", "_attachments", "_ts", "type", "version", "deleted", "ttl"];
+pub(super) const FEW_VALUES: usize = 20;
+/// Bytes of a text by which people know an item, in the mean.
+const LABEL_BYTES_MAX: u64 = 60;
+/// Bytes of a text that is an id, in the mean.
+const ID_BYTES_MAX: u64 = 64;
+/// A value with this share of the items is a hot spot.
+pub(super) const HOT_SHARE: f64 = 0.1;
+/// Properties that the service writes.
+const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", "_ts"];
+/// Properties that a model writes, so that a field has another name.
+const MODEL_PROPERTIES: [&str; 4] = ["type", "version", "deleted", "ttl"];
 
 /// An item type that was found.
 #[derive(Debug, Clone)]
@@ -21,8 +27,10 @@ pub(super) struct FoundType {
     pub name: String,
     pub file: PathBuf,
     pub items: u64,
-    /// The property of the id.
-    pub id: String,
+    /// The property of the id; `None` where items are numbered.
+    pub id: Option<String>,
+    /// The values of the id.
+    pub ids: Shape,
     pub fields: Vec<FoundField>,
 }
 
@@ -34,28 +42,60 @@ pub(super) struct FoundField {
     pub shape: Shape,
     /// Whether every item has it.
     pub is_required: bool,
+    pub time: Option<TimeForm>,
     /// The type that it refers to.
     pub target: Option<String>,
     /// The frequent value of a property with few values.
     pub frequent: Option<String>,
 }
 
+impl FoundField {
+    /// Whether it is a list of references.
+    pub fn is_list(&self) -> bool {
+        self.shape.arrays > 0
+    }
+
+    /// Whether one value has a large share of the items.
+    pub fn is_hot(&self) -> bool {
+        self.shape.largest_share() > HOT_SHARE
+    }
+}
+
 impl FoundType {
     /// The field by which people know an item.
     pub fn label(&self) -> Option<&FoundField> {
+        let is_short = |field: &&FoundField| field.shape.text_bytes <= LABEL_BYTES_MAX * field.shape.texts;
         let texts = || {
-            self.fields
-                .iter()
-                .filter(|field| field.target.is_none() && field.shape.scalar() == Some("String"))
+            let texts = self.fields.iter().filter(|field| field.target.is_none() && field.time.is_none());
+            texts.filter(|field| field.shape.has_texts()).filter(is_short)
         };
         let named = ["name", "title", "label", "username", "email"];
         let by_name = named.iter().find_map(|name| texts().find(|field| field.name == *name));
-        by_name.or_else(|| texts().find(|field| field.is_required))
+        let ends =
+            |field: &&FoundField| ["Name", "Title", "Label"].iter().any(|end| field.name.ends_with(end));
+        let has_many = |field: &&FoundField| {
+            field.is_required
+                && field.shape.different_values() > FEW_VALUES.min(self.items as usize / 2) as f64
+        };
+        by_name.or_else(|| texts().find(ends)).or_else(|| texts().find(has_many))
     }
 
-    /// The field by which lists are ordered.
+    /// The field by which lists are ordered: the time of creation, else another one that every item has.
     pub fn order(&self) -> Option<&FoundField> {
-        self.fields.iter().find(|field| field.shape.scalar() == Some("DateTime") && field.is_required)
+        let rank = |field: &FoundField| {
+            const FIRST: [&str; 9] =
+                ["creat", "open", "placed", "start", "admit", "sent", "posted", "order", "begin"];
+            const LAST: [&str; 9] =
+                ["updat", "modif", "due", "expir", "birth", "end", "clos", "discharg", "finish"];
+            let name = field.name.to_lowercase();
+            match &name {
+                _ if FIRST.iter().any(|word| name.contains(word)) => 0,
+                _ if LAST.iter().any(|word| name.contains(word)) => 2,
+                _ => 1,
+            }
+        };
+        let times = self.fields.iter().filter(|field| field.time.is_some() && field.is_required);
+        times.min_by_key(|field| rank(field))
     }
 
     /// The references.
@@ -63,24 +103,30 @@ impl FoundType {
         self.fields.iter().filter_map(|field| Some((field, field.target.as_deref()?)))
     }
 
-    /// The field of a target with these items: `orders`, or `ordersByBuyer` for a second reference.
-    pub fn reverse_name(&self, reference: &FoundField) -> String {
+    /// The field of a target with these items: `orders`, or `ordersByBuyer` for a second reference or where
+    /// the target has a field of this name.
+    pub fn reverse_name(&self, types: &[FoundType], reference: &FoundField) -> String {
         let plain = small(&plural(&self.name));
         let target = reference.target.as_deref().unwrap_or_default();
         let first = self.references().find(|(_, known)| *known == target).map(|(field, _)| &field.name);
-        if first == Some(&reference.name) { plain } else { format!("{plain}By{}", capital(&reference.name)) }
+        let owner = types.iter().find(|ty| ty.name == target);
+        let is_free = owner.is_some_and(|owner| owner.fields.iter().all(|field| field.name != plain));
+        if first == Some(&reference.name) && is_free {
+            plain
+        } else {
+            format!("{plain}By{}", capital(&reference.name))
+        }
     }
 }
 
-/// The types of the files, with references between them.
+/// The types of the files, without references.
 pub(super) fn infer(files: &[PathBuf], errors: &mut StudyErrors) -> Vec<FoundType> {
     let shapes: Vec<(PathBuf, Shape)> =
         files.iter().map(|file| (file.clone(), shape_of(file, errors))).collect();
     if !errors.is_empty() {
         return Vec::new();
     }
-    let mut types: Vec<FoundType> =
-        shapes.iter().filter_map(|(file, shape)| found_type(file, shape, errors)).collect();
+    let types: Vec<FoundType> = shapes.iter().map(|(file, shape)| found_type(file, shape)).collect();
     for (number, ty) in types.iter().enumerate() {
         if types[..number].iter().any(|known| known.name == ty.name) {
             let file = ty.file.display().to_string();
@@ -91,96 +137,83 @@ pub(super) fn infer(files: &[PathBuf], errors: &mut StudyErrors) -> Vec<FoundTyp
             );
         }
     }
-    let ids: Vec<(String, Shape)> = types
-        .iter()
-        .zip(&shapes)
-        .filter_map(|(ty, (_, shape))| Some((ty.name.clone(), shape.properties.get(&ty.id)?.clone())))
-        .collect();
-    for ty in &mut types {
-        let own = ty.name.clone();
-        for field in &mut ty.fields {
-            field.target = target(&own, field, &ids);
-            if field.target.is_some() {
-                field.name = reference_name(&field.property);
-                field.frequent = None;
-            }
-        }
-    }
     types
 }
 
 fn shape_of(file: &Path, errors: &mut StudyErrors) -> Shape {
     let mut shape = Shape::default();
     let name = file.display().to_string();
-    for_each_line(Path::new(""), &name, errors, |line, _| {
-        shape.add(line, 0);
+    let known = errors.to_string();
+    for_each_item(Path::new(""), &name, errors, |item, _| {
+        shape.add(&item, 0);
         Ok(())
     });
-    if shape.objects == 0 && errors.is_empty() {
-        errors.add(&name, None, "the file has no line; one JSON object a line is expected");
+    if is_csv(&name) {
+        shape.settle_cells();
+    }
+    if shape.objects == 0 && errors.to_string() == known {
+        errors.add(&name, None, "the file has no item; JSON lines, a JSON array or CSV are expected");
     }
     shape
 }
 
-fn found_type(file: &Path, shape: &Shape, errors: &mut StudyErrors) -> Option<FoundType> {
+fn found_type(file: &Path, shape: &Shape) -> FoundType {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let name = type_name(&stem);
-    let is_id = |property: &str| {
-        shape
-            .properties
-            .get(property)
-            .is_some_and(|found| found.present == shape.objects && found.is_unique())
+    let id = id_of(&name, shape);
+    let is_field = |property: &&String| {
+        Some(*property) != id.as_ref() && !SYSTEM_PROPERTIES.contains(&property.as_str())
     };
-    let known =
-        ["id".to_owned(), "_id".to_owned(), format!("{}Id", small(&name)), format!("{}_id", small(&name))];
-    let id = known.into_iter().find(|property| is_id(property));
-    let id = id.or_else(|| shape.properties.keys().find(|property| is_id(property)).cloned());
-    let Some(id) = id else {
-        errors.add(
-            &file.display().to_string(),
-            None,
-            "no property identifies an item: an `id` without repeated values is expected",
-        );
-        return None;
-    };
-    let is_field = |property: &&String| **property != id && !SYSTEM_PROPERTIES.contains(&property.as_str());
-    let fields = shape.properties.iter().filter(|(property, _)| is_field(property));
-    let field = |(property, found): (&String, &Shape)| FoundField {
-        name: field_name(property),
-        property: property.clone(),
-        is_required: found.present == shape.objects,
-        target: None,
-        frequent: found.frequent_of_few(FEW_VALUES).map(str::to_owned),
-        shape: found.clone(),
-    };
-    let mut fields: Vec<FoundField> = fields.map(field).filter(|field| field.name != "id").collect();
-    fields.dedup_by(|one, other| one.name == other.name);
-    Some(FoundType { name, file: file.to_owned(), items: shape.objects, id, fields })
-}
-
-/// The type whose ids a property has: by its name, or because its texts are ids.
-fn target(own: &str, field: &FoundField, ids: &[(String, Shape)]) -> Option<String> {
-    if !field.shape.is_key_like() {
-        return None;
+    let mut names = BTreeSet::from(["id".to_owned()]);
+    let mut fields = Vec::new();
+    for (property, found) in shape.properties.iter().filter(|(property, _)| is_field(property)) {
+        let mut field = field_name(property);
+        if MODEL_PROPERTIES.contains(&field.as_str()) || field == "id" {
+            field = format!("{}{}", small(&name), capital(&field));
+        }
+        if !names.insert(field.clone()) {
+            continue;
+        }
+        fields.push(FoundField {
+            name: field,
+            property: property.clone(),
+            is_required: found.present == shape.objects,
+            time: found.time(property),
+            target: None,
+            frequent: found.frequent_of_few(FEW_VALUES).map(str::to_owned),
+            shape: found.clone(),
+        });
     }
-    let is_named = |ty: &str| {
-        let reference = reference_name(&field.property).to_lowercase();
-        reference.ends_with(&ty.to_lowercase()) && field.property.to_lowercase() != ty.to_lowercase() + "name"
-    };
-    let within = ids.iter().filter(|(_, ids)| field.shape.share_within(ids) >= REFERENCE_SHARE);
-    let mut within: Vec<&(String, Shape)> = within.collect();
-    within.sort_by_key(|(ty, _)| !is_named(ty));
-    // Small numbers are ids of every type with numbers.
-    let has_texts = field.shape.texts == field.shape.present;
-    let found = within
-        .into_iter()
-        .find(|(ty, _)| is_named(ty) || (has_texts && ty != own && !field.shape.is_unique()));
-    found.map(|(ty, _)| ty.clone())
+    let ids = id.as_ref().and_then(|id| shape.properties.get(id)).cloned().unwrap_or_default();
+    FoundType { name, file: file.to_owned(), items: shape.objects, id, ids, fields }
 }
 
-/// `customerId`, `customer_id` and `customer` give `customer`.
-fn reference_name(property: &str) -> String {
-    let name = field_name(property);
-    let stem = name.strip_suffix("Id").or_else(|| name.strip_suffix("ID")).filter(|stem| !stem.is_empty());
-    stem.map_or(name.clone(), str::to_owned)
+/// The property of the id: by its name, else a short text that no two items share.
+fn id_of(ty: &str, shape: &Shape) -> Option<String> {
+    let ids: Vec<(&String, &Shape)> = shape
+        .properties
+        .iter()
+        .filter(|(_, found)| found.present == shape.objects && found.is_unique())
+        .collect();
+    let named =
+        |is: &dyn Fn(&str) -> bool| ids.iter().find(|(property, _)| is(property)).map(|found| found.0);
+    let plain =
+        |property: &str| property.replace(|letter: char| !letter.is_ascii_alphanumeric(), "").to_lowercase();
+    let own = ty.to_lowercase();
+    let of_type = |property: &str| {
+        let property = plain(property);
+        property
+            .strip_prefix(&own)
+            .is_some_and(|rest| ["id", "key", "code", "no", "number", "uuid"].contains(&rest))
+    };
+    let text = |(property, found): &&(&String, &Shape)| {
+        found.has_texts() && found.time(property).is_none() && found.text_bytes <= ID_BYTES_MAX * found.texts
+    };
+    let found = named(&|property| property == "id")
+        .or_else(|| named(&|property| property == "_id"))
+        .or_else(|| named(&|property| of_type(property)))
+        .or_else(|| named(&|property| ["uuid", "guid", "key", "code"].contains(&plain(property).as_str())))
+        .or_else(|| named(&|property| is_id_name(property)))
+        .or_else(|| ids.iter().find(text).map(|found| found.0));
+    found.cloned()
 }

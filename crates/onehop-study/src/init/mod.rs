@@ -1,9 +1,11 @@
 //! First study: types, ids and references found in data files, a normalised design, a design with the copies
-//! that the requests need, and requests for each reference. The files are commented and run at once.
+//! that the requests need, a design with children beside their parent, and requests for each reference. The
+//! files are commented and run at once.
 
 mod documents;
 mod infer;
 mod names;
+mod references;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -22,16 +24,15 @@ pub fn init_study(directory: &Path, data: &[PathBuf]) -> Result<Vec<PathBuf>, St
         errors.add(SETTINGS_FILE, None, "the file exists already; another directory is expected");
         return Err(errors);
     }
-    let found = infer::infer(data, &mut errors);
+    let mut found = infer::infer(data, &mut errors);
     if !errors.is_empty() {
         return Err(errors);
     }
-    let files = [
-        (SETTINGS_FILE.to_owned(), documents::settings(directory, &found)),
-        (format!("{DESIGNS_DIRECTORY}/v1.graphql"), documents::normalised(&found)),
-        (format!("{DESIGNS_DIRECTORY}/v2.graphql"), documents::copied(&found)),
-        (REQUESTS_FILE.to_owned(), documents::requests(&found)),
-    ];
+    references::find_references(&mut found);
+    let mut files = vec![(SETTINGS_FILE.to_owned(), documents::settings(directory, &found))];
+    let designs = documents::designs(&found).into_iter();
+    files.extend(designs.map(|(name, text)| (format!("{DESIGNS_DIRECTORY}/{name}"), text)));
+    files.push((REQUESTS_FILE.to_owned(), documents::requests(&found)));
     let mut written = Vec::new();
     let created = std::fs::create_dir_all(directory.join(DESIGNS_DIRECTORY));
     for (file, text) in files {

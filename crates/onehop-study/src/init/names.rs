@@ -32,7 +32,10 @@ pub(super) fn type_name(stem: &str) -> String {
 
 /// The field of a property: `order_date` gives `orderDate`.
 pub(super) fn field_name(property: &str) -> String {
-    let words = words(property);
+    // A word in capital letters is an abbreviation: `GP_ID`.
+    let is_small = |word: &&str| word.len() > 1 && word.bytes().all(|letter| letter.is_ascii_uppercase());
+    let word = |word: &str| if is_small(&word) { word.to_ascii_lowercase() } else { word.to_owned() };
+    let words: Vec<String> = words(property).into_iter().map(word).collect();
     let Some((first, rest)) = words.split_first() else { return "value".to_owned() };
     let mut name = small(first);
     rest.iter().for_each(|word| name.push_str(&capital(word)));
@@ -62,7 +65,7 @@ pub(super) fn plural(name: &str) -> String {
     }
 }
 
-fn singular(name: &str) -> String {
+pub(super) fn singular(name: &str) -> String {
     if let Some(stem) = name.strip_suffix("ies") {
         return format!("{stem}y");
     }
@@ -74,6 +77,17 @@ fn singular(name: &str) -> String {
         Some(stem) if !keeps && !stem.is_empty() => stem.to_owned(),
         _ => name.to_owned(),
     }
+}
+
+/// Whether a name ends as those of ids: `customerId`, `GP_ID`, `order_ref`, `watcherIds`.
+pub(super) fn is_id_name(property: &str) -> bool {
+    id_stem(&field_name(property)).is_some()
+}
+
+/// A name without the end of an id.
+pub(super) fn id_stem(name: &str) -> Option<&str> {
+    let ends = ["Ids", "IDs", "Id", "ID", "Uuid", "UUID", "Guid", "Ref", "Refs", "Key", "Code"];
+    ends.iter().find_map(|end| name.strip_suffix(end)).filter(|stem| !stem.is_empty())
 }
 
 /// The parts of a name between other characters than ASCII letters and digits.
@@ -93,12 +107,18 @@ mod tests {
             ["Customer", "SalesOrder", "Category", "Box", "Status", "Item2024Address", "NodeItem"]
         );
         assert_eq!(
-            ["order_date", "orderDate", "X-Total", "3d"].map(field_name),
-            ["orderDate", "orderDate", "xTotal", "value3d"]
+            ["order_date", "orderDate", "X-Total", "3d", "GP_ID", "PatientID"].map(field_name),
+            ["orderDate", "orderDate", "xTotal", "value3d", "gpId", "patientID"]
         );
         assert_eq!(
             ["Category", "Day", "Box", "Order"].map(plural),
             ["Categories", "Days", "Boxes", "Orders"]
         );
+    }
+
+    #[test]
+    fn names_of_ids_have_the_end_of_one() {
+        let is_of_id = ["PatientID", "sku_code", "paid", "id"].map(is_id_name);
+        assert_eq!(is_of_id, [true, true, false, false]);
     }
 }

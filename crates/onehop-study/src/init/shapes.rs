@@ -12,6 +12,10 @@ const VALUES_MAX: usize = 5_000;
 const PROPERTIES_MAX: usize = 200;
 /// Levels of objects.
 const LEVELS_MAX: usize = 4;
+/// Bytes of the texts of a property with few values, in the mean.
+const FEW_VALUES_BYTES_MAX: u64 = 40;
+/// Seconds of the years 2000 to 2040 since 1970.
+const EPOCH_SECONDS: std::ops::Range<i64> = 946_684_800..2_208_988_800;
 
 /// The values of a property.
 #[derive(Debug, Clone, Default)]
@@ -19,9 +23,15 @@ pub(super) struct Shape {
     /// Lines or objects with a value.
     pub present: u64,
     pub texts: u64,
+    /// Texts that are instants.
     pub times: u64,
+    /// Texts that begin with a date, among them instants.
+    pub dates: u64,
     pub integers: u64,
     pub numbers: u64,
+    /// Numbers that are seconds, or milliseconds, since 1970.
+    pub epoch_seconds: u64,
+    pub epoch_millis: u64,
     pub booleans: u64,
     /// Of objects, or of the elements of arrays.
     pub objects: u64,
@@ -36,19 +46,36 @@ pub(super) struct Shape {
     pub threshold: Option<u64>,
 }
 
+/// The form of a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimeForm {
+    /// A text such as `2026-11-23T09:20:00Z`.
+    Instant,
+    /// Another text that begins with a date, so that its order is the order of time.
+    Date,
+    EpochSeconds,
+    EpochMillis,
+}
+
 impl Shape {
     pub fn add(&mut self, value: &Value, level: usize) {
         self.present += u64::from(!value.is_null());
         match value {
             Value::Null => {}
             Value::Bool(_) => self.booleans += 1,
-            Value::Number(number) if number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()) => {
-                self.integers += 1;
+            Value::Number(number) => {
+                let integer = number.as_i64();
+                let is_small = integer.is_some_and(|number| i32::try_from(number).is_ok());
+                *(if is_small { &mut self.integers } else { &mut self.numbers }) += 1;
+                let is_within =
+                    |seconds: Option<i64>| seconds.is_some_and(|found| EPOCH_SECONDS.contains(&found));
+                self.epoch_seconds += u64::from(is_within(integer));
+                self.epoch_millis += u64::from(is_within(integer.map(|millis| millis / 1_000)));
             }
-            Value::Number(_) => self.numbers += 1,
             Value::String(text) => {
                 self.texts += 1;
-                self.times += u64::from(is_time(text));
+                self.dates += u64::from(is_date(text));
+                self.times += u64::from(is_date(text) && text.as_bytes().get(10) == Some(&b'T'));
                 self.text_bytes += text.len() as u64;
             }
             Value::Array(elements) => {
@@ -81,14 +108,62 @@ impl Shape {
         }
     }
 
+    /// Takes columns with numbers and texts as texts: the cells of CSV have no types.
+    pub fn settle_cells(&mut self) {
+        for column in self.properties.values_mut().filter(|column| column.texts > 0) {
+            column.texts = column.present;
+            (column.integers, column.numbers, column.booleans) = (0, 0, 0);
+        }
+    }
+
     /// Whether all values are scalars of one kind.
     pub fn is_key_like(&self) -> bool {
         self.present > 0 && (self.texts == self.present || self.integers == self.present)
     }
 
+    /// Whether all values are texts.
+    pub fn has_texts(&self) -> bool {
+        self.present > 0 && self.texts == self.present
+    }
+
     /// Whether no sampled value occurs twice.
     pub fn is_unique(&self) -> bool {
         self.is_key_like() && self.values.values().all(|(_, times)| *times == 1)
+    }
+
+    /// The number of different values, estimated beyond the sample.
+    pub fn different_values(&self) -> f64 {
+        let share = self.threshold.map_or(1.0, |threshold| threshold as f64 / u64::MAX as f64);
+        self.values.len() as f64 / share
+    }
+
+    /// The share of the most frequent sampled value.
+    pub fn largest_share(&self) -> f64 {
+        let most = self.values.values().map(|(_, times)| *times).max().unwrap_or(0);
+        most as f64 / self.present.max(1) as f64
+    }
+
+    /// The form of the times where all values are some.
+    pub fn time(&self, property: &str) -> Option<TimeForm> {
+        /// Words in the names of times, since numbers of other kinds are as large.
+        const WORDS: [&str; 16] = [
+            "time", "date", "created", "updated", "epoch", "stamp", "modified", "expire", "opened", "closed",
+            "started", "finished", "sent", "posted", "placed", "seen",
+        ];
+        let all = |number: u64| number > 0 && number == self.present;
+        let name = property.to_lowercase();
+        let is_named = || {
+            WORDS.iter().any(|word| name.contains(word))
+                || ["at", "on", "ts"].iter().any(|end| name == *end || name.ends_with(&format!("_{end}")))
+                || property.ends_with("At")
+        };
+        match self {
+            _ if all(self.times) => Some(TimeForm::Instant),
+            _ if all(self.dates) => Some(TimeForm::Date),
+            _ if all(self.epoch_seconds) && is_named() => Some(TimeForm::EpochSeconds),
+            _ if all(self.epoch_millis) && is_named() => Some(TimeForm::EpochMillis),
+            _ => None,
+        }
     }
 
     /// The scalar type in the model language; `None` for objects, arrays and mixed values.
@@ -117,24 +192,25 @@ impl Shape {
         if compared.is_empty() { 0.0 } else { within as f64 / compared.len() as f64 }
     }
 
-    /// The most frequent value, where there are few different ones.
+    /// The most frequent value, where there are few different short ones.
     pub fn frequent_of_few(&self, few: usize) -> Option<&str> {
-        let is_few =
-            self.threshold.is_none() && (2..=few).contains(&self.values.len()) && self.texts == self.present;
+        let is_few = self.threshold.is_none() && (2..=few).contains(&self.values.len()) && self.has_texts();
+        let is_short = self.text_bytes <= FEW_VALUES_BYTES_MAX * self.texts;
         let repeats = self.present >= 5 * self.values.len() as u64;
         let most = self.values.values().max_by_key(|(_, times)| *times);
-        most.filter(|_| is_few && repeats).map(|(text, _)| text.as_str())
+        most.filter(|_| is_few && is_short && repeats && self.dates == 0).map(|(text, _)| text.as_str())
     }
 }
 
-/// An instant such as `2026-11-23T09:20:00Z`.
-fn is_time(text: &str) -> bool {
+/// Whether a text begins with a date such as `2026-11-23`, alone or before a time.
+fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_digits =
         |from: usize, to: usize| bytes.get(from..to).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
-    bytes.get(4) == Some(&b'-')
-        && bytes.get(10) == Some(&b'T')
-        && is_digits(0, 4)
+    is_digits(0, 4)
+        && bytes.get(4) == Some(&b'-')
         && is_digits(5, 7)
+        && bytes.get(7) == Some(&b'-')
         && is_digits(8, 10)
+        && matches!(bytes.get(10), None | Some(b'T' | b' '))
 }

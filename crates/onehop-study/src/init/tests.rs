@@ -39,7 +39,7 @@ fn a_first_study_runs_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let files = data(directory.path());
     let written = init_study(directory.path(), &files).unwrap();
-    assert_eq!(written.len(), 4);
+    assert_eq!(written.len(), 5);
     let study = StudyDirectory::read(directory.path()).unwrap_or_else(|errors| panic!("{errors}"));
     let order = study.designs[0].model.item("Order").unwrap();
     assert!(
@@ -75,11 +75,145 @@ fn a_directory_with_a_study_is_left_alone() {
     assert!(errors.contains("study.toml: the file exists already"), "{errors}");
 }
 
+/// Reads a first study, runs it, and returns it with its report.
+fn run(directory: &Path, files: &[PathBuf]) -> (StudyDirectory, crate::report::StudyReport) {
+    init_study(directory, files).unwrap_or_else(|errors| panic!("{errors}"));
+    let study = StudyDirectory::read(directory).unwrap_or_else(|errors| panic!("{errors}"));
+    let spec = SurveySpec::of_designs(&study);
+    let survey = DataSurvey::read(&study, &spec, &mut |_| std::ops::ControlFlow::Continue(()));
+    let survey = survey.unwrap_or_else(|errors| panic!("{errors}"));
+    assert!(survey.types.values().all(|found| found.unknown.is_empty()), "every property has a field");
+    let report = design_report(&DesignStudy {
+        directory: &study,
+        survey: &survey,
+        calibration: Calibration::current(),
+    });
+    assert!(report.verdict.is_some());
+    (study, report)
+}
+
+fn field(study: &StudyDirectory, ty: &str, field: &str) -> String {
+    let design = std::fs::read_to_string(study.path.join("designs/v1.graphql")).unwrap();
+    let of_type = design.split("\ntype ").find(|part| part.starts_with(&format!("{ty} "))).unwrap();
+    let line = of_type.lines().find(|line| line.trim_start().starts_with(&format!("{field}:")));
+    line.unwrap_or_else(|| panic!("{field} of {ty}\n{design}")).trim().to_owned()
+}
+
 #[test]
-fn data_without_an_id_is_refused_by_its_file() {
+fn ids_and_references_have_names_of_many_kinds() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let agent = |number: usize| format!("{{\"agent_id\": {number}, \"full_name\": \"Agent {number}\"}}");
+    let ticket = |number: usize| {
+        format!(
+            "{{\"ticketId\": \"T-{number}\", \"type\": \"bug\", \"assignee_id\": {}, \"watcher_ids\": [{}, {}], \
+             \"parent_ticket\": {}, \"priority\": {}, \"steps\": [{{\"by\": 1, \"notes\": [{{\"text\": \"x\"}}]}}], \
+             \"opened\": {}}}",
+            1 + number % 30,
+            1 + number % 7,
+            1 + number % 11,
+            if number > 9 { format!("\"T-{}\"", number % 9) } else { "null".to_owned() },
+            number % 5,
+            1_767_225_600 + number * 60,
+        )
+    };
+    let comment = |number: usize| {
+        format!(
+            "{{\"comment_id\": \"c{number}\", \"TicketID\": \"T-{}\", \"author_id\": {}, \"posted_on\": \"2026-03-{:02} 10:00:00\"}}",
+            number % 200,
+            1 + number % 30,
+            1 + number % 28
+        )
+    };
+    let files = [
+        write(path, "agents.jsonl", (1..=30).map(agent)),
+        write(path, "tickets.jsonl", (0..200).map(ticket)),
+        write(path, "comments.jsonl", (0..900).map(comment)),
+    ];
+    let (study, report) = run(path, &files);
+    assert_eq!(study.settings.ids["Agent"], ["agent_id"]);
+    assert_eq!(study.designs.len(), 3, "comments can lie with their ticket");
+    let expected = [
+        ("Ticket", "assignee", "assignee: Agent! @reference @stored(former: \"assignee_id\")"),
+        ("Ticket", "watchers", "watchers: [Agent!]! @reference @stored(former: \"watcher_ids\")"),
+        ("Ticket", "parentTicket", "parentTicket: Ticket @reference @stored(former: \"parent_ticket\")"),
+        ("Ticket", "priority", "priority: Int!"),
+        ("Ticket", "ticketType", "ticketType: String! @stored(former: \"type\")"),
+        ("Ticket", "opened", "opened: DateTime! @stored(format: EPOCH_SECONDS)"),
+        (
+            "Ticket",
+            "comments",
+            "comments: [Comment!]! @find(by: \"ticket\") @order(by: \"postedOn\", desc: true)",
+        ),
+        ("Comment", "author", "author: Agent! @reference @stored(former: \"author_id\")"),
+    ];
+    for (ty, name, line) in expected {
+        assert_eq!(field(&study, ty, name), line);
+    }
+    let together = study.designs[2].model.item("Comment").unwrap();
+    assert_eq!(&*together.container, "tickets", "a comment shares the partition of its ticket");
+    let charge = |model: &str| {
+        let row = |row: &&crate::measurement::MeasurementRow| {
+            row.request == "CommentsOfTicket" && row.plan.to_string() == model
+        };
+        report.measurements.rows.iter().find(row).unwrap().request_charge
+    };
+    assert!(charge("V3") > 2.0, "four comments are found by the id of their ticket");
+}
+
+#[test]
+fn rows_of_csv_and_an_array_become_items() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let visit = |number: usize| format!("V{number},{},\"Ward {}, east\",{}", number % 40, number % 3, number);
+    let visits = std::iter::once("VisitID,PatientID,Ward,Cost".to_owned()).chain((0..400).map(visit));
+    let patient = |number: usize| format!("  {{\"PatientID\": {number}, \"name\": \"Patient {number}\"}}");
+    let patients: Vec<String> = (0..40).map(patient).collect();
+    let files = [
+        write(path, "visits.csv", visits),
+        write(path, "patients.json", std::iter::once(format!("[\n{}\n]", patients.join(",\n")))),
+    ];
+    let (study, report) = run(path, &files);
+    assert_eq!(
+        field(&study, "Visit", "patient"),
+        "patient: Patient! @reference @stored(former: \"PatientID\")"
+    );
+    assert_eq!(field(&study, "Visit", "cost"), "cost: Int! @stored(former: \"Cost\")");
+    assert!(report.captions.data_set.contains("400 Visit"), "{}", report.captions.data_set);
+}
+
+#[test]
+fn a_hot_parent_gets_a_hierarchical_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let tenant = |number: usize| format!("{{\"id\": \"t{number}\", \"name\": \"Tenant {number}\"}}");
+    let event = |number: usize| {
+        let tenant = if number.is_multiple_of(3) { 1 + number % 49 } else { 0 };
+        format!("{{\"id\": \"e{number}\", \"tenantId\": \"t{tenant}\", \"text\": \"event {number}\"}}")
+    };
+    let files =
+        [write(path, "tenants.jsonl", (0..50).map(tenant)), write(path, "events.jsonl", (0..900).map(event))];
+    let (study, _) = run(path, &files);
+    assert_eq!(study.designs.len(), 2, "no children beside a parent with most of the data");
+    let key = &study.designs[1].model.container("events").unwrap().key;
+    let key: Vec<String> = key.iter().map(|path| path.slashed()).collect();
+    assert_eq!(key, ["/tenantId", "/id"]);
+}
+
+#[test]
+fn items_without_an_id_are_numbered() {
     let directory = tempfile::tempdir().unwrap();
     let lines = ["{\"a\": 1}", "{\"a\": 1}"].map(str::to_owned);
     let file = write(directory.path(), "things.jsonl", lines.into_iter());
+    let (study, report) = run(directory.path(), &[file]);
+    assert!(study.settings.ids["Thing"].is_empty());
+    assert!(report.captions.data_set.contains("2 Thing"), "{}", report.captions.data_set);
+}
+
+#[test]
+fn a_file_without_items_is_refused_by_its_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = write(directory.path(), "things.csv", std::iter::once("a,b".to_owned()));
     let errors = init_study(directory.path(), &[file]).unwrap_err().to_string();
-    assert!(errors.contains("things.jsonl: no property identifies an item"), "{errors}");
+    assert!(errors.contains("things.csv: the file has no item"), "{errors}");
 }

@@ -75,8 +75,8 @@ fn fields(study: &StudyDirectory, item_type: &str, finds: &[Find]) -> Vec<String
         references(item).for_each(|field| add(field, &mut found));
     }
     let has = |name: &String| {
-        let first = study.designs.first().and_then(|design| design.model.item(item_type));
-        first.is_some_and(|item| item.field(name).is_some_and(|field| field.ty.list.is_none()))
+        let mut items = study.designs.iter().filter_map(|design| design.model.item(item_type));
+        items.any(|item| item.field(name).is_some_and(|field| field.ty.list.is_none()))
     };
     found.retain(has);
     found.truncate(FIELDS_MAX);

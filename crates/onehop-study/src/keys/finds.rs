@@ -1,7 +1,8 @@
 //! Finds: how the requests of a study look for items of each type, whatever the design.
 
 use onehop_model::{
-    Action, FieldKind, FieldTest, ItemType, Model, QueryKind, RelatedField, RelatedSource, Request, Selection,
+    Action, FieldKind, FieldTest, ItemType, Model, QueryKind, RelatedField, RelatedSource, Request,
+    Selection, Skew,
 };
 
 use crate::directory::StudyDirectory;
@@ -11,10 +12,15 @@ use crate::directory::StudyDirectory;
 pub(super) struct Find {
     pub request: String,
     pub item_type: String,
+    /// The fields of the request down to the items.
+    pub path: Vec<String>,
     /// The fields with a given value; `id` alone for single items, empty for all items.
     pub by: Vec<String>,
     pub per_second: f64,
+    pub skew: Option<Skew>,
     pub kind: FindKind,
+    /// Items of a page.
+    pub page: u32,
 }
 
 /// The purpose of a find.
@@ -30,18 +36,27 @@ pub(super) enum FindKind {
     Change,
 }
 
-/// The finds of all requests, by the designs of the study: each way once.
+/// The finds of all requests: each once, with the fields that the request gives under any design. A request
+/// that gives a tenant beside a user under one design can give it under all.
 pub(super) fn finds(study: &StudyDirectory) -> Vec<Find> {
     let mut all: Vec<Find> = Vec::new();
     for design in &study.designs {
-        for request in study.requests.requests() {
+        for request in study.requests.requests().iter().filter(|request| request.is_of(&design.name)) {
             let mut found = Vec::new();
             for selection in &request.fields {
-                Finder { model: &design.model, request }.root(selection, &mut found);
+                Finder { model: &design.model, request, path: Vec::new() }.root(selection, &mut found);
             }
             for find in found {
-                if !all.contains(&find) {
-                    all.push(find);
+                let is_same = |known: &&mut Find| {
+                    (&known.request, &known.item_type, &known.path, known.kind)
+                        == (&find.request, &find.item_type, &find.path, find.kind)
+                };
+                match all.iter_mut().find(is_same) {
+                    Some(known) => {
+                        let by = find.by.into_iter().filter(|field| !known.by.contains(field));
+                        known.by.extend(by.collect::<Vec<_>>());
+                    }
+                    None => all.push(find),
                 }
             }
         }
@@ -52,19 +67,30 @@ pub(super) fn finds(study: &StudyDirectory) -> Vec<Find> {
 struct Finder<'a> {
     model: &'a Model,
     request: &'a Request,
+    path: Vec<String>,
 }
 
 impl Finder<'_> {
-    fn find(&self, item_type: &str, by: Vec<String>, kind: FindKind) -> Find {
-        let (request, per_second) = (self.request.name.to_string(), self.request.per_second);
-        Find { request, item_type: item_type.to_owned(), by, per_second, kind }
+    fn find(&self, item_type: &str, by: Vec<String>, kind: FindKind, page: u32) -> Find {
+        let Request { name, per_second, skew, .. } = self.request;
+        Find {
+            request: name.to_string(),
+            item_type: item_type.to_owned(),
+            path: self.path.clone(),
+            by,
+            per_second: *per_second,
+            skew: *skew,
+            kind,
+            page,
+        }
     }
 
-    fn root(&self, selection: &Selection, found: &mut Vec<Find>) {
+    fn root(&mut self, selection: &Selection, found: &mut Vec<Find>) {
+        self.path.push(selection.field.to_string());
         if self.request.is_write {
             let Some(target) = self.model.write_target(&selection.field) else { return };
             let kind = if target.action == Action::Create { FindKind::Create } else { FindKind::Change };
-            found.push(self.find(&target.item_type, vec!["id".to_owned()], kind));
+            found.push(self.find(&target.item_type, vec!["id".to_owned()], kind, 1));
             return;
         }
         let Some(query) = self.model.queries().iter().find(|query| query.name == selection.field) else {
@@ -72,41 +98,45 @@ impl Finder<'_> {
         };
         let Some(item) = self.model.item(&query.item_type) else { return };
         match &query.kind {
-            QueryKind::Related(related) => found.push(self.several(item, related)),
-            _ => found.push(self.find(&item.name, vec!["id".to_owned()], FindKind::Item)),
+            QueryKind::Related(related) => found.push(self.several(item, related, selection)),
+            _ => found.push(self.find(&item.name, vec!["id".to_owned()], FindKind::Item, 1)),
         }
         self.fields(item, selection, found);
     }
 
-    fn fields(&self, item: &ItemType, selection: &Selection, found: &mut Vec<Find>) {
+    fn fields(&mut self, item: &ItemType, selection: &Selection, found: &mut Vec<Find>) {
         for inner in &selection.selections {
-            match item.field(&inner.field).map(|field| &field.kind) {
-                Some(FieldKind::Related(related)) => {
-                    let Some(target) = self.model.item(&related.item_type) else { continue };
-                    found.push(self.several(target, related));
+            self.path.push(inner.field.to_string());
+            self.inner(item, inner, found);
+            self.path.pop();
+        }
+    }
+
+    fn inner(&mut self, item: &ItemType, inner: &Selection, found: &mut Vec<Find>) {
+        match item.field(&inner.field).map(|field| &field.kind) {
+            Some(FieldKind::Related(related)) => {
+                let Some(target) = self.model.item(&related.item_type) else { return };
+                found.push(self.several(target, related, inner));
+                self.fields(target, inner, found);
+            }
+            Some(FieldKind::Count(count)) => {
+                let counted = item.field(&count.of).map(|field| &field.kind);
+                let Some(FieldKind::Related(related)) = counted else { return };
+                if let Some(target) = self.model.item(&related.item_type) {
+                    found.push(self.several(target, related, inner));
+                }
+            }
+            Some(FieldKind::Reference(reference)) => {
+                if let Some(target) = self.model.item(&reference.target) {
                     self.fields(target, inner, found);
                 }
-                Some(FieldKind::Count(count)) => {
-                    let Some(FieldKind::Related(related)) = item.field(&count.of).map(|field| &field.kind)
-                    else {
-                        continue;
-                    };
-                    if let Some(target) = self.model.item(&related.item_type) {
-                        found.push(self.several(target, related));
-                    }
-                }
-                Some(FieldKind::Reference(reference)) => {
-                    if let Some(target) = self.model.item(&reference.target) {
-                        self.fields(target, inner, found);
-                    }
-                }
-                _ => {}
             }
+            _ => {}
         }
     }
 
     /// The fields whose values a list gives: of its parent, and of conditions.
-    fn several(&self, item: &ItemType, related: &RelatedField) -> Find {
+    fn several(&self, item: &ItemType, related: &RelatedField, selection: &Selection) -> Find {
         let mut by: Vec<String> = match &related.source {
             RelatedSource::Partition { by } => by.iter().map(ToString::to_string).collect(),
             RelatedSource::Find { by, through: None } => by.iter().map(ToString::to_string).collect(),
@@ -116,6 +146,7 @@ impl Finder<'_> {
         let conditions =
             related.conditions.iter().filter(|condition| matches!(condition.test, FieldTest::Is(_)));
         by.extend(conditions.filter_map(|condition| Some(condition.field.single()?.to_string())));
-        self.find(&item.name, by, FindKind::Several)
+        let page = selection.number("first").unwrap_or(related.page.first).min(related.page.max.max(1));
+        self.find(&item.name, by, FindKind::Several, page)
     }
 }

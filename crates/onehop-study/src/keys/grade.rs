@@ -7,7 +7,9 @@ use super::finds::{Find, FindKind};
 use crate::azure_limits::{BYTES_A_GB, LOGICAL_PARTITION_BYTES_MAX, LOGICAL_PARTITION_THROUGHPUT_MAX};
 use crate::designs::{KeyShare, is_time_key};
 use crate::figure::{figure, percent};
-use crate::plans::Planner;
+use crate::plans::{Planner, zipf_first};
+use onehop_model::Skew;
+use onehop_store::charges::QueryWork;
 
 /// With fewer values a key cannot spread load over the physical partitions of a large container.
 const MANY_VALUES: u64 = 100;
@@ -21,10 +23,11 @@ const NEARLY_FULL: f64 = 0.5;
 const MANY_FAN_OUTS: f64 = 0.5;
 
 /// The grade of a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KeyGrade {
     /// Many values, no hot spot, and requests for several items ask one partition.
+    #[default]
     Good,
     /// It serves point reads, or most requests.
     Fair,
@@ -33,7 +36,7 @@ pub enum KeyGrade {
 }
 
 /// A key with its grade.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GradedKey {
     /// The fields.
@@ -48,7 +51,8 @@ pub struct GradedKey {
     pub largest_share: f64,
     /// GB of the largest logical partition, with its index.
     pub largest_gb: f64,
-    /// RU/s of the busiest logical partition at the peak, from items' own reads and writes.
+    /// RU/s of the busiest logical partition at the peak: reads and writes of items, and lists that the key
+    /// serves.
     pub busiest_throughput: f64,
     /// The share of the requests for several items that ask one partition, or the prefix of a key.
     pub in_one_partition: Option<f64>,
@@ -81,7 +85,7 @@ impl Grader<'_> {
         let survey = self.planner.data.survey;
         let items = self.planner.data.items(ty);
         let share = self.planner.data.share_of(ty, &sorted(&candidate.fields));
-        let growth = if share.grows { self.planner.scale } else { 1.0 };
+        let growth = self.growth(candidate, &share);
         let bytes = items as f64 * self.planner.data.item_bytes(ty) * share.share * growth;
         let mut graded = GradedKey {
             fields: candidate.fields.clone(),
@@ -90,23 +94,28 @@ impl Grader<'_> {
             values: share.values,
             largest_share: share.share,
             largest_gb: bytes * (1.0 + self.index_share) / BYTES_A_GB,
-            busiest_throughput: self.busiest(ty, &share),
+            busiest_throughput: self.busiest(candidate, &share, growth),
             in_one_partition: self.in_one_partition(&candidate.fields),
         };
         let begins_with_time = survey.of(ty).zip(candidate.fields.first());
         let begins_with_time = begins_with_time.is_some_and(|(found, first)| is_time_key(found, first));
         self.limits(&mut graded, &share);
+        self.prefix(&mut graded, candidate);
         if begins_with_time && !share.is_time && self.rate(FindKind::Create) > 0.0 {
             let text =
                 "new items share the newest value of the first part, so few physical partitions take them";
             graded.lower(KeyGrade::Bad, text.to_owned());
         }
-        self.spread(&mut graded, &share, items);
+        // The id spreads items by itself: few items are no few values.
+        if !candidate.fields.contains(&"id".to_owned()) {
+            self.spread(&mut graded, &share, items as f64 * self.planner.growth_of(ty).max(1.0).min(growth));
+        }
+        self.single_items(&mut graded, items as f64 * growth / share.values.max(1) as f64);
         self.requests(&mut graded);
         if graded.reasons.is_empty() {
             let text = format!(
                 "many values, no hot spot, {} items under each",
-                figure(items as f64 / share.values.max(1) as f64)
+                figure(items as f64 * growth / share.values.max(1) as f64)
             );
             graded.reasons.push(text);
         }
@@ -141,9 +150,8 @@ impl Grader<'_> {
     }
 
     /// Values and items under each.
-    fn spread(&self, graded: &mut GradedKey, share: &KeyShare, items: u64) {
-        let single = share.values.max(1) as f64;
-        if share.values < MANY_VALUES && share.values < items {
+    fn spread(&self, graded: &mut GradedKey, share: &KeyShare, items: f64) {
+        if share.values < MANY_VALUES && (share.values as f64) < items {
             let plural = if share.values == 1 { "value" } else { "values" };
             let text = format!(
                 "{} {plural}, the largest ({}) would hold {} of the data",
@@ -159,13 +167,120 @@ impl Grader<'_> {
                 percent(share.share)
             );
             graded.lower(KeyGrade::Bad, text);
-        } else if (items as f64 / single) < SEVERAL_ITEMS {
+        }
+    }
+
+    /// One item under each value: right for point reads, and for lists only as the last part of a key.
+    fn single_items(&self, graded: &mut GradedKey, items_of_value: f64) {
+        if items_of_value >= SEVERAL_ITEMS {
+            return;
+        }
+        if self.several().next().is_none() {
+            let text = "one item under each value: each request is a point read or a write of one item";
+            graded.reasons.push(text.to_owned());
+        } else if let [first, _, ..] = graded.fields.as_slice()
+            && graded.in_one_partition.is_some_and(|share| share > 0.0)
+        {
+            let text = format!(
+                "one item under each value: lists by {first} ask the physical partitions of that prefix, and a batch covers one item"
+            );
+            graded.reasons.push(text);
+        } else {
             graded.lower(
                 KeyGrade::Fair,
                 "one item under each value: fine for point reads, no queries in one logical partition"
                     .to_owned(),
             );
         }
+    }
+
+    /// The first part of a hierarchical key: until its data is split, one physical partition takes its load.
+    /// A first part below the limits of a logical partition needs no second one.
+    fn prefix(&self, graded: &mut GradedKey, candidate: &KeyCandidate) {
+        let [first, _, ..] = candidate.fields.as_slice() else { return };
+        let prefix = KeyCandidate { item_type: candidate.item_type.clone(), fields: vec![first.clone()] };
+        let share = self.planner.data.share_of(&prefix.item_type, &prefix.fields);
+        let growth = self.growth(&prefix, &share);
+        let busiest = self.busiest(&prefix, &share, growth);
+        let bytes =
+            self.bytes(&prefix.item_type) / self.planner.growth_of(&prefix.item_type) * share.share * growth;
+        let gigabytes = bytes * (1.0 + self.index_share) / BYTES_A_GB;
+        if busiest > LOGICAL_PARTITION_THROUGHPUT_MAX && !share.is_time {
+            let text = format!(
+                "the busiest {first} needs {} RU/s, which one physical partition of 10,000 takes until its data is split",
+                figure(busiest)
+            );
+            graded.lower(KeyGrade::Fair, text);
+        } else if busiest <= LOGICAL_PARTITION_THROUGHPUT_MAX
+            && gigabytes * BYTES_A_GB <= LOGICAL_PARTITION_BYTES_MAX
+            && graded.in_one_partition.unwrap_or(0.0) > 0.0
+        {
+            let text = format!("{first} alone stays below the limits: the second part only narrows batches");
+            graded.reasons.push(text);
+        }
+    }
+
+    /// The factor by which the largest group of a key grows with the data. Where each field of a key has a
+    /// bounded number of values, their combinations are bounded, too, and grow once all of them exist.
+    fn growth(&self, candidate: &KeyCandidate, share: &KeyShare) -> f64 {
+        let (data, scale) = (&self.planner.data, self.planner.growth_of(&candidate.item_type));
+        if share.grows {
+            return scale;
+        }
+        let single = |field: &String| data.share_of(&candidate.item_type, std::slice::from_ref(field));
+        let shares: Vec<KeyShare> = candidate.fields.iter().map(single).collect();
+        if candidate.fields.len() < 2 || shares.iter().any(|single| !single.grows) {
+            return 1.0;
+        }
+        let items = data.items(&candidate.item_type) as f64;
+        let combinations: f64 = shares.iter().map(|single| single.values.max(1) as f64).product();
+        let values = combinations.min(items * scale).max(1.0);
+        (scale * share.values as f64 / values).clamp(1.0, scale.max(1.0))
+    }
+
+    /// Bytes of all items of a type.
+    pub fn bytes(&self, ty: &str) -> f64 {
+        self.planner.data.items(ty) as f64 * self.planner.data.item_bytes(ty) * self.planner.growth_of(ty)
+    }
+
+    /// Whether all requests for several items give all these fields.
+    pub fn all_give(&self, fields: &[String]) -> bool {
+        self.several().all(|find| fields.iter().all(|field| find.by.contains(field)))
+    }
+
+    /// The items of one page of a list under a key.
+    fn page_items(&self, find: &Find, values: u64) -> f64 {
+        let items = self.planner.data.items(&find.item_type) as f64;
+        (items / values.max(1) as f64).clamp(1.0, f64::from(find.page.max(1)))
+    }
+
+    /// RU of one page of a list in one logical partition.
+    pub fn query_charge(&self, find: &Find, key: &GradedKey) -> f64 {
+        let items = self.page_items(find, key.values);
+        let work = QueryWork {
+            physical_partitions: 1,
+            conditions: 1 + find.by.len() as u32,
+            items: items.round() as usize,
+            bytes: (items * self.planner.data.item_bytes(&find.item_type)) as usize,
+            ..QueryWork::default()
+        };
+        self.planner.calibration.query(&work, self.planner.consistency).total().0
+    }
+
+    /// RU of the point read of an item with the same page.
+    pub fn page_charge(&self, find: &Find, key: &GradedKey) -> f64 {
+        let bytes = self.page_items(find, key.values) * self.planner.data.item_bytes(&find.item_type);
+        self.planner.calibration.point_read(bytes as usize, self.planner.consistency).total().0
+    }
+
+    /// RU/s of a list in its busiest logical partition, at the peak; 0 where the key does not serve it.
+    /// Unless the request states its skew, readers follow the data.
+    pub fn read_throughput(&self, find: &Find, key: &GradedKey) -> f64 {
+        if !is_served(&key.fields, &find.by) {
+            return 0.0;
+        }
+        let share = popular_share(find.skew, key.values, key.largest_share);
+        find.per_second * self.query_charge(find, key) * share * self.peak_to_mean
     }
 
     /// Requests for several items that the key does not serve.
@@ -196,24 +311,49 @@ impl Grader<'_> {
         (all > 0.0).then(|| served / all)
     }
 
-    fn rate(&self, kind: FindKind) -> f64 {
+    /// Finds a second.
+    pub fn rate(&self, kind: FindKind) -> f64 {
         let rates = self.finds.iter().filter(|find| find.kind == kind);
         rates.map(|find| find.per_second).fold(0.0, |sum, rate| sum + rate)
     }
 
-    /// RU/s of single reads and writes in the largest logical partition; creations in the newest of a time.
-    fn busiest(&self, ty: &str, share: &KeyShare) -> f64 {
+    /// RU/s of single reads, writes and lists in the busiest logical partition; creations in the newest of a
+    /// time.
+    fn busiest(&self, candidate: &KeyCandidate, share: &KeyShare, growth: f64) -> f64 {
+        let ty = &candidate.item_type;
         let Some(item) = self.planner.data.design.model.item(ty) else { return 0.0 };
-        let largest = if share.grows { share.share } else { share.share / self.planner.scale };
+        let scale = self.planner.growth_of(ty);
+        let largest = (share.share * growth / scale).min(1.0);
+        let values = (share.values as f64 * scale / growth) as u64;
         let create = self.planner.create_charge(item);
         let bytes = self.planner.data.item_bytes(ty) as usize;
         let read = self.planner.calibration.point_read(bytes, self.planner.consistency).total().0;
-        let of_new = if share.is_time { 1.0 } else { largest };
-        let creates = self.rate(FindKind::Create) * create * of_new;
-        // A replace costs about twice the base of a create.
-        let changes = self.rate(FindKind::Change) * (read + 2.0 * create) * largest;
-        let reads = self.rate(FindKind::Item) * read * largest;
-        (creates + changes + reads) * self.peak_to_mean
+        // New ids make logical partitions of their own.
+        let is_new = candidate.fields == ["id"] && share.values > 1;
+        let load = |find: &&Find| match find.kind {
+            FindKind::Create if share.is_time => create,
+            FindKind::Create if is_new => 0.0,
+            FindKind::Create => create * largest,
+            // A replace costs about twice the base of a create.
+            FindKind::Change => (read + 2.0 * create) * popular_share(find.skew, values, largest),
+            FindKind::Item => read * popular_share(find.skew, values, largest),
+            FindKind::Several if is_served(&candidate.fields, &find.by) => {
+                let key = GradedKey { values: share.values, ..GradedKey::default() };
+                self.query_charge(find, &key) * popular_share(find.skew, values, largest)
+            }
+            FindKind::Several => 0.0,
+        };
+        let loads = self.finds.iter().map(|find| find.per_second * load(find));
+        loads.fold(0.0, |sum, load| sum + load) * self.peak_to_mean
+    }
+}
+
+/// The share of requests for the most popular of so many values; `largest` where readers follow the data.
+fn popular_share(skew: Option<Skew>, values: u64, largest: f64) -> f64 {
+    match skew {
+        Some(Skew::Uniform) => 1.0 / values.max(1) as f64,
+        Some(Skew::Zipf) => zipf_first(values as f64).max(largest),
+        None => largest,
     }
 }
 

@@ -73,3 +73,131 @@ fn writes_of_a_time_go_to_its_newest_value() {
     assert_eq!(found(&["device"]).grade, KeyGrade::Good);
     assert_eq!(keys[0].fields, ["device"], "the best comes first");
 }
+
+/// A study of events with these settings and requests.
+fn events(
+    event_count: usize,
+    event: impl Fn(usize) -> String,
+    requests: &str,
+) -> (tempfile::TempDir, crate::directory::StudyDirectory) {
+    let design = |key: &str, partition: &str, events: &str| {
+        format!(
+            "extend schema @model(name: \"events\") @container(name: \"tenants\", key: \"/id\") @container(name: \"users\", key: \"/id\")
+@container(name: \"events\", key: {key})
+type Tenant @item(container: \"tenants\") {{ id: ID! payments: [Event!]! @find(by: \"tenant\") @where(field: \"kind\", is: \"payment\") }}
+type User @item(container: \"users\") {{ id: ID! tenant: Tenant! @reference events: [Event!]! {events} }}
+type Event @item(container: \"events\", partition: {partition}, write: [CREATE, UPDATE]) {{ id: ID! tenant: Tenant! @reference user: User! @reference kind: String! }}"
+        )
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let lines: String = (0..event_count).map(|number| event(number) + "\n").collect();
+    let tenants: String = (0..3).map(|number| format!("{{\"id\": \"t{number}\"}}\n")).collect();
+    let users: String =
+        (0..300).map(|number| format!("{{\"id\": \"u{number}\", \"tenant\": \"t0\"}}\n")).collect();
+    let a = design("\"/userId\"", "\"user\"", "@partition(by: \"user\")");
+    let b = design(
+        "[\"/tenantId\", \"/userId\"]",
+        "[\"tenant\", \"user\"]",
+        "@partition(by: [\"tenant\", \"user\"])",
+    );
+    let files = [
+        (
+            "study.toml",
+            "[data]\nTenant = \"tenants.jsonl\"\nUser = \"users.jsonl\"\nEvent = \"events.jsonl\"\n",
+        ),
+        ("designs/a.graphql", &a),
+        ("designs/b.graphql", &b),
+        ("requests.graphql", requests),
+        ("tenants.jsonl", &tenants),
+        ("users.jsonl", &users),
+        ("events.jsonl", &lines),
+    ];
+    std::fs::create_dir_all(directory.path().join("designs")).unwrap();
+    files.iter().for_each(|(name, text)| std::fs::write(directory.path().join(name), text).unwrap());
+    let study =
+        crate::directory::StudyDirectory::read(directory.path()).unwrap_or_else(|errors| panic!("{errors}"));
+    (directory, study)
+}
+
+fn report_of(directory: &crate::directory::StudyDirectory) -> KeyReport {
+    let mut spec = SurveySpec::of_designs(directory);
+    add_candidates(directory, &mut spec);
+    let survey = DataSurvey::read(directory, &spec, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    KeyReport::of(&DesignStudy { directory, survey: &survey, calibration: Calibration::current() })
+}
+
+fn event(number: usize) -> String {
+    let kind = ["click", "payment"][number % 2];
+    format!(
+        "{{\"id\": \"e{number}\", \"tenant\": \"t0\", \"user\": \"u{}\", \"kind\": \"{kind}\"}}",
+        number % 300
+    )
+}
+
+fn of_type<'r>(report: &'r KeyReport, ty: &str) -> &'r crate::keys::TypeKeys {
+    report.types.iter().find(|found| found.item_type == ty).unwrap()
+}
+
+fn of_fields<'r>(report: &'r KeyReport, ty: &str, fields: &[&str]) -> &'r GradedKey {
+    of_type(report, ty).keys.iter().find(|key| key.fields == fields).unwrap()
+}
+
+#[test]
+fn a_request_gives_its_fields_under_each_design() {
+    let requests =
+        "query UserEvents($id: ID!) @request(perSecond: 5) { user(id: $id) { events { nodes { kind } } } }
+query Payments($id: ID!) @request(perSecond: 5) { tenant(id: $id) { payments { nodes { kind } } } }";
+    let (_files, study) = events(900, event, requests);
+    let report = report_of(&study);
+    let pair = of_fields(&report, "Event", &["tenant", "user"]);
+    assert_eq!(pair.in_one_partition, Some(1.0), "{pair:?}");
+    assert_eq!(of_fields(&report, "Event", &["user"]).in_one_partition, Some(0.5));
+}
+
+#[test]
+fn the_busiest_first_part_has_one_physical_partition() {
+    let requests = "mutation Write @request(perSecond: 4000) { createEvent(input: $input) { event { id } } }
+query UserEvents($id: ID!) @request(perSecond: 5) { user(id: $id) { events { nodes { kind } } } }";
+    let (_files, study) = events(900, event, requests);
+    let report = report_of(&study);
+    let pair = of_fields(&report, "Event", &["tenant", "user"]);
+    assert_eq!(pair.grade, KeyGrade::Fair);
+    assert!(pair.reasons.iter().any(|reason| reason.contains("until its data is split")), "{pair:?}");
+    assert_eq!(of_type(&report, "Event").keys[0].fields, ["user"]);
+}
+
+#[test]
+fn few_items_by_their_id_are_no_hot_spot() {
+    let (_files, study) = events(
+        900,
+        event,
+        "query One($id: ID!) @request(perSecond: 300) { tenant(id: $id) { id payments { nodes { kind } } } }",
+    );
+    let report = report_of(&study);
+    let id = of_fields(&report, "Tenant", &["id"]);
+    assert_eq!(id.grade, KeyGrade::Good, "{id:?}");
+    assert!(id.reasons[0].contains("each request is a point read"), "{id:?}");
+    let notes = &of_type(&report, "Tenant").notes;
+    assert!(notes.iter().any(|note| note.contains("place MIRROR")), "{notes:?}");
+}
+
+#[test]
+fn readers_of_one_value_make_a_hot_partition() {
+    let popular = "query UserEvents($id: ID!) @request(perSecond: 30000, skew: ZIPF) { user(id: $id) { events(first: 50) { nodes { kind } } } }";
+    let (_files, study) = events(9_000, event, popular);
+    let report = report_of(&study);
+    let user = of_fields(&report, "Event", &["user"]);
+    assert_eq!(user.grade, KeyGrade::Bad, "{user:?}");
+    let notes = &of_type(&report, "Event").notes;
+    assert!(notes.iter().any(|note| note.contains("An item with the page")), "{notes:?}");
+    let (_files, even) = events(9_000, event, &popular.replace("ZIPF", "UNIFORM"));
+    assert_ne!(of_fields(&report_of(&even), "Event", &["user"]).grade, KeyGrade::Bad);
+}
+
+#[test]
+fn a_hot_item_is_split_into_parts() {
+    let requests = "mutation Count($id: ID!) @request(perSecond: 20000, skew: ZIPF) { updateEvent(input: {id: $id, kind: $kind}) { event { id } } }";
+    let (_files, study) = events(900, event, requests);
+    let notes = &of_type(&report_of(&study), "Event").notes.clone();
+    assert!(notes.iter().any(|note| note.contains("parts of it under keys of their own")), "{notes:?}");
+}

@@ -16,3 +16,4 @@ mod writes;
 pub(crate) use operation::interned;
 pub use operation::{BusiestShare, PlannedOperation, PlannedScope, RequestPlan};
 pub use planner::Planner;
+pub(crate) use shares::zipf_first;

@@ -32,6 +32,12 @@ impl<'a> Planner<'a> {
         ItemWriter { data: self.data }
     }
 
+    /// The factor of a type's items at the multiple of the data.
+    #[must_use]
+    pub fn growth_of(&self, ty: &str) -> f64 {
+        self.data.growth_of(ty, self.scale)
+    }
+
     /// The number of subjects of a request in the sample, at least 1.
     #[must_use]
     pub fn subjects(&self, request: &Request) -> usize {

@@ -346,7 +346,7 @@ impl Planner<'_> {
         let (items, rows) = match groups {
             None => {
                 let rows = survey.sample.iter().map(|(_, value)| Row::of(value.clone()));
-                (survey.items as f64 * self.scale, rows.collect())
+                (survey.items as f64 * self.growth_of(ty), rows.collect())
             }
             Some((groups, owner)) => {
                 let (items, rows) = group_of(groups, &parent_key(owner, &by, &parent.value));
@@ -360,7 +360,7 @@ impl Planner<'_> {
 
     /// The factor of the items of each group, where the number of groups does not grow with the data.
     fn group_growth(&self, ty: &str, by: &[Name]) -> f64 {
-        if self.data.grows(ty, by) { self.scale } else { 1.0 }
+        if self.data.grows(ty, by) { self.growth_of(ty) } else { 1.0 }
     }
 
     /// The share of a type's items for which conditions hold.

@@ -9,7 +9,7 @@ use crate::designs::KeyShare;
 impl Planner<'_> {
     /// The number of subjects of a type.
     fn subjects_of(&self, ty: &str) -> f64 {
-        (self.data.items(ty) as f64 * self.data.growth_of(ty, self.scale)).max(1.0)
+        (self.data.items(ty) as f64 * self.growth_of(ty)).max(1.0)
     }
 
     /// Of requests about single items of a type, each in the partition of its own.
@@ -21,7 +21,7 @@ impl Planner<'_> {
     /// Of requests about existing items of a type, in the partitions of their key.
     pub(super) fn item_share(&self, item: &ItemType) -> BusiestShare {
         let (largest, zipf) =
-            (self.scaled(&self.data.key_share(item)), zipf_first(self.subjects_of(&item.name)));
+            (self.scaled(&item.name, &self.data.key_share(item)), zipf_first(self.subjects_of(&item.name)));
         BusiestShare { even: largest, zipf: zipf + (1.0 - zipf) * largest }
     }
 
@@ -33,7 +33,7 @@ impl Planner<'_> {
         BusiestShare::certain(match (found.is_time, is_new) {
             (true, _) => 1.0,
             (false, true) => 0.0,
-            (false, false) => self.scaled(&found),
+            (false, false) => self.scaled(&item.name, &found),
         })
     }
 
@@ -42,26 +42,30 @@ impl Planner<'_> {
         if by.is_empty() {
             return BusiestShare::certain(1.0);
         }
-        BusiestShare::certain(self.scaled(&self.data.share_of(&item.name, by)))
+        BusiestShare::certain(self.scaled(&item.name, &self.data.share_of(&item.name, by)))
     }
 
     /// Of look-ups of a reference's targets: as often as the data refers to them.
     pub(super) fn target_share(&self, owner: &ItemType, reference: &str, target: &ItemType) -> BusiestShare {
         let is_grouped =
             self.data.survey.of(&owner.name).is_some_and(|found| found.grouped(&[reference]).is_some());
-        let referred =
-            if is_grouped { self.scaled(&self.data.share_of(&owner.name, &[reference])) } else { 0.0 };
+        let referred = if is_grouped {
+            self.scaled(&owner.name, &self.data.share_of(&owner.name, &[reference]))
+        } else {
+            0.0
+        };
         let own = self.item_share(target);
         BusiestShare { even: own.even.max(referred), zipf: own.zipf.max(referred) }
     }
 
-    fn scaled(&self, share: &KeyShare) -> f64 {
-        if share.grows { share.share } else { (share.share / self.scale).min(1.0) }
+    /// The share of the largest group of a type's items at the multiple of the data.
+    fn scaled(&self, ty: &str, share: &KeyShare) -> f64 {
+        if share.grows { share.share } else { (share.share / self.growth_of(ty)).min(1.0) }
     }
 }
 
 /// The share of the most popular of so many, by Zipf's law.
-fn zipf_first(number: f64) -> f64 {
+pub(crate) fn zipf_first(number: f64) -> f64 {
     /// Beyond so many the sum follows the logarithm, with Euler's constant.
     const SUMMED: f64 = 1_000.0;
     const EULER: f64 = 0.577_215_664_9;

@@ -127,6 +127,25 @@ fn new_items_of_a_day_share_one_partition() {
 }
 
 #[test]
+fn items_of_a_fixed_type_share_the_same_load_at_any_scale() {
+    let share = |settings: &str| {
+        let (directory, _files) = readings(settings);
+        let survey = DataSurvey::read(&directory, &SurveySpec::of_designs(&directory), &mut |_| {
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+        let study =
+            DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
+        let designs = study.designs();
+        let device = designs[0].design.model.item("Device").expect("a type");
+        study.planner(&designs[0], false).item_share(device).even
+    };
+    let one = share("scale = 1");
+    assert!(one > 0.0 && (share("scale = 10") - one / 10.0).abs() < 1e-12);
+    assert!((share("scale = 10\nfixed = [\"Device\", \"Day\"]") - one).abs() < 1e-12);
+}
+
+#[test]
 fn a_data_loader_never_makes_a_request_dearer() {
     let shop = Shop::new("scale = 50");
     let survey = shop.survey();

@@ -5,6 +5,7 @@ use crate::figure::figure;
 use crate::measurement::{MeasurementRow, ModelVariant, StudyRequest};
 use crate::partitions::{PartitionReport, Popularity};
 use crate::report::StudyReport;
+use onehop_store::{FoldedOperation, OperationKind};
 
 const WIDTH: f64 = 900.0;
 const LABEL_WIDTH: f64 = 150.0;
@@ -16,6 +17,8 @@ const BAR_HEIGHT: f64 = 18.0;
 const CHARGE_MIN: f64 = 0.5;
 /// Where the scale of loads begins and where it ends, RU/s: a logical partition serves no more.
 const LOADS: (f64, f64) = (0.001, 10_000.0);
+/// Width of a box of a plan, with the arrow before it.
+const BOX_STEP: f64 = 187.0;
 /// Colours in the template; further plans begin again.
 const SERIES: usize = 6;
 
@@ -169,6 +172,88 @@ pub(super) fn loads(report: &PartitionReport, plans: &[ModelVariant]) -> Chart {
     }
 }
 
+/// A plan as a picture: a box for each kind of operation, with the physical partitions that it asks.
+pub(super) struct PlanPicture {
+    pub title: String,
+    pub width: f64,
+    pub height: f64,
+    pub lines: Vec<PlanLine>,
+}
+
+/// The plan of one data model.
+pub(super) struct PlanLine {
+    pub label: String,
+    pub figure: String,
+    pub series: usize,
+    pub top: f64,
+    pub boxes: Vec<PlanBox>,
+}
+
+/// One kind of operation.
+pub(super) struct PlanBox {
+    pub left: f64,
+    /// Times and kind, such as `4 point reads`.
+    pub operation: String,
+    pub container: String,
+    /// The left ends of the squares of physical partitions.
+    pub partitions: Vec<f64>,
+    /// The number of partitions where the squares do not show all.
+    pub more: String,
+}
+
+/// The plans of each request.
+pub(super) fn plan_pictures(report: &StudyReport) -> Vec<PlanPicture> {
+    const LINE_STEP: f64 = 64.0;
+    let measurements = &report.measurements;
+    let picture = |request: &StudyRequest| {
+        let rows: Vec<&MeasurementRow> =
+            measurements.rows.iter().filter(|row| row.request == request.name).collect();
+        let boxes = rows.iter().map(|row| row.operations.len()).max().unwrap_or(0);
+        let line = |(number, row): (usize, &&MeasurementRow)| PlanLine {
+            label: row.plan.to_string(),
+            figure: format!("{:.2} RU", row.request_charge),
+            series: series(&row.plan, &measurements.plans),
+            top: number as f64 * LINE_STEP,
+            boxes: row.operations.iter().enumerate().map(plan_box).collect(),
+        };
+        (boxes > 0).then(|| PlanPicture {
+            title: format!("Plans of {}", request.name),
+            width: (LABEL_WIDTH + boxes as f64 * BOX_STEP).max(WIDTH),
+            height: rows.len() as f64 * LINE_STEP,
+            lines: rows.iter().enumerate().map(line).collect(),
+        })
+    };
+    measurements.requests.iter().filter_map(picture).collect()
+}
+
+fn plan_box((number, operation): (usize, &FoldedOperation)) -> PlanBox {
+    /// Squares of physical partitions that a box has room for.
+    const SQUARES: u32 = 10;
+    const SQUARE_STEP: f64 = 13.0;
+    let left = LABEL_WIDTH + number as f64 * BOX_STEP;
+    let asked = operation.physical_partitions.max(1);
+    PlanBox {
+        left,
+        operation: counted(operation.times, operation.kind),
+        container: operation.container.to_string(),
+        partitions: (0..asked.min(SQUARES))
+            .map(|square| left + 8.0 + f64::from(square) * SQUARE_STEP)
+            .collect(),
+        more: if asked > SQUARES { format!("of {asked}") } else { String::new() },
+    }
+}
+
+/// Times and kind of an operation, such as `4 point reads`.
+fn counted(times: u32, kind: OperationKind) -> String {
+    let kind = kind.name().replace('_', " ");
+    match (times, kind.strip_suffix('y')) {
+        (1, _) => format!("1 {kind}"),
+        (_, Some(stem)) => format!("{times} {stem}ies"),
+        (_, None) if kind.ends_with("ch") => format!("{times} {kind}es"),
+        (_, None) => format!("{times} {kind}s"),
+    }
+}
+
 fn series(plan: &ModelVariant, plans: &[ModelVariant]) -> usize {
     plans.iter().position(|known| known == plan).unwrap_or(0) % SERIES
 }
@@ -176,6 +261,16 @@ fn series(plan: &ModelVariant, plans: &[ModelVariant]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn operations_are_counted_in_words() {
+        let counts = [(1, OperationKind::Query), (3, OperationKind::Query), (50, OperationKind::PointRead)];
+        assert_eq!(
+            counts.map(|(times, kind)| counted(times, kind)),
+            ["1 query", "3 queries", "50 point reads"]
+        );
+        assert_eq!(counted(2, OperationKind::Batch), "2 batches");
+    }
 
     #[test]
     fn a_scale_is_logarithmic_and_ends_at_its_limit() {

@@ -1,9 +1,9 @@
-//! The HTML file: its templates are in `templates/`. It needs no other file and has no script.
+//! The HTML file: its templates are in `templates/`. It needs no other file. Its script only sorts tables.
 
 use askama::Template;
 
 use super::blocks::Block;
-use super::charts::{self, Chart};
+use super::charts::{self, Chart, PlanPicture};
 use super::{partitions, sections};
 use crate::report::StudyReport;
 
@@ -15,6 +15,7 @@ struct ReportPage<'a> {
     reference: &'a str,
     about: String,
     charges: Vec<Chart>,
+    plans: Vec<PlanPicture>,
     figures: [Block; 1],
     loads: Option<Chart>,
     partitions: Vec<Block>,
@@ -31,6 +32,7 @@ pub fn page(report: &StudyReport) -> String {
         reference: &report.captions.reference,
         about: sections::about(report),
         charges: charts::request_charges(report),
+        plans: charts::plan_pictures(report),
         figures: [Block::Table(sections::figures(report))],
         loads: report.partitions.as_ref().map(|partitions| charts::loads(partitions, plans)),
         partitions: report.partitions.iter().flat_map(partitions::blocks).collect(),

@@ -23,6 +23,7 @@ struct SurveyInput {
     files: BTreeMap<String, Vec<DataFile>>,
     path: std::path::PathBuf,
     fixed: Vec<String>,
+    ids: BTreeMap<String, Vec<String>>,
     designs: Vec<Design>,
     spec: SurveySpec,
 }
@@ -73,6 +74,7 @@ impl SurveyInput {
             files: files.map(|(ty, files)| (ty.clone(), files.iter().map(file).collect())).collect(),
             path: study.path.clone(),
             fixed: study.settings.fixed.clone(),
+            ids: study.settings.ids.clone(),
             designs: study.designs.clone(),
             spec,
         }

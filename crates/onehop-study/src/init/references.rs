@@ -1,0 +1,103 @@
+//! References: properties whose values are ids of a type, alone or in an array.
+
+use std::collections::BTreeSet;
+
+use super::infer::{FoundField, FoundType};
+use super::names::{field_name, id_stem, is_id_name, plural, singular};
+use super::shapes::Shape;
+
+/// The share of a property's values that are ids of a type, from which on it is a reference.
+const REFERENCE_SHARE: f64 = 0.9;
+/// The share of a type's ids that a number without the type's name refers to, from which on it is a
+/// reference. Small numbers are ids of every type with numbers.
+const COVERED_SHARE: f64 = 0.5;
+/// The same share for numbers in arrays, which name few of the items.
+const COVERED_SHARE_OF_ARRAYS: f64 = 0.25;
+/// Words for an item of the own type.
+const OWN_TYPE: [&str; 9] =
+    ["parent", "manager", "reports", "reply", "previous", "next", "root", "supervisor", "super"];
+
+/// Finds the types that fields refer to, and names these fields after the reference.
+pub(super) fn find_references(types: &mut [FoundType]) {
+    let ids: Vec<(String, Shape)> = types.iter().map(|ty| (ty.name.clone(), ty.ids.clone())).collect();
+    for ty in types {
+        let own = ty.name.clone();
+        let mut names: BTreeSet<String> = ty.fields.iter().map(|field| field.name.clone()).collect();
+        for field in &mut ty.fields {
+            field.target = target(&own, field, &ids);
+            if field.target.is_none() {
+                continue;
+            }
+            let name = reference_name(&field.property, field.is_list());
+            names.remove(&field.name);
+            let is_free = name != "id" && !names.contains(&name);
+            field.name = if is_free { name } else { format!("{name}Reference") };
+            names.insert(field.name.clone());
+            (field.frequent, field.time) = (None, None);
+        }
+    }
+}
+
+/// The type whose ids a property has: by its name, or because its texts are ids.
+fn target(own: &str, field: &FoundField, ids: &[(String, Shape)]) -> Option<String> {
+    let shape = match &field.shape.elements {
+        Some(elements) if field.shape.arrays == field.shape.present => elements,
+        _ => &field.shape,
+    };
+    if !shape.is_key_like() {
+        return None;
+    }
+    let reference = reference_name(&field.property, field.is_list()).to_lowercase();
+    let is_named = |ty: &str| {
+        let ty = ty.to_lowercase();
+        (reference.ends_with(&ty) || ty.ends_with(&reference)) && field.property.to_lowercase() != ty + "name"
+    };
+    let covered = |ids: &Shape| shape.different_values() / ids.different_values().max(1.0);
+    let within = ids.iter().filter(|(_, ids)| shape.share_within(ids) >= REFERENCE_SHARE);
+    let mut within: Vec<&(String, Shape)> = within.collect();
+    within.sort_by(|(one, of_one), (other, of_other)| {
+        let coverage = covered(of_other).min(1.0).total_cmp(&covered(of_one).min(1.0));
+        is_named(other).cmp(&is_named(one)).then(coverage)
+    });
+    let is_own_type = || OWN_TYPE.iter().any(|word| reference.starts_with(word));
+    let is_reference = |(ty, ids): &&(String, Shape)| {
+        let has_id_name = is_id_name(&field.property);
+        match (ty == own, shape.has_texts()) {
+            (true, has_texts) => {
+                (is_own_type() || (has_texts && has_id_name) || is_named(ty)) && !field.shape.is_unique()
+            }
+            (false, _) if is_named(ty) => true,
+            (false, true) => field.is_list() || has_id_name || !shape.is_unique(),
+            (false, false) => {
+                let needed = if field.is_list() { COVERED_SHARE_OF_ARRAYS } else { COVERED_SHARE };
+                has_id_name && covered(ids) >= needed
+            }
+        }
+    };
+    within.into_iter().find(is_reference).map(|(ty, _)| ty.clone())
+}
+
+/// `customerId`, `customer_id` and `customer` give `customer`; an array `watcherIds` gives `watchers`.
+fn reference_name(property: &str, is_list: bool) -> String {
+    let name = field_name(property);
+    let stem = id_stem(&name).unwrap_or(&name);
+    if is_list { plural(&singular(stem)) } else { stem.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_named_after_the_item() {
+        let names = ["customer_id", "customerId", "PatientID", "GP_ID", "order_ref", "author", "id"];
+        assert_eq!(
+            names.map(|name| reference_name(name, false)),
+            ["customer", "customer", "patient", "gp", "order", "author", "id"]
+        );
+        assert_eq!(
+            ["watcher_ids", "tags", "categoryIds"].map(|name| reference_name(name, true)),
+            ["watchers", "tags", "categories"]
+        );
+    }
+}
