@@ -19,7 +19,7 @@ export default defineConfig({
     // Monaco is one editor and arrives as one chunk; only the playground asks for it.
     chunkSizeWarningLimit: 4500,
     rolldownOptions: {
-      input: ["index.html", "graphiql.html"],
+      input: ["index.html", "graphiql.html", "browse.html"],
       // "use client" in React libraries speaks to servers that render; there is none here.
       checks: { moduleLevelDirective: false },
       output: {

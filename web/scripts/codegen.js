@@ -16,7 +16,7 @@ const EXTENSION = ".generated.ts";
 /** Documents of the playground are shown as they are, and not compiled. */
 const EXAMPLES = join("graphiql", "examples");
 /** These documents ask the operations API, which takes any document within its limits: none is a trusted document. */
-const OPERATIONS = "operations";
+const OPERATIONS = ["operations", "browse"];
 
 const web = resolve(import.meta.dirname, "..");
 const source = join(web, "src");
@@ -28,14 +28,14 @@ async function generate() {
   const paths = files(".graphql").filter((path) => dirname(path) !== EXAMPLES);
   const generated = await compile(
     "schema.graphql",
-    paths.filter((path) => dirname(path) !== OPERATIONS),
+    paths.filter((path) => !OPERATIONS.includes(dirname(path))),
   );
   const sources = [...files(".ts"), ...files(".tsx")].filter((path) => !/\.(test|generated)\.tsx?$/.test(path));
   const examples = files(".graphql").filter((path) => dirname(path) === EXAMPLES);
   const trusted = trustedDocuments([...generated.values()], sources.map(read), examples.map(read));
   const operations = await compile(
     "operations.graphql",
-    paths.filter((path) => dirname(path) === OPERATIONS),
+    paths.filter((path) => OPERATIONS.includes(dirname(path))),
   );
   return new Map([...generated, ...operations, [TRUSTED, trusted]]);
 }

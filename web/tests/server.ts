@@ -21,6 +21,8 @@ export interface ServerOptions {
 
 export interface Server {
   url: string;
+  /** The address with the operator key; null where none was printed. */
+  browse: string | null;
   pid: number;
   /** Stops it with SIGTERM, which it must answer with exit code 0. */
   stop: () => Promise<void>;
@@ -47,7 +49,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   });
   try {
     return {
-      url: await readyUrl(server),
+      ...(await readyLines(server)),
       pid: server.pid ?? 0,
       stop: () => stopped(server),
       kill: () => killed(server),
@@ -58,17 +60,22 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
 }
 
-/** The address in the ready line. Reads on afterwards, so that the server never blocks on a full pipe. */
-function readyUrl(server: ChildProcess): Promise<string> {
+/**
+ * The address in the ready line, and the one with the operator key, which is printed before it. Reads on
+ * afterwards, so that the server never blocks on a full pipe.
+ */
+function readyLines(server: ChildProcess): Promise<{ url: string; browse: string | null }> {
   return new Promise((resolve, reject) => {
     if (server.stdout === null) {
       reject(new Error("The server's output is not piped."));
       return;
     }
+    let browse: string | null = null;
     createInterface(server.stdout).on("line", (line) => {
-      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0];
+      browse ??= /http:\S+#key=\S+/.exec(line)?.[0] ?? null;
+      const url = line.includes("#key=") ? undefined : /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0];
       if (url !== undefined) {
-        resolve(url);
+        resolve({ url, browse });
       }
     });
     server.once("error", reject);

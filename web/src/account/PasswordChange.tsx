@@ -41,7 +41,7 @@ export function PasswordChange({
       <div className="change-password">
         <button
           type="button"
-          className="quiet"
+          className="button button-plain"
           onClick={() => {
             setIsOpen(true);
             setIsDone(false);

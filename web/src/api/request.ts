@@ -50,6 +50,8 @@ export class UnreachableServer extends Error {
 export interface AskOptions {
   accessToken?: string | null;
   signal?: AbortSignal | undefined;
+  /** The path of the API. */
+  endpoint?: string;
 }
 
 /**
@@ -59,11 +61,11 @@ export interface AskOptions {
 export async function ask<Data, Variables extends Record<string, unknown>>(
   document: TypedDocumentNode<Data, Variables>,
   variables: NoInfer<Variables>,
-  { accessToken = null, signal }: AskOptions = {},
+  { accessToken = null, signal, endpoint }: AskOptions = {},
 ): Promise<Answer<Data>> {
   const response = await postGraphql(
     { query: print(document), variables },
-    { headers: authorization(accessToken), signal },
+    { headers: authorization(accessToken), signal, ...(endpoint === undefined ? {} : { endpoint }) },
   );
   const [error] = response.errors ?? [];
   if (error !== undefined) {
@@ -75,15 +77,16 @@ export async function ask<Data, Variables extends Record<string, unknown>>(
 export interface PostOptions {
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
+  endpoint?: string;
 }
 
 export async function postGraphql(
   request: GraphqlRequest,
-  { headers = {}, signal }: PostOptions = {},
+  { headers = {}, signal, endpoint = ENDPOINT }: PostOptions = {},
 ): Promise<GraphqlResponse> {
   let response: Response;
   try {
-    response = await fetch(ENDPOINT, {
+    response = await fetch(endpoint, {
       method: "POST",
       headers: {
         accept: "application/graphql-response+json, application/json;q=0.9",

@@ -22,7 +22,7 @@ const ASKED = [
 /** A like is in the cache before it is sent, so it needs its post. */
 const VARIABLES = { input: { postId: "p" } };
 
-const modules = import.meta.glob<Record<string, AnyDocument>>(["../**/*.generated.ts", "!../operations/*"], {
+const modules = import.meta.glob<Record<string, AnyDocument>>(["../**/*.generated.ts", "!../{operations,browse}/*"], {
   eager: true,
 });
 const documents = Object.values(modules).flatMap((exported) =>

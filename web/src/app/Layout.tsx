@@ -7,6 +7,7 @@ import { CostLine } from "../charges/CostLine.js";
 import { CustomerAccount } from "../shop/CustomerAccount.js";
 import { EngineersMenu } from "./EngineersMenu.js";
 import { NavLink } from "./NavLink.js";
+import { SiteFooter } from "./SiteFooter.js";
 
 /** Pages that use the width of the screen, beside all of the shop. */
 const WIDE_PAGES = ["/compare", "/operations"];
@@ -48,6 +49,7 @@ export function Layout({ children }: { children: ReactNode }) {
         {children}
       </main>
       <CostLine />
+      <SiteFooter />
     </>
   );
 }

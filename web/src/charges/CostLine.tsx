@@ -15,11 +15,11 @@ export function CostLine() {
   const isShown = useCostsShown();
   return (
     isShown && (
-      <footer className="cost">
+      <aside className="cost" aria-label="Cost of this page">
         <div className="cost-inner">
           <Costs />
         </div>
-      </footer>
+      </aside>
     )
   );
 }

@@ -12,9 +12,16 @@ export function NotFoundPage({ what = "page" }: { what?: "page" | "post" | "user
       <p>
         {what === "page" ? "Check the address and try again." : `The link may be wrong, or the ${what} was deleted.`}
       </p>
-      <Link className="button" href={isOfShop ? "/shop" : "/"}>
-        {isOfShop ? "Browse the shop" : "Read the latest posts"}
-      </Link>
+      <p className="notice-ways">
+        <Link className="button" href={isOfShop ? "/shop" : "/"}>
+          {isOfShop ? "Browse the shop" : "Read the latest posts"}
+        </Link>
+        {what === "page" && (
+          <Link className="button button-plain" href="/shop">
+            Browse the shop
+          </Link>
+        )}
+      </p>
     </Notice>
   );
 }

@@ -1,12 +1,10 @@
 import { useEffect, useRef } from "react";
 import { useMutation } from "urql";
 import { useContinuation } from "../account/use-continuation.js";
-import { codeOf, messageOf } from "../api/errors.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { useDraft } from "../ui/draft.js";
-import { TextArea } from "../ui/Field.js";
-import { lengthOf } from "../ui/limits.js";
-import { COMMENT_CHARS_MAX } from "./comment-limits.js";
+import { CommentTextArea } from "./CommentTextArea.js";
+import { fitsComment } from "./comment-limits.js";
 import { UpdateCommentDocument, type CommentItemFragment } from "./comments.generated.js";
 
 /**
@@ -31,7 +29,7 @@ export function CommentEdit({
   /** The version that the author has seen. */
   const seen = Number(draft.fields.seen);
   const isLate = version !== seen && !fetching;
-  const fits = content.trim() !== "" && lengthOf(content) <= COMMENT_CHARS_MAX;
+  const fits = fitsComment(content);
   const end = (): void => {
     forget();
     onEnd();
@@ -60,14 +58,12 @@ export function CommentEdit({
         }
       }}
     >
-      <TextArea
+      <CommentTextArea
         label="Edit your comment"
-        rows={4}
-        value={content}
-        charsMax={COMMENT_CHARS_MAX}
-        error={error === undefined || isLate || codeOf(error) === "UNAUTHENTICATED" ? undefined : messageOf(error)}
-        hint="You can use Markdown. Ctrl+Enter saves."
-        onText={(text) => {
+        action="saves"
+        content={content}
+        error={isLate ? undefined : error}
+        onContent={(text) => {
           change({ content: text });
         }}
       />

@@ -2,12 +2,10 @@ import { useRef } from "react";
 import { useMutation } from "urql";
 import { Link, useLocation } from "wouter";
 import { useContinuation } from "../account/use-continuation.js";
-import { codeOf, messageOf } from "../api/errors.js";
 import { useSession } from "../api/session.js";
 import { useDraft } from "../ui/draft.js";
-import { TextArea } from "../ui/Field.js";
-import { lengthOf } from "../ui/limits.js";
-import { COMMENT_CHARS_MAX } from "./comment-limits.js";
+import { CommentTextArea } from "./CommentTextArea.js";
+import { fitsComment } from "./comment-limits.js";
 import { CreateCommentDocument } from "./comments.generated.js";
 
 /** Where one comments on a post. Typed text is kept until the server has taken it. */
@@ -18,7 +16,7 @@ export function CommentForm({ postId }: { postId: string }) {
   const [pathname] = useLocation();
   const form = useRef<HTMLFormElement>(null);
   const { content } = draft.fields;
-  const fits = content.trim() !== "" && lengthOf(content) <= COMMENT_CHARS_MAX;
+  const fits = fitsComment(content);
   const send = async (): Promise<void> => {
     const result = await createComment({ input: { postId, content, idempotencyKey: draft.idempotencyKey } });
     if (result.error === undefined) {
@@ -48,14 +46,12 @@ export function CommentForm({ postId }: { postId: string }) {
         }
       }}
     >
-      <TextArea
+      <CommentTextArea
         label="Your comment"
-        rows={4}
-        value={content}
-        charsMax={COMMENT_CHARS_MAX}
-        error={error === undefined || codeOf(error) === "UNAUTHENTICATED" ? undefined : messageOf(error)}
-        hint="You can use Markdown. Ctrl+Enter sends."
-        onText={(text) => {
+        action="sends"
+        content={content}
+        error={error}
+        onContent={(text) => {
           change({ content: text });
         }}
       />

@@ -14,8 +14,6 @@ import { useShownPages } from "../ui/remembered.js";
 import { SkeletonCards } from "../ui/Skeleton.js";
 import "./profile.css";
 import { ProfileDocument } from "./profile.generated.js";
-import { ChangePassword } from "./ChangePassword.js";
-import { Rename } from "./Rename.js";
 
 /** Posts of one page of a profile. */
 const PAGE_POSTS = 20;
@@ -46,16 +44,13 @@ export default function ProfilePage({ params: { id = "" } }: { params: Readonly<
         <Avatar id={id} name={user.username} size="large" />
         <div>
           <h1 dir="auto">{user.username}</h1>
-          {user.viewerCanUpdate && <Rename userId={id} />}
-          {isMe && <ChangePassword username={user.username} />}
-          {isMe ? (
-            <p className="profile-settings">
-              <Link href="/settings">Account settings</Link>
-            </p>
-          ) : (
-            <Suspension userId={id} />
-          )}
+          {!isMe && <Suspension userId={id} />}
         </div>
+        {isMe && (
+          <Link className="button button-plain" href="/settings">
+            Account settings
+          </Link>
+        )}
       </header>
       {user.posts.nodes.length === 0 ? (
         <Notice

@@ -4,6 +4,7 @@ import { codeOf, fieldOf } from "../api/errors.js";
 import { endSession } from "../api/session.js";
 import { TextField } from "../ui/Field.js";
 import { FormError } from "../ui/FormError.js";
+import { SettingsPart } from "../ui/SettingsPart.js";
 import { DeleteUserDocument } from "./settings.generated.js";
 
 /** Deletes the account, once the password and the button confirm it. */
@@ -18,8 +19,7 @@ export function DeleteAccount({ username, onDeleted }: { username: string; onDel
     }
   };
   return (
-    <section className="settings-part" aria-labelledby="delete-title">
-      <h2 id="delete-title">Delete your account</h2>
+    <SettingsPart title="Delete your account">
       <p>
         Your posts with their comments, your comments and your likes are removed for good, and your username becomes
         free. This cannot be undone.
@@ -72,6 +72,6 @@ export function DeleteAccount({ username, onDeleted }: { username: string; onDel
           Delete account
         </button>
       )}
-    </section>
+    </SettingsPart>
   );
 }

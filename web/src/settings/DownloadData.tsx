@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { SettingsPart } from "../ui/SettingsPart.js";
 import { exportOf } from "./export.js";
 
 type State = "idle" | "reading" | "done" | "failed";
@@ -16,8 +17,7 @@ export function DownloadData({ user }: { user: { id: string; username: string } 
     }
   };
   return (
-    <section className="settings-part" aria-labelledby="download-title">
-      <h2 id="download-title">Download your data</h2>
+    <SettingsPart title="Download your data">
       <p>A JSON file with your posts, comments and likes.</p>
       <button
         type="button"
@@ -37,7 +37,7 @@ export function DownloadData({ user }: { user: { id: string; username: string } 
           Your data could not be read. Try again in a minute.
         </p>
       )}
-    </section>
+    </SettingsPart>
   );
 }
 

@@ -4,11 +4,13 @@ import { useViewerIsStaff } from "../account/viewer-is-staff.js";
 import { useSession } from "../api/session.js";
 import { usePageTitle } from "../app/page-title.js";
 import { Notice } from "../ui/Notice.js";
+import { SettingsPart } from "../ui/SettingsPart.js";
+import { ChangePassword } from "./ChangePassword.js";
 import { DeleteAccount } from "./DeleteAccount.js";
 import { DownloadData } from "./DownloadData.js";
-import "./settings.css";
+import { Rename } from "./Rename.js";
 
-/** The account of the signed-in user: its data, and its end. Username and password are on the profile. */
+/** The account of the signed-in user: username, password, data, and its end. */
 export default function SettingsPage() {
   usePageTitle("Account settings");
   const [isDeleted, setIsDeleted] = useState(false);
@@ -37,14 +39,21 @@ export default function SettingsPage() {
   return (
     <div className="settings">
       <h1>Account settings</h1>
-      <p>
-        Username and password are on <Link href={`/users/${user.id}`}>your profile</Link>.
-      </p>
       {isStaff === true && (
         <p>
-          You are staff: see the <Link href="/moderation">moderation log</Link>.
+          You are staff: see the <Link href="/moderation">moderation log</Link> and the{" "}
+          <Link href="/shop/staff">staff pages of the shop</Link>.
         </p>
       )}
+      <SettingsPart title="Username">
+        <p>
+          <bdi>{user.username}</bdi>
+        </p>
+        <Rename userId={user.id} />
+      </SettingsPart>
+      <SettingsPart title="Password">
+        <ChangePassword username={user.username} />
+      </SettingsPart>
       <DownloadData user={user} />
       {isStaff === false && (
         <DeleteAccount

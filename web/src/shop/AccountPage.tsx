@@ -8,6 +8,7 @@ import { Failure } from "../ui/Failure.js";
 import { TextField } from "../ui/Field.js";
 import { FormError } from "../ui/FormError.js";
 import { Notice } from "../ui/Notice.js";
+import { SettingsPart } from "../ui/SettingsPart.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
 import { AddressBook } from "./AddressBook.js";
 import {
@@ -27,17 +28,17 @@ export default function AccountPage() {
   return (
     <ShopFrame>
       {customer === null ? (
-        <Notice heading="h1" title="Sign in to see your account">
+        <Notice heading="h1" kind="shop" title="Sign in to see your account">
           <Link className="button" href="/shop/signin?next=%2Fshop%2Faccount">
             Sign in to the shop
           </Link>
         </Notice>
       ) : (
         <Provider value={client}>
-          <section className="customer-page">
+          <div className="customer-account">
             <h1>Your account</h1>
             <Account />
-          </section>
+          </div>
         </Provider>
       )}
     </ShopFrame>
@@ -52,10 +53,19 @@ function Account() {
   }
   return (
     <>
-      <EmailAddress current={customer.emailAddress} />
-      <Password emailAddress={customer.emailAddress} />
-      <SignOutEverywhere />
-      <AddressBook />
+      <SettingsPart title="E-mail address">
+        <EmailAddress current={customer.emailAddress} />
+      </SettingsPart>
+      <SettingsPart title="Delivery addresses">
+        <AddressBook />
+      </SettingsPart>
+      <SettingsPart title="Password">
+        <Password emailAddress={customer.emailAddress} />
+      </SettingsPart>
+      <SettingsPart title="Other browsers">
+        <p>Sign out wherever you are signed in, on this device as well.</p>
+        <SignOutEverywhere />
+      </SettingsPart>
     </>
   );
 }
@@ -74,16 +84,16 @@ function EmailAddress({ current }: { current: string }) {
     return (
       <div className="customer-email">
         <p>
-          E-mail address: <bdi>{current}</bdi>
+          <bdi>{current}</bdi>
         </p>
         <button
           type="button"
-          className="quiet"
+          className="button button-plain"
           onClick={() => {
             setEmailAddress("");
           }}
         >
-          Change your e-mail address
+          Change e-mail address
         </button>
       </div>
     );
@@ -96,7 +106,7 @@ function EmailAddress({ current }: { current: string }) {
   };
   return (
     <form
-      className="customer-form"
+      className="settings-form"
       onSubmit={(event) => {
         event.preventDefault();
         if (!fetching) {
@@ -166,7 +176,7 @@ function SignOutEverywhere() {
     <div className="sign-out-everywhere">
       <button
         type="button"
-        className="quiet"
+        className="button button-plain"
         disabled={fetching}
         onClick={() => {
           void submit();

@@ -21,8 +21,7 @@ export function AddressBook() {
     void save({ input: { addresses: addresses.filter((_, other) => other !== index).map(inputOf) } });
   };
   return (
-    <section className="address-book">
-      <h2>Delivery addresses</h2>
+    <div className="address-book">
       {addresses.length === 0 && <p className="shop-note">The checkout asks for your first address.</p>}
       <ul className="address-list">
         {addresses.map((address, index) => (
@@ -42,6 +41,6 @@ export function AddressBook() {
         ))}
       </ul>
       <FormError error={saving.error} />
-    </section>
+    </div>
   );
 }

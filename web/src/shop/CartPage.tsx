@@ -31,7 +31,7 @@ export default function CartPage() {
         {TITLES[step]}
       </h1>
       {cart.lines.length === 0 ? (
-        <Notice title="Your cart is empty">
+        <Notice kind="shop" title="Your cart is empty">
           <Link className="button" href="/shop">
             Browse the shop
           </Link>
@@ -57,7 +57,7 @@ function CheckoutStep({ step, cart }: { step: Step; cart: Cart }) {
   }
   if (customer === null) {
     return (
-      <Notice title="Sign in to check out">
+      <Notice kind="shop" title="Sign in to check out">
         <p>Your cart is saved.</p>
         <Link className="button" href={signInPathOf(step)}>
           Sign in to the shop

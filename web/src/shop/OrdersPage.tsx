@@ -29,7 +29,7 @@ export default function OrdersPage() {
   return (
     <ShopFrame>
       {customer === null ? (
-        <Notice heading="h1" title="Sign in to see your orders">
+        <Notice heading="h1" kind="shop" title="Sign in to see your orders">
           <Link
             className="button"
             href={`/shop/signin?next=${encodeURIComponent(orderId === null ? "/shop/orders" : pathOfOrder(orderId))}`}
@@ -66,7 +66,7 @@ function OrderList({ customerId }: { customerId: string }) {
     return error === undefined ? <SkeletonCards cards={3} /> : <Failure error={error} onRetry={readAgain} />;
   }
   return customer.salesOrders.nodes.length === 0 ? (
-    <Notice title="You have no orders yet">
+    <Notice kind="shop" title="You have no orders yet">
       <Link className="button" href="/shop">
         Browse the shop
       </Link>

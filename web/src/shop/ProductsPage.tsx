@@ -63,7 +63,7 @@ function List({ id, of }: { id: string; of: ListKind }) {
         )}
       </header>
       {nodes.length === 0 ? (
-        <Notice title={`No products ${relation(of)} this ${of} yet`}>
+        <Notice kind="shop" title={`No products ${relation(of)} this ${of} yet`}>
           <Link className="button" href="/shop">
             Browse the shop
           </Link>
@@ -95,7 +95,7 @@ function WholeList({ list: { name, products } }: { list: ListedNode }) {
         {counted(shown.length, "product")}
       </p>
       {shown.length === 0 ? (
-        <Notice title="No products match this filter">
+        <Notice kind="shop" title="No products match this filter">
           <button
             type="button"
             className="button"

@@ -28,7 +28,7 @@ export function ReviewStep({ cart }: { cart: Cart }) {
   }
   if (address === undefined) {
     return (
-      <Notice title="Where should we deliver?">
+      <Notice kind="shop" title="Where should we deliver?">
         <Link className="button" href={pathOfStep("address")}>
           Add an address
         </Link>

@@ -33,7 +33,7 @@ function Catalogue() {
   }
   if (categories.length + tags.length === 0) {
     return (
-      <Notice title="The shop has no products yet">
+      <Notice kind="shop" title="The shop has no products yet">
         <p>Please come back later.</p>
       </Notice>
     );

@@ -48,7 +48,7 @@ function Customers() {
         <h1>Ship orders</h1>
       </header>
       {customers.length === 0 ? (
-        <Notice title="There are no orders yet" />
+        <Notice kind="shop" title="There are no orders yet" />
       ) : (
         <ul className="staff-customers">
           {customers.map(({ id, firstName, lastName, salesOrderCount }) => (
@@ -106,7 +106,7 @@ function CustomerOrders({ id }: { id: string }) {
         </div>
       )}
       {salesOrders.nodes.length === 0 ? (
-        <Notice title="This customer has no orders" />
+        <Notice kind="shop" title="This customer has no orders" />
       ) : (
         salesOrders.nodes.map((order) => <ShippedOrder key={order.id} order={order} />)
       )}

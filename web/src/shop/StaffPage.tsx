@@ -27,7 +27,7 @@ export default function StaffPage() {
   return (
     <ShopFrame>
       {session === null ? (
-        <Notice heading="h1" title="Sign in as staff">
+        <Notice heading="h1" kind="shop" title="Sign in as staff">
           <p>Use your blog account.</p>
           <Link className="button" href="/signin?next=%2Fshop%2Fstaff">
             Sign in

@@ -43,7 +43,7 @@ function Catalogue() {
     return error === undefined ? <SkeletonLines lines={4} /> : <Failure error={error} onRetry={readAgain} />;
   }
   if (categories.length + tags.length === 0) {
-    return <Notice title="There are no categories and tags yet" />;
+    return <Notice kind="shop" title="There are no categories and tags yet" />;
   }
   return <Rename categories={categories} tags={tags} />;
 }

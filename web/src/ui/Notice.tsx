@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { NoticeArt } from "./NoticeArt.js";
+import { NoticeArt, type NoticeKind } from "./NoticeArt.js";
 import "./notice.css";
 
 /** A notice in place of the requested content: nothing yet, nothing any more, or a failure. */
@@ -12,7 +12,7 @@ export function Notice({
   title: ReactNode;
   /** `h1` where the notice is the whole page. */
   heading?: "h1" | "h2";
-  kind?: "plain" | "missing" | "failure";
+  kind?: NoticeKind;
   children?: ReactNode;
 }) {
   return (

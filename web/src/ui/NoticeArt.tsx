@@ -1,9 +1,22 @@
-/** The drawing above a notice: an open page, a road sign, or a broken line. */
-export function NoticeArt({ kind }: { kind: "plain" | "missing" | "failure" }) {
+import type { ReactNode } from "react";
+
+/** What a notice is about, which its drawing shows. */
+export type NoticeKind = "plain" | "shop" | "missing" | "failure";
+
+const DRAWINGS: Record<NoticeKind, () => ReactNode> = {
+  plain: OpenPage,
+  shop: ShoppingBag,
+  missing: RoadSign,
+  failure: BrokenLine,
+};
+
+/** The drawing above a notice: an open page, a shopping bag, a road sign, or a broken line. */
+export function NoticeArt({ kind }: { kind: NoticeKind }) {
+  const Drawing = DRAWINGS[kind];
   return (
     <svg className="notice-art" viewBox="0 0 120 80" aria-hidden="true">
       <ellipse className="notice-ground" cx="60" cy="70" rx="44" ry="6" />
-      {kind === "plain" ? <OpenPage /> : kind === "missing" ? <RoadSign /> : <BrokenLine />}
+      <Drawing />
     </svg>
   );
 }
@@ -14,6 +27,16 @@ function OpenPage() {
       <path className="notice-shape" d="M60 26 Q46 16 28 20 V62 Q46 58 60 68 Q74 58 92 62 V20 Q74 16 60 26 Z" />
       <path d="M60 26 V68 M37 32 Q46 31 52 34 M37 42 Q46 41 52 44 M83 32 Q74 31 68 34" />
       <circle className="notice-accent" cx="88" cy="14" r="6" />
+    </>
+  );
+}
+
+function ShoppingBag() {
+  return (
+    <>
+      <path className="notice-shape" d="M36 28 H84 L89 70 H31 Z" />
+      <path d="M48 36 V24 A12 12 0 0 1 72 24 V36" />
+      <circle className="notice-accent" cx="60" cy="52" r="6" />
     </>
   );
 }

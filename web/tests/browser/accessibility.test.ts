@@ -86,9 +86,13 @@ const own: [name: string, link: string, ready: string][] = [
   ["writing", ".account .button", ".post-form"],
 ];
 
-async function look(page: Page): Promise<void> {
+async function expectToFit(page: Page): Promise<void> {
   const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   expect(width, "wider than the screen").toBeLessThanOrEqual(0);
+}
+
+async function look(page: Page): Promise<void> {
+  await expectToFit(page);
   // Through the debugger: the page's own policy lets no other script in.
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("Runtime.evaluate", { expression: axe });
@@ -114,6 +118,16 @@ describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
     }
     await page.context().close();
   });
+});
+
+test.each(pages)("%s fits a phone with text twice as large", async (_name, path, ready) => {
+  const { page } = await openPage(browser, path(), { width: 360 });
+  await page.locator(ready).first().waitFor();
+  await page.evaluate(() => {
+    document.documentElement.style.fontSize = "200%";
+  });
+  await expectToFit(page);
+  await page.context().close();
 });
 
 test.each(own)("%s has no fault that axe finds", async (_name, link, ready) => {
@@ -144,8 +158,10 @@ test("account settings have no fault that axe finds", async () => {
   const { page } = await openPage(browser, "/");
   await signUp(page);
   await page.goto(new URL("/settings", page.url()).href);
+  await page.getByRole("button", { name: "Change username" }).click();
+  await page.getByRole("button", { name: "Change password" }).click();
   await page.getByRole("button", { name: "Delete account" }).click();
-  await lookAllWays(page, ".settings-form");
+  await lookAllWays(page, ".rename form");
   await page.context().close();
 });
 
@@ -194,7 +210,7 @@ test("a customer's sign-up, cart, orders and account have no fault that axe find
   await lookAllWays(page, ".order");
   await page.getByRole("link", { name: "Eva Stone" }).click();
   await lookAllWays(page, ".customer-email");
-  await page.getByRole("button", { name: "Change your e-mail address" }).click();
+  await page.getByRole("button", { name: "Change e-mail address" }).click();
   await page.getByRole("button", { name: "Change password" }).click();
   await lookAllWays(page, ".change-password .button");
   await page.context().close();
@@ -204,6 +220,14 @@ test("staff's pages of the shop have no fault that axe finds", async () => {
   const { page } = await openPage(browser, "/shop/ranking");
   await signInAsStaff(page, "ranking");
   await lookAllWays(page, ".ranking ol");
+  await page.setViewportSize({ width: 360, height: 900 });
+  await page.evaluate(() => {
+    document.documentElement.style.fontSize = "200%";
+  });
+  await expectToFit(page);
+  await page.evaluate(() => {
+    document.documentElement.style.fontSize = "";
+  });
   await showCosts(page);
   await lookAllWays(page, ".rankings ol");
   await page.getByRole("link", { name: "Staff", exact: true }).click();

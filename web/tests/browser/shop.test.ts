@@ -243,7 +243,7 @@ describe("a customer", () => {
     await page.getByLabel("New password").fill("another horse battery");
     await page.getByRole("button", { name: "Change the password" }).click();
     await page.getByText("Your password is changed.").waitFor();
-    await page.getByRole("button", { name: "Change your e-mail address" }).click();
+    await page.getByRole("button", { name: "Change e-mail address" }).click();
     await page.getByLabel("New e-mail address").fill(`new.${emailAddress}`);
     await page.getByLabel("Password").fill("another horse battery");
     await page.getByRole("button", { name: "Change the e-mail address" }).click();

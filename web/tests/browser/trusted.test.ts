@@ -231,6 +231,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
 
   test("renames herself, changes her password, signs out and in again", async () => {
     await page.getByRole("link", { name: username, exact: true }).first().click();
+    await page.getByRole("link", { name: "Account settings" }).click();
     await page.getByRole("button", { name: "Change username" }).click();
     username = `${username}x`;
     await page.getByLabel("New username").fill(username);
@@ -376,7 +377,7 @@ async function changeCustomerAccount(page: Page, emailAddress: string): Promise<
   await page.getByLabel("New password").fill(NEW_PASSWORD);
   await page.getByRole("button", { name: "Change the password" }).click();
   await page.getByText("Your password is changed.").waitFor();
-  await page.getByRole("button", { name: "Change your e-mail address" }).click();
+  await page.getByRole("button", { name: "Change e-mail address" }).click();
   await page.getByLabel("New e-mail address").fill(`new.${emailAddress}`);
   await page.getByLabel("Password").fill(NEW_PASSWORD);
   await page.getByRole("button", { name: "Change the e-mail address" }).click();

@@ -139,11 +139,14 @@ describe("a user with an account", () => {
     await page.getByRole("button", { name: "Publish" }).click();
     await page.getByRole("heading", { level: 1, name: "By a name" }).waitFor();
     await page.getByRole("link", { name: username, exact: true }).first().click();
+    await page.getByRole("link", { name: "Account settings" }).click();
     await page.getByRole("button", { name: "Change username" }).click();
     await page.getByLabel("New username").fill(`${username}x`);
     await page.getByRole("button", { name: "Change username" }).click();
     await page.getByText("Done. Your new name is shown everywhere.").waitFor();
+    await page.getByRole("link", { name: `${username}x`, exact: true }).click();
     await page.getByRole("heading", { level: 1, name: `${username}x` }).waitFor();
+    await page.locator(".post-card").filter({ hasText: "By a name" }).waitFor();
   });
 
   test("sees an error at its field", async () => {
@@ -308,6 +311,7 @@ describe("a user with an account", () => {
     await other.page.getByRole("link", { name: username, exact: true }).waitFor();
 
     await page.getByRole("link", { name: username, exact: true }).first().click();
+    await page.getByRole("link", { name: "Account settings" }).click();
     await page.getByRole("button", { name: "Change password" }).click();
     await page.getByLabel("Current password").fill("not the password");
     await page.getByLabel("New password").fill("another horse battery");

@@ -1,7 +1,7 @@
 import { useMutation } from "urql";
 import { PasswordChange } from "../account/PasswordChange.js";
 import { startSession } from "../api/session.js";
-import { ChangePasswordDocument } from "./profile.generated.js";
+import { ChangePasswordDocument } from "./settings.generated.js";
 
 /** Gives the signed-in user another password. */
 export function ChangePassword({ username }: { username: string }) {

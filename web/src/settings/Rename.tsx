@@ -6,7 +6,7 @@ import { renameSession } from "../api/session.js";
 import { NameTravels } from "../rename/NameTravels.js";
 import { TextField } from "../ui/Field.js";
 import { NameInCopiesDocument } from "./copies.generated.js";
-import { RenameDocument } from "./profile.generated.js";
+import { RenameDocument } from "./settings.generated.js";
 
 const USERNAME_CHARS_MAX = 30;
 /** The number of the user's newest posts that are looked at. */
@@ -22,7 +22,7 @@ export function Rename({ userId }: { userId: string }) {
       {username === null ? (
         <button
           type="button"
-          className="quiet"
+          className="button button-plain"
           onClick={() => {
             setUsername("");
           }}
