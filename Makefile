@@ -198,7 +198,7 @@ test-programs: nextest
 	$(LINTED) $(CARGO) nextest run --locked --workspace --no-run
 
 embedded-test: test-programs
-	$(LINTED) $(CARGO) nextest run --locked --workspace --test-threads $(TEST_THREADS)
+	$(LINTED) $(CARGO) nextest run --locked --workspace --no-fail-fast --test-threads $(TEST_THREADS)
 
 second-store-test: test-programs
 	$(LINTED) ONEHOP_TEST_STORE=cosmos $(CARGO) nextest run --locked --workspace --test-threads $(TEST_THREADS) -E '$(BOTH_STORES)'

@@ -18,11 +18,11 @@ use crate::blog;
 use crate::blog::ids::RandomIds;
 use crate::blog::reads::ReadModels;
 use crate::domain::accounts::sessions::Sessions;
-use crate::graphql::{Executor, SchemaOptions, Services, sdl};
+use crate::graphql::{Executor, Services, sdl};
 use crate::http::page_routes;
 use crate::http::pages::Pages;
 use crate::http::static_files::StaticFiles;
-use crate::operations::{PublicOptions, public_routes};
+use crate::operations::public_routes;
 use crate::telemetry::Telemetry;
 use crate::webstore::reads::WebstoreReads;
 use crate::webstore::{self, Webstore};
@@ -96,13 +96,12 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         telemetry,
         options,
     };
-    let (operations, SchemaOptions { introspection, suggestions, .. }) =
-        (parts.options.operations, parts.options.schema);
+    let operations = parts.options.public_operations();
     parts.into_api(|graphql| {
         let pages = page_routes(pages, Some(executor as _), graphql);
         match operations {
-            true => pages.merge(public_routes(app, graphql, PublicOptions { introspection, suggestions })),
-            false => pages,
+            Some(options) => pages.merge(public_routes(app, graphql, options)),
+            None => pages,
         }
     })
 }

@@ -8,8 +8,10 @@ mod lease_throughput;
 mod member;
 mod model_record;
 mod open_store;
+mod operated;
 pub mod operations;
 mod partitions;
+mod predicted_costs;
 pub mod provisioning;
 pub mod read_model_costs;
 mod served;
@@ -20,8 +22,11 @@ use engine::tail_settings;
 pub use engine::{AppOptions, Engine, LIVE_POLL_DEFAULT, PROJECTION_POLL_DEFAULT};
 pub use lease_throughput::warn_of_shared_leases;
 pub use member::Member;
+use model_record::ModelRecord;
 pub use model_record::{AcceptedChanges, RefusedChange};
 pub use open_store::OpenStore;
+pub use operated::{OperatedDomain, ServedDomain};
+pub use predicted_costs::PredictionError;
 pub use served::ServedApp;
 
 use std::ops::Deref;
@@ -58,9 +63,11 @@ impl OpenStore {
     /// Opens the store with the containers of the built-in domains.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// When it cannot be opened, or holds the data of a served model.
     pub async fn open(choice: &StoreChoice, clock: &Arc<dyn Clock>) -> anyhow::Result<Self> {
-        Self::open_with(choice, &container_specs(), clock).await
+        let open = Self::open_with(choice, &container_specs(), clock).await?;
+        ModelRecord::refuse_served(&*open.recent()).await?;
+        Ok(open)
     }
 }
 
@@ -110,7 +117,9 @@ impl App {
         let live_poll = options.live_poll;
         let live_settings =
             LiveSettings { tail: tail_settings(&member, live_poll), ..LiveSettings::default() };
-        let engine = Engine::over(open, member, projections(), &container_specs(), options).await?;
+        let exposures = &partitions::KEY_EXPOSURES;
+        let engine =
+            Engine::over(open, member, projections(), (&container_specs(), exposures), options).await?;
         let (clock, passwords, tasks) = (&engine.clock, &engine.passwords, &engine.tasks);
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&engine.decisive),

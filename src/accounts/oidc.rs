@@ -275,7 +275,7 @@ impl Read {
     }
 
     fn is_usable(&self, now_ms: i64) -> bool {
-        now_ms.saturating_sub(self.at_ms) < KEYS_USABLE_MS
+        now_ms.abs_diff(self.at_ms) < KEYS_USABLE_MS.unsigned_abs()
     }
 }
 

@@ -16,9 +16,9 @@ use crate::app::Engine;
 use crate::domain::accounts::sessions::SessionSettings;
 use crate::domain::ids::{IdSource as _, RandomIds};
 use crate::graphql::served::ServedError;
-use crate::graphql::{CHECKED_SCALARS, Recency, SchemaOptions};
+use crate::graphql::{CHECKED_SCALARS, Recency, SchemaOptions, ledger_of};
 use crate::http::session_cookie::SESSION_PATH;
-use crate::operations;
+use crate::operations::{self, OperatorKey, PublicOptions};
 use crate::telemetry::{Gauges, Telemetry};
 use onehop_change_feed::{Position, PositionError, ProcessorStatus, Watch, WriteScope};
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
@@ -26,7 +26,8 @@ use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, Unr
 use onehop_graphql_server::live::{LiveLimits, LiveLoad};
 use onehop_graphql_server::observer::MetricsSource;
 use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
-use onehop_graphql_server::position::{InvalidPosition, NotReached, Reach};
+use onehop_graphql_server::position::{InvalidPosition, NotReached, Positions, Reach};
+use onehop_graphql_server::quota::ChargeRecord;
 use onehop_graphql_server::router::{Exposure, HttpParts, router};
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::trusted_documents::{TrustError, TrustedDocuments};
@@ -71,6 +72,8 @@ pub struct ApiOptions {
     pub metrics: bool,
     /// Whether the queries of the operations API are served.
     pub operations: bool,
+    /// The key with which the operator reads stored items over HTTP; `None` where none is accepted.
+    pub operator_key: Option<OperatorKey>,
     /// The settings of sessions.
     pub sessions: SessionSettings,
     /// The users who may change the web store's catalogue.
@@ -92,9 +95,19 @@ impl Default for ApiOptions {
             playground: true,
             metrics: true,
             operations: true,
+            operator_key: None,
             sessions: SessionSettings::default(),
             staff: Staff::default(),
         }
+    }
+}
+
+impl ApiOptions {
+    /// The visible parts of the operations API; `None` where its queries are not served.
+    pub(super) fn public_operations(&self) -> Option<PublicOptions> {
+        let SchemaOptions { introspection, suggestions, .. } = self.schema;
+        let operator_key = self.operator_key.clone();
+        self.operations.then_some(PublicOptions { introspection, suggestions, operator_key })
     }
 }
 
@@ -314,13 +327,7 @@ impl Recency for ProcessorRecency {
         }
     }
 
-    fn join(&self, one: &str, other: &str) -> Option<String> {
-        let (one, other) = (self.open(one)?, self.open(other)?);
-        let joined = self.engine.processor.join_positions(&one, &other).ok()?;
-        Some(self.seal(&joined))
-    }
-
-    async fn reach(
+    async fn wait_for(
         &self,
         position: &str,
         wait_max: Duration,
@@ -344,12 +351,30 @@ impl Recency for ProcessorRecency {
     async fn watch_writes(&self, ledger: &Ledger) -> Result<SharedWatch, Fault> {
         Ok(Arc::new(ProcessWatch(self.engine.watches.watch(ledger).await?)))
     }
+}
+
+#[async_trait]
+impl Positions for ProcessorRecency {
+    async fn reach(
+        &self,
+        position: &str,
+        wait_max: Duration,
+        charges: &dyn ChargeRecord,
+    ) -> Result<Reach, InvalidPosition> {
+        self.wait_for(position, wait_max, ledger_of(charges)).await
+    }
+
+    fn join(&self, one: &str, other: &str) -> Option<String> {
+        let (one, other) = (self.open(one)?, self.open(other)?);
+        let joined = self.engine.processor.join_positions(&one, &other).ok()?;
+        Some(self.seal(&joined))
+    }
 
     fn last_write(&self) -> Option<u64> {
         self.store().write_marks().map(|marks| marks.done())
     }
 
-    fn is_unwritten_since(&self, mark: WriteMark, write: u64) -> bool {
-        self.store().write_marks().is_some_and(|marks| marks.is_unwritten_since(mark, write))
+    fn is_unwritten_since(&self, mark: u32, write: u64) -> bool {
+        self.store().write_marks().is_some_and(|marks| marks.is_unwritten_since(WriteMark(mark), write))
     }
 }

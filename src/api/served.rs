@@ -16,6 +16,7 @@ use crate::domain::ids::RandomIds;
 use crate::graphql::served::{ServedExecutor, ServedServices};
 use crate::http::playground_routes;
 use crate::http::static_files::StaticFiles;
+use crate::operations::public_routes;
 use crate::served::ServedReads;
 use crate::telemetry::Telemetry;
 
@@ -58,8 +59,8 @@ pub fn served_api_of(app: &ServedApp, parts: ServedApiParts) -> Result<Api, ApiE
     };
     let executor =
         ServedExecutor::new(&app.model, services, Authenticator::new(tokens, None), options.schema)?;
-    let (sdl, files) =
-        (executor.sdl().to_owned(), StaticFiles::embedded().with_playground(options.playground));
+    let files = StaticFiles::embedded().with_playground(options.playground).with_browser(options.operations);
+    let (sdl, operations) = (executor.sdl().to_owned(), options.public_operations());
     let parts = EndpointParts {
         engine: Arc::clone(engine),
         service: Arc::new(executor),
@@ -69,5 +70,11 @@ pub fn served_api_of(app: &ServedApp, parts: ServedApiParts) -> Result<Api, ApiE
         telemetry,
         options,
     };
-    parts.into_api(|_| playground_routes(files))
+    parts.into_api(|graphql| {
+        let pages = playground_routes(files);
+        match operations {
+            Some(options) => pages.merge(public_routes(app, graphql, options)),
+            None => pages,
+        }
+    })
 }

@@ -16,11 +16,10 @@ use super::engine_watch::watch_until;
 use super::lease_throughput::warn_of_shared_leases;
 use super::member::Member;
 use super::open_store::OpenStore;
-use super::partitions;
 use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::password::{HashingCost, HashingLimits, PasswordHasher};
 use crate::domain::containers::ACCOUNTS;
-use crate::telemetry::{EmbeddedGauges, HotPartitions};
+use crate::telemetry::{EmbeddedGauges, HotPartitions, PartitionKeyExposure};
 use onehop_change_feed::{Processor, Projection, Sharing, TailSettings, WriteWatches};
 use onehop_runtime::blocking;
 use onehop_runtime::clock::{Clock, SystemClock};
@@ -113,7 +112,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// The parts over a store that is open already, with these projections. Requests read these containers.
+    /// The parts over a store that is open already, with these projections. Requests read these containers,
+    /// whose partition keys may be shown as the exposures say.
     ///
     /// # Errors
     /// When the change feed processor cannot read its state.
@@ -121,11 +121,11 @@ impl Engine {
         open: &OpenStore,
         member: Member,
         projections: Vec<Arc<dyn Projection>>,
-        containers: &[ContainerSpec],
+        (containers, exposures): (&[ContainerSpec], &[(ContainerName, PartitionKeyExposure)]),
         options: AppOptions,
     ) -> anyhow::Result<Self> {
         let AppOptions { hashing, clock, live_poll, projection_poll, mut observers, tasks } = options;
-        let partition_loads = Arc::new(HotPartitions::new(partitions::KEY_EXPOSURES));
+        let partition_loads = Arc::new(HotPartitions::new(exposures.iter().copied()));
         observers.push(Arc::clone(&partition_loads) as _);
         let observers: Arc<[_]> = observers.into();
         if let OpenStore::Embedded(store) = open {

@@ -59,7 +59,9 @@ impl RefusedChange {
     #[must_use]
     pub fn hint(refused: &[Effect]) -> &'static str {
         match refused.iter().all(|effect| effect.severity == Severity::Breaking) {
-            true => "\n--accept-breaking makes them: requests of present clients fail or mean something else",
+            true => {
+                "\n`onehop serve --accept-breaking` makes them: requests of present clients fail or mean something else"
+            }
             false => "",
         }
     }
@@ -97,6 +99,22 @@ impl ModelRecord {
         Ok(Self::read(&*open.recent()).await?.map(|(record, _)| record))
     }
 
+    /// Refuses the data of a served model, of which the built-in domains see their own containers alone.
+    ///
+    /// # Errors
+    /// The store has a record of a model, or cannot be read.
+    pub(super) async fn refuse_served(store: &dyn Store) -> anyhow::Result<()> {
+        let found =
+            Self::read(store).await?.and_then(|(record, _)| Model::read(STORED_MODEL, &record.model).ok());
+        match found {
+            Some(model) => anyhow::bail!(
+                "these are the data of the model `{}`: commands with --model FILE work on them",
+                model.name()
+            ),
+            None => Ok(()),
+        }
+    }
+
     /// The record after a change of the model.
     ///
     /// # Errors
@@ -114,7 +132,9 @@ impl ModelRecord {
         };
         let Some(before) = before else { return Ok(record) };
         // A model that this release cannot read has nothing to compare with.
-        let Ok(stored) = Model::read(STORED_MODEL, &before.model) else { return Ok(record) };
+        let Ok(stored) = Model::read(STORED_MODEL, &before.model).map(Model::for_serving) else {
+            return Ok(record);
+        };
         if stored.name() != model.name() {
             let (stored, wanted) = (stored.name().to_owned(), model.name().to_owned());
             return Err(RefusedChange::OtherModel { stored, wanted });
@@ -141,7 +161,7 @@ impl ModelRecord {
         FieldsInBuilding::new(self.building.clone())
     }
 
-    /// Writes the record, unless it is there as it is.
+    /// Writes the record, unless the stored one is equal.
     ///
     /// # Errors
     /// A fault of the store.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use super::{Engine, container_specs};
+use super::Engine;
+use onehop_store::ContainerSpec;
 use onehop_store::embedded::{self, BackupManifest, EmbeddedConfig, IntegrityReport, Recovery};
 
 /// Receives the progress of the work, and decides whether it goes on.
@@ -40,9 +41,10 @@ impl Engine {
 /// The directory cannot be read, or the check was cancelled.
 pub async fn check_directory(
     config: EmbeddedConfig,
+    specs: Vec<ContainerSpec>,
     mut keep_going: KeepGoing,
 ) -> anyhow::Result<IntegrityReport> {
-    let check = move || embedded::check_directory(&config, &container_specs(), &mut keep_going);
+    let check = move || embedded::check_directory(&config, &specs, &mut keep_going);
     tokio::task::spawn_blocking(check).await??.context("the check was cancelled")
 }
 
@@ -62,10 +64,10 @@ pub async fn restore(from: &Path, to: &Path, mut keep_going: KeepGoing) -> anyho
 /// Another process has it open, or it cannot be written.
 pub async fn recover(
     config: EmbeddedConfig,
+    specs: Vec<ContainerSpec>,
     mut keep_going: KeepGoing,
 ) -> anyhow::Result<(Recovery, IntegrityReport)> {
     let recover = move || -> anyhow::Result<_> {
-        let specs = container_specs();
         let recovery = embedded::recover(&config, &specs, &mut |done| {
             keep_going(done);
         })?;

@@ -9,7 +9,7 @@ use crate::webstore::containers::{
     CUSTOMER, PRODUCT, PRODUCT_BY_TAG, PRODUCT_META, RANKING, RANKING_PARTITION,
 };
 use onehop_change_feed::{DEAD_LETTERS, LEASES};
-use onehop_store::ContainerName;
+use onehop_store::{ContainerName, ContainerSpec};
 
 /// The exposure of each container's partition keys.
 pub(super) const KEY_EXPOSURES: [(ContainerName, PartitionKeyExposure); 12] = [
@@ -26,6 +26,11 @@ pub(super) const KEY_EXPOSURES: [(ContainerName, PartitionKeyExposure); 12] = [
     (LEASES, PartitionKeyExposure::None),
     (DEAD_LETTERS, PartitionKeyExposure::None),
 ];
+
+/// The exposures of a served model, whose keys may be made of typed text.
+pub(super) fn unexposed(containers: &[ContainerSpec]) -> Vec<(ContainerName, PartitionKeyExposure)> {
+    containers.iter().map(|spec| (spec.name, PartitionKeyExposure::None)).collect()
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,18 +4,18 @@
 use anyhow::Context;
 use azure_data_cosmos::CosmosClient;
 
-use super::container_specs;
 use onehop_change_feed::LEASES;
-use onehop_store::Indexing;
 use onehop_store::cosmos::provision::{self, DesiredState, ProvisionPlan, Throughput, ThroughputScope};
 use onehop_store::cosmos::{CosmosSettings, Credential, client_of};
+use onehop_store::{ContainerSpec, Indexing};
 
-/// The properties of every container, as `deploy/containers.json` holds them.
+/// The properties of containers; those of the built-in domains are in `deploy/containers.json`.
 ///
 /// # Errors
 /// Never: they are plain values.
-pub fn container_definitions() -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(&desired_state("", &ThroughputPlan::default()).containers)? + "\n")
+pub fn container_definitions(specs: &[ContainerSpec]) -> anyhow::Result<String> {
+    let wanted = desired_state("", specs, &ThroughputPlan::default());
+    Ok(serde_json::to_string_pretty(&wanted.containers)? + "\n")
 }
 
 /// The dedicated throughput of the container of leases: the least that the service sells, and a tenth of it
@@ -44,16 +44,25 @@ impl Provisioner {
     ///
     /// # Errors
     /// It cannot be reached, or refuses the credentials.
-    pub async fn connect(account: &CosmosSettings, throughput: &ThroughputPlan) -> anyhow::Result<Self> {
+    pub async fn connect(
+        account: &CosmosSettings,
+        specs: &[ContainerSpec],
+        throughput: &ThroughputPlan,
+    ) -> anyhow::Result<Self> {
         // A fault's text holds its causes.
         let client = client_of(account).await.map_err(|fault| anyhow::anyhow!("{fault}"))?;
-        Ok(Self::over(client, &account.database, throughput))
+        Ok(Self::over(client, &account.database, specs, throughput))
     }
 
     /// Over a client that is connected already.
     #[must_use]
-    pub fn over(client: CosmosClient, database: &str, throughput: &ThroughputPlan) -> Self {
-        Self { client, wanted: desired_state(database, throughput) }
+    pub fn over(
+        client: CosmosClient,
+        database: &str,
+        specs: &[ContainerSpec],
+        throughput: &ThroughputPlan,
+    ) -> Self {
+        Self { client, wanted: desired_state(database, specs, throughput) }
     }
 
     /// The steps that the account needs. Nothing is changed.
@@ -79,12 +88,16 @@ impl Provisioner {
 
 /// The steps that an empty account needs.
 #[must_use]
-pub fn plan_of_everything(database: &str, throughput: &ThroughputPlan) -> ProvisionPlan {
-    desired_state(database, throughput).everything()
+pub fn plan_of_everything(
+    database: &str,
+    specs: &[ContainerSpec],
+    throughput: &ThroughputPlan,
+) -> ProvisionPlan {
+    desired_state(database, specs, throughput).everything()
 }
 
-fn desired_state(database: &str, throughput: &ThroughputPlan) -> DesiredState {
-    let wanted = DesiredState::new(database, &container_specs(), Indexing::Needed, throughput.provisioned);
+fn desired_state(database: &str, specs: &[ContainerSpec], throughput: &ThroughputPlan) -> DesiredState {
+    let wanted = DesiredState::new(database, specs, Indexing::Needed, throughput.provisioned);
     if throughput.leases_share { wanted } else { wanted.with_dedicated(LEASES, LEASES_THROUGHPUT) }
 }
 
@@ -132,16 +145,17 @@ pub fn warnings(plan: &ProvisionPlan) -> String {
 /// The account answers, and its containers cannot be updated.
 pub async fn plan_without_changes(
     account: &CosmosSettings,
+    specs: &[ContainerSpec],
     throughput: &ThroughputPlan,
 ) -> anyhow::Result<(ProvisionPlan, bool)> {
-    match Provisioner::connect(account, throughput).await {
+    match Provisioner::connect(account, specs, throughput).await {
         Ok(provisioner) => {
             let plan = provisioner.plan().await.context("the account cannot be compared")?;
             Ok((plan, true))
         }
         Err(error) => {
             tracing::warn!(error = format!("{error:#}"), "the account cannot be reached");
-            Ok((plan_of_everything(&account.database, throughput), false))
+            Ok((plan_of_everything(&account.database, specs, throughput), false))
         }
     }
 }

@@ -11,13 +11,15 @@ use super::engine::{AppOptions, Engine, tail_settings};
 use super::member::Member;
 use super::model_record::{AcceptedChanges, ModelRecord};
 use super::open_store::OpenStore;
+use super::partitions::unexposed;
+use super::work::{ProgressSink, name_first};
 use crate::config::StoreChoice;
 use crate::domain::ids::RandomIds;
 use crate::served::live::{ServedLive, ServedLiveParts};
 use crate::served::{
     FieldsInBuilding, ServedCommandParts, ServedCommands, ServedModel, projections, verifier,
 };
-use onehop_read_models::verify::{Settle, VerificationReport};
+use onehop_read_models::verify::{Settle, VerificationReport, VerifyProgress};
 use onehop_store::{Ledger, Store};
 
 /// The time between two rounds of building, after a fault.
@@ -67,7 +69,7 @@ impl ServedApp {
     /// Builds the read models of a changed model from the stored items, until they are complete.
     ///
     /// # Errors
-    /// A fault of the store. What was built stays, and another call goes on.
+    /// A fault of the store. Finished parts stay, and another call goes on from there.
     pub async fn build(&self) -> anyhow::Result<()> {
         match &self.record {
             Some(record) => build(&self.engine, &self.model, record, &self.in_building).await,
@@ -98,7 +100,7 @@ impl ServedApp {
     /// # Errors
     /// A fault of the store.
     pub async fn verify(&self, repair: bool) -> anyhow::Result<VerificationReport> {
-        verify(&self.engine, &self.model, repair).await
+        verify_model(&self.engine, &self.model, repair, &ProgressSink::none()).await
     }
 
     /// The accounts of the members of staff, by their logins.
@@ -135,8 +137,8 @@ impl ServedApp {
         options: AppOptions,
     ) -> anyhow::Result<Self> {
         let tail = tail_settings(&member, options.live_poll);
-        let engine =
-            Arc::new(Engine::over(open, member, projections(&model), model.containers(), options).await?);
+        let containers = (model.containers(), &unexposed(model.containers())[..]);
+        let engine = Arc::new(Engine::over(open, member, projections(&model), containers, options).await?);
         let over = |store: &Arc<dyn Store>| {
             ServedCommands::new(ServedCommandParts {
                 store: Arc::clone(store),
@@ -159,14 +161,20 @@ impl ServedApp {
     }
 }
 
-async fn verify(
+/// Verifies the read models of a model, or repairs them and verifies again.
+///
+/// # Errors
+/// A fault of the store.
+pub(super) async fn verify_model(
     engine: &Engine,
     model: &Arc<ServedModel>,
     repair: bool,
+    progress: &ProgressSink,
 ) -> anyhow::Result<VerificationReport> {
     let settle: Arc<dyn Settle> = Arc::clone(&engine.processor) as _;
     let verifier = verifier(model, Arc::clone(&engine.background), settle);
-    Ok(if repair { verifier.repair(|_| {}).await? } else { verifier.verify(|_| {}).await? })
+    let step = |VerifyProgress { done }: VerifyProgress| progress.report("verifying", done, None);
+    Ok(name_first(if repair { verifier.repair(step).await? } else { verifier.verify(step).await? }))
 }
 
 /// Fills lists, copies and counts, and says so in the record.
@@ -179,10 +187,11 @@ async fn build(
     if fields.is_empty() {
         return Ok(());
     }
-    let mut report = verify(engine, model, true).await?;
+    let progress = ProgressSink::none();
+    let mut report = verify_model(engine, model, true, &progress).await?;
     // An entry may need a count or a copy that its item did not have before.
     if engine.processor.replay(None).await?.items_replayed > 0 {
-        report = verify(engine, model, true).await?;
+        report = verify_model(engine, model, true, &progress).await?;
     }
     anyhow::ensure!(report.is_clean(), "{} differences are left", report.drifts.len());
     record.clone().complete(&*engine.recent, fields).await?;

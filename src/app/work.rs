@@ -106,6 +106,16 @@ pub struct WebstoreSeeded {
     pub seconds: f64,
 }
 
+/// A report that names the first drifts. The others are in the log as a number.
+pub(super) fn name_first(mut report: VerificationReport) -> VerificationReport {
+    let unnamed = report.drifts.len().saturating_sub(DRIFTS_NAMED_MAX);
+    if unnamed > 0 {
+        tracing::warn!(unnamed, "the report leaves drifts out");
+        report.drifts.truncate(DRIFTS_NAMED_MAX);
+    }
+    report
+}
+
 impl App {
     /// Verifies the read models, or repairs them and verifies again.
     ///
@@ -124,12 +134,7 @@ impl App {
                 |VerifyProgress { done }: VerifyProgress| progress.report("verifying", before + done, None);
             report.append(if repair { verifier.repair(step).await? } else { verifier.verify(step).await? });
         }
-        let unnamed = report.drifts.len().saturating_sub(DRIFTS_NAMED_MAX);
-        if unnamed > 0 {
-            tracing::warn!(unnamed, "the report leaves drifts out");
-            report.drifts.truncate(DRIFTS_NAMED_MAX);
-        }
-        Ok(report)
+        Ok(name_first(report))
     }
 
     /// Writes a data set, and waits until the read models have caught up.

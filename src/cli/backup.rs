@@ -19,6 +19,11 @@ pub struct Backup {
     /// Directory for the backup; missing or empty
     directory: PathBuf,
 
+    /// Model file: the domain of the data, in place of the built-in domains. A server on the data directory
+    /// needs no file
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
+    model: Option<PathBuf>,
+
     #[command(flatten)]
     store: StoreSettings,
 }
@@ -43,7 +48,7 @@ impl Backup {
         let directory = std::path::absolute(&self.directory).context("the directory of the backup")?;
         let directory = directory.to_str().context("the directory of the backup is not UTF-8")?;
         let operation = OperationRequest::new(BACKUP).with("directory", directory);
-        let note: BackupManifest = perform(&self.store, operation).await?;
+        let note: BackupManifest = perform(&self.store, self.model.as_deref(), operation).await?;
         println!("{} items as of {} in {}", note.items, note.begun_at, self.directory.display());
         Ok(Exit::Success)
     }

@@ -1,9 +1,12 @@
 //! `onehop check`: integrity check of a data directory.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use clap::builder::BoolishValueParser;
 
 use super::Exit;
+use super::model::containers_of;
 use super::progress::{ask_holder, with_bar};
 use crate::app::operations;
 use crate::config::DataSettings;
@@ -17,6 +20,10 @@ pub struct Check {
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
 
+    /// Model file: the domain of the data, in place of the built-in domains
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
+    model: Option<PathBuf>,
+
     #[command(flatten)]
     data: DataSettings,
 }
@@ -24,11 +31,13 @@ pub struct Check {
 impl Check {
     pub async fn run(self) -> anyhow::Result<Exit> {
         self.data.require_directory()?;
+        let specs = containers_of(self.model.as_deref())?;
         let found: IntegrityReport = match ask_holder(&self.data.data, &OperationRequest::new(CHECK)).await? {
             Some(found) => serde_json::from_value(found)?,
             None => {
                 let config = self.data.embedded_for_scan();
-                with_bar("checking", |keep_going| operations::check_directory(config, keep_going)).await?
+                with_bar("checking", |keep_going| operations::check_directory(config, specs, keep_going))
+                    .await?
             }
         };
         if self.json {

@@ -1,5 +1,7 @@
 //! `onehop dead-letters`: lists, shows and replays dead letters, the changes that could not be projected.
 
+use std::path::PathBuf;
+
 use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 
@@ -33,6 +35,11 @@ struct List {
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
 
+    /// Model file: the domain of the data, in place of the built-in domains. A server on the data directory
+    /// needs no file
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
+    model: Option<PathBuf>,
+
     #[command(flatten)]
     store: StoreSettings,
 }
@@ -45,6 +52,11 @@ struct Show {
     /// Print the dead letter as JSON
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
+
+    /// Model file: the domain of the data, in place of the built-in domains. A server on the data directory
+    /// needs no file
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
+    model: Option<PathBuf>,
 
     #[command(flatten)]
     store: StoreSettings,
@@ -60,6 +72,11 @@ struct ReplayLetters {
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
 
+    /// Model file: the domain of the data, in place of the built-in domains. A server on the data directory
+    /// needs no file
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
+    model: Option<PathBuf>,
+
     #[command(flatten)]
     store: StoreSettings,
 }
@@ -67,21 +84,22 @@ struct ReplayLetters {
 impl DeadLetters {
     pub async fn run(self) -> anyhow::Result<Exit> {
         match self.action {
-            Action::List(List { store, json }) => {
-                let list: DeadLetterList = perform(&store, OperationRequest::new(DEAD_LETTERS)).await?;
+            Action::List(List { store, model, json }) => {
+                let operation = OperationRequest::new(DEAD_LETTERS);
+                let list: DeadLetterList = perform(&store, model.as_deref(), operation).await?;
                 if json { print_json(&list)? } else { print_list(&list) }
             }
-            Action::Show(Show { store, id, json }) => {
+            Action::Show(Show { store, model, id, json }) => {
                 let operation = OperationRequest::new(DEAD_LETTER).with("id", id);
-                let letter: DeadLetterItem = perform(&store, operation).await?;
+                let letter: DeadLetterItem = perform(&store, model.as_deref(), operation).await?;
                 if json { print_json(&letter)? } else { print_letter(letter) }
             }
-            Action::Replay(ReplayLetters { store, id, read_model }) => {
+            Action::Replay(ReplayLetters { store, model, id, read_model }) => {
                 let operation = match id {
                     Some(id) => OperationRequest::new(REPLAY_DEAD_LETTER).with("id", id),
                     None => OperationRequest::new(REPLAY).with("readModel", read_model),
                 };
-                return Ok(perform::<Replayed>(&store, operation).await?.print());
+                return Ok(perform::<Replayed>(&store, model.as_deref(), operation).await?.print());
             }
         }
         Ok(Exit::Success)

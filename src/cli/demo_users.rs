@@ -16,7 +16,8 @@ pub struct LockDemoUsers {
 
 impl LockDemoUsers {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let usernames: Vec<String> = perform(&self.store, OperationRequest::new(LOCK_DEMO_USERS)).await?;
+        let usernames: Vec<String> =
+            perform(&self.store, None, OperationRequest::new(LOCK_DEMO_USERS)).await?;
         match usernames.len() {
             0 => println!("no account has the demo password"),
             locked => println!("{locked} accounts locked: {}", usernames.join(", ")),

@@ -8,10 +8,11 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use onehop_model::limits::FILE_BYTES_MAX;
 use onehop_model::{DIRECTIVES, Effect, Errors, Model, Severity, line_of};
+use onehop_store::ContainerSpec;
 use serde_json::json;
 
 use super::{Exit, output};
-use crate::app::{AcceptedChanges, AppOptions, RefusedChange, ServedApp};
+use crate::app::{AcceptedChanges, AppOptions, RefusedChange, ServedApp, container_specs};
 use crate::config::{Environment, StoreSettings};
 use crate::served::{ServedModel, Unsupported};
 
@@ -144,6 +145,14 @@ pub(super) fn served_model(file: &Path) -> anyhow::Result<ServedFile> {
         anyhow::anyhow!("{name} has parts that this server does not serve:{lines}")
     })?;
     Ok(ServedFile { file: file.to_owned(), text, model: Arc::new(served) })
+}
+
+/// The containers of a model file, or of the built-in domains without one.
+pub(super) fn containers_of(model: Option<&Path>) -> anyhow::Result<Vec<ContainerSpec>> {
+    match model {
+        Some(file) => Ok(served_model(file)?.model.containers().to_vec()),
+        None => Ok(container_specs()),
+    }
 }
 
 /// A model file that the server can serve.

@@ -10,9 +10,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
-use crate::app::App;
+use super::model::open_served;
 use crate::app::operations::KeepGoing;
 use crate::app::work::{Progress, ProgressSink};
+use crate::app::{App, OperatedDomain};
 use crate::config::{Environment, StoreChoice, StoreSettings};
 use crate::operations::{self, OperationRequest, PROGRESS_WAITING_MAX};
 
@@ -56,9 +57,11 @@ fn style(known_total: bool) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Runs an operation and returns its outcome.
+/// Runs an operation on the data of the built-in domains, or of a model file, and returns its outcome. A
+/// server that holds the data directory runs it on the domain that it serves.
 pub async fn perform<T: DeserializeOwned>(
     settings: &StoreSettings,
+    model: Option<&Path>,
     operation: OperationRequest,
 ) -> anyhow::Result<T> {
     let choice = settings.choice(&Environment::of_process())?;
@@ -74,7 +77,10 @@ pub async fn perform<T: DeserializeOwned>(
             if matches!(choice, StoreChoice::Embedded(_)) && !operation.makes_data() {
                 settings.data.require_directory()?;
             }
-            perform_here(&choice, &operation).await?
+            match model {
+                Some(file) => perform_on_model(file, settings, &operation).await?,
+                None => perform_here(&choice, &operation).await?,
+            }
         }
     };
     serde_json::from_value(outcome).context("the outcome has an unexpected shape")
@@ -122,9 +128,23 @@ async fn perform_here(
     outcome
 }
 
+async fn perform_on_model(
+    file: &Path,
+    settings: &StoreSettings,
+    operation: &OperationRequest,
+) -> anyhow::Result<serde_json::Value> {
+    let app = open_served(file, settings).await?;
+    let outcome = perform_on(&app, operation).await;
+    app.engine.close().await;
+    outcome
+}
+
 /// Runs an operation on an open app, with a bar.
-pub async fn perform_on(app: &Arc<App>, operation: &OperationRequest) -> anyhow::Result<serde_json::Value> {
-    let schema = operations::schema(app, true);
+pub async fn perform_on(
+    domain: impl Into<OperatedDomain>,
+    operation: &OperationRequest,
+) -> anyhow::Result<serde_json::Value> {
+    let schema = operations::schema(domain, true);
     let mut bar = Bar::new();
     let outcome = operations::execute(&schema, operation, |step| bar.show(&step)).await;
     bar.clear();

@@ -6,9 +6,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::Exit;
-use super::model::open_served;
 use super::progress::perform;
-use crate::app::work::{self, ProgressSink};
 use crate::config::StoreSettings;
 use crate::operations::{OperationRequest, REBUILD, REPLAY};
 
@@ -23,8 +21,8 @@ pub struct Rebuild {
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
 
-    /// Model file: rebuild read models of the domain that it declares. No server may run on the data
-    /// directory
+    /// Model file: rebuild read models of the domain that it declares. A server on the data directory needs
+    /// no file
     #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
     model: Option<PathBuf>,
 
@@ -38,6 +36,11 @@ pub struct Replay {
     /// Read model whose dead letters are replayed [default: all]
     #[arg(long, value_name = "NAME", env = "ONEHOP_READ_MODEL")]
     read_model: Option<String>,
+
+    /// Model file: the domain of the data, in place of the built-in domains. A server on the data directory
+    /// needs no file
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
+    model: Option<PathBuf>,
 
     #[command(flatten)]
     store: StoreSettings,
@@ -62,19 +65,8 @@ pub(super) struct Replayed {
 
 impl Rebuild {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let outcome = match &self.model {
-            Some(file) => {
-                let app = open_served(file, &self.store).await?;
-                let rebuilt = app.engine.rebuild(self.read_model, &ProgressSink::none()).await;
-                app.engine.close().await;
-                let work::Rebuilt { changes, parked, unreadable } = rebuilt?;
-                Rebuilt { changes, parked, unreadable: unreadable.into_iter().collect() }
-            }
-            None => {
-                perform(&self.store, OperationRequest::new(REBUILD).with("readModel", self.read_model))
-                    .await?
-            }
-        };
+        let operation = OperationRequest::new(REBUILD).with("readModel", self.read_model);
+        let outcome: Rebuilt = perform(&self.store, self.model.as_deref(), operation).await?;
         for problem in &outcome.unreadable {
             println!("unreadable: {problem}");
         }
@@ -90,7 +82,7 @@ impl Rebuild {
 impl Replay {
     pub async fn run(self) -> anyhow::Result<Exit> {
         let operation = OperationRequest::new(REPLAY).with("readModel", self.read_model);
-        let replayed: Replayed = perform(&self.store, operation).await?;
+        let replayed: Replayed = perform(&self.store, self.model.as_deref(), operation).await?;
         Ok(replayed.print())
     }
 }

@@ -1,10 +1,13 @@
 //! `onehop recover`: recovers a data directory that has lost writes.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use serde::Serialize;
 
 use super::Exit;
+use super::model::containers_of;
 use super::progress::with_bar;
 use crate::app::operations;
 use crate::config::DataSettings;
@@ -17,6 +20,10 @@ pub struct Recover {
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
 
+    /// Model file: the domain of the data, in place of the built-in domains
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
+    model: Option<PathBuf>,
+
     #[command(flatten)]
     data: DataSettings,
 }
@@ -24,8 +31,10 @@ pub struct Recover {
 impl Recover {
     pub async fn run(self) -> anyhow::Result<Exit> {
         self.data.require_directory()?;
+        let specs = containers_of(self.model.as_deref())?;
         let config = self.data.embedded_for_scan();
-        let recovered = with_bar("recovering", |keep_going| operations::recover(config, keep_going)).await?;
+        let recovered =
+            with_bar("recovering", |keep_going| operations::recover(config, specs, keep_going)).await?;
         let (recovery, found) = recovered;
         if self.json {
             let report = Report { recovery: &recovery, problems: &found.problems, unnamed: found.unnamed };

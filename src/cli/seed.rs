@@ -82,7 +82,7 @@ impl Seed {
         if self.domain != SeedDomain::Webstore {
             let Some(users) = self.users else { anyhow::bail!("--users is needed for the blog") };
             let operation = operations::seeding(users, self.rng_seed, self.texts);
-            let outcome: SeedOutcome = perform(&self.store, operation).await?;
+            let outcome: SeedOutcome = perform(&self.store, None, operation).await?;
             let SeedOutcome { items, seconds, demo_users, demo_password } = outcome;
             println!("{items} items written and projected in {seconds:.1} s");
             println!("sign in as {} with the password {demo_password}", demo_users.join(", "));
@@ -91,7 +91,7 @@ impl Seed {
             && let Some(customers) = self.customers.or(self.users)
         {
             let operation = operations::webstore_seeding(customers, self.rng_seed);
-            let outcome: WebstoreSeedOutcome = perform(&self.store, operation).await?;
+            let outcome: WebstoreSeedOutcome = perform(&self.store, None, operation).await?;
             let WebstoreSeedOutcome { items, seconds } = outcome;
             println!("{items} items of the web store written and projected in {seconds:.1} s");
         }

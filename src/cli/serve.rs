@@ -32,7 +32,7 @@ use crate::config::{
 };
 use crate::graphql::SchemaOptions;
 use crate::http::static_files::StaticFiles;
-use crate::operations;
+use crate::operations::{self, OperatorKey};
 use crate::telemetry::{EVERY_LINE, LeftOut, RepeatedLines, RequestLog, Telemetry, Traces};
 use onehop_graphql_server::open_files::raise_open_files;
 use onehop_graphql_server::router::metrics_alone;
@@ -79,6 +79,8 @@ struct ServerLog {
     repeated: RepeatedLines,
     /// Where the data is.
     store: String,
+    /// The key in the address of `/browse`, which is printed once.
+    operator_key: Option<OperatorKey>,
 }
 
 /// The settings that the built-in domains and a served model share, checked.
@@ -119,7 +121,7 @@ impl Serve {
             traces.map(|settings| Traces::start(&settings)).transpose().context("--otlp-endpoint")?;
         let requests = RequestLog::new(self.requests.settings());
         let telemetry = Arc::new(Telemetry { traces, requests, ..Telemetry::default() });
-        let log = ServerLog { format, repeated, store: choice.to_string() };
+        let log = ServerLog { format, repeated, store: choice.to_string(), operator_key: None };
         let given = Given { choice, keys: given_keys, options, provider, telemetry, log };
         match model {
             Some(model) => self.serve_model(model, given).await,
@@ -156,7 +158,7 @@ impl Serve {
 
     /// Serves the domain of a model.
     async fn serve_model(&self, served: ServedFile, given: Given) -> anyhow::Result<Exit> {
-        let Given { choice, keys, options, provider, telemetry, log } = given;
+        let Given { choice, keys, mut options, provider, telemetry, log } = given;
         if provider.is_some() {
             anyhow::bail!("--jwt-issuer: a served model has accounts of its own alone");
         }
@@ -168,12 +170,19 @@ impl Serve {
         let app = ServedApp::open(model, &choice, accepted, self.app_options(&telemetry)).await;
         let app = app.map_err(|error| served.explained(error))?;
         let servers = self.bind().await?;
+        if self.exposure.browse(servers.api.local_address()) {
+            let key = OperatorKey::random().context("the operator key cannot be made")?;
+            options.operator_key = Some(key);
+        }
+        let operator_key = options.operator_key.clone();
         let staff = app.staff(&self.webstore.staff, self.exposure.production).await?;
         let tokens = self.reloaded_tokens(&app.engine, &choice, keys).await?;
         let parts = ServedApiParts { tokens, staff, options, telemetry: Some(Arc::clone(&telemetry)) };
         let api = served_api_of(&app, parts)?;
         app.engine.start(None);
+        operations::serve_socket(&app, false).context("the operations socket cannot be created")?;
         app.start_building();
+        let log = ServerLog { operator_key, ..log };
         self.listen(&app.engine, api, servers, (telemetry, log)).await
     }
 
@@ -247,6 +256,9 @@ impl Serve {
         }
         // A reader of the line may send a request at once.
         let signals = tasks.listen_to_signals()?;
+        if let Some(key) = &log.operator_key {
+            log.format.print("onehop browse at", &format!("http://{address}/browse#key={}", key.reveal()));
+        }
         log.format.print("onehop listening on", &format!("http://{address}"));
         summarise_until(&tasks, &telemetry, log.repeated.clone());
 
@@ -356,6 +368,7 @@ impl Serve {
             playground: self.exposure.playground(),
             metrics: self.exposure.metrics(),
             operations: self.exposure.operations(),
+            operator_key: None,
             sessions: self.accounts.sessions(),
             staff: Staff::default(),
         })

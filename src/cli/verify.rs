@@ -6,7 +6,6 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 
 use super::Exit;
-use super::model::open_served;
 use super::progress::perform;
 use super::rebuild::NEXT_AFTER_DAMAGE;
 use crate::config::StoreSettings;
@@ -24,7 +23,7 @@ pub struct Verify {
     #[arg(long, env = "ONEHOP_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
 
-    /// Model file: verify the domain that it declares. No server may run on the data directory
+    /// Model file: verify the domain that it declares. A server on the data directory needs no file
     #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
     model: Option<PathBuf>,
 
@@ -34,15 +33,8 @@ pub struct Verify {
 
 impl Verify {
     pub async fn run(self) -> anyhow::Result<Exit> {
-        let report = match &self.model {
-            Some(file) => {
-                let app = open_served(file, &self.store).await?;
-                let report = app.verify(self.repair).await;
-                app.engine.close().await;
-                report?
-            }
-            None => perform(&self.store, OperationRequest::new(VERIFY).with("repair", self.repair)).await?,
-        };
+        let operation = OperationRequest::new(VERIFY).with("repair", self.repair);
+        let report = perform(&self.store, self.model.as_deref(), operation).await?;
         if self.json {
             println!("{}", serde_json::to_string_pretty(&report)?);
         } else {

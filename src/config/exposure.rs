@@ -37,6 +37,12 @@ pub struct ExposureSettings {
     #[arg(long, value_name = "ON|OFF", env = "ONEHOP_OPERATIONS", value_parser = BoolishValueParser::new())]
     pub operations: Option<bool>,
 
+    /// Browsing the items of a served model at /browse, with the operator key in the address that is printed
+    /// at the start. It needs --operations [default: on where the server listens on a loopback address, off
+    /// with --production]
+    #[arg(long, value_name = "ON|OFF", env = "ONEHOP_BROWSE", value_parser = BoolishValueParser::new())]
+    pub browse: Option<bool>,
+
     /// Separate address for the Prometheus metrics at /metrics, such as 127.0.0.1:9090 [default: none with
     /// --production, otherwise the address of the API]
     #[arg(long, value_name = "ADDRESS", env = "ONEHOP_METRICS_LISTEN")]
@@ -84,6 +90,12 @@ impl ExposureSettings {
         self.operations.unwrap_or(!self.production)
     }
 
+    /// Whether the operator may browse stored items over HTTP, on a server that listens at this address.
+    #[must_use]
+    pub fn browse(&self, listen: SocketAddr) -> bool {
+        self.operations() && self.browse.unwrap_or(!self.production && listen.ip().is_loopback())
+    }
+
     /// Whether metrics are served at the address of the API.
     #[must_use]
     pub fn metrics(&self) -> bool {
@@ -129,7 +141,7 @@ impl ExposureSettings {
         Ok(self.public_origin.clone())
     }
 
-    /// Refuses settings that are dangerous in production.
+    /// Refuses settings that do not fit together, and settings that are dangerous in production.
     ///
     /// # Errors
     /// The first setting that has to be changed.
@@ -139,6 +151,12 @@ impl ExposureSettings {
         store: &StoreSettings,
         accounts: &AccountSettings,
     ) -> Result<(), SettingError> {
+        if self.browse == Some(true) && serve.model.is_none() {
+            return Err(SettingError::new("--browse shows the items of a served model: it needs --model"));
+        }
+        if self.browse == Some(true) && !self.operations() {
+            return Err(SettingError::new("--browse reads by the operations API: it needs --operations=on"));
+        }
         if !self.production {
             return Ok(());
         }

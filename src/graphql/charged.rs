@@ -76,7 +76,7 @@ impl ChargeRecord for StoreCharges {
 ///
 /// # Panics
 /// The record is of another service.
-pub(super) fn ledger_of(charges: &dyn ChargeRecord) -> &Ledger {
+pub fn ledger_of(charges: &dyn ChargeRecord) -> &Ledger {
     let charges: &dyn Any = charges;
     &charges.downcast_ref::<StoreCharges>().expect("the server gives back what this service made").0
 }

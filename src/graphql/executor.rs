@@ -24,7 +24,7 @@ use super::errors::{self, Code};
 use super::plans::{PlanCaller, PlanRequest};
 use super::recency::Recency;
 use super::response_completion::{complete, conceal_schema, root_keys};
-use super::response_extensions::{OPERATIONS, set_charges, set_reach};
+use super::response_extensions::{OPERATIONS, set_charges};
 use super::schema::{
     BlogSchema, SchemaOptions, live_schema, schema, sdl_of, unchecked_schema, validated_schema,
 };
@@ -41,10 +41,11 @@ use crate::blog::reads::Session;
 use crate::domain::ids::IdSource;
 use crate::webstore::ids::CustomerId;
 use onehop_change_feed::WriteScope;
+use onehop_graphql_server::authentication::Authentication;
 use onehop_graphql_server::caller::{Caller, CallerSession, RequestRejection};
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::pipeline::context::RequestContext;
-use onehop_graphql_server::position::{InvalidPosition, POSITION, Reach};
+use onehop_graphql_server::position::{POSITION, Positions};
 use onehop_graphql_server::quota::ChargeRecord;
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::variable_coercion::SdlError;
@@ -52,7 +53,7 @@ use onehop_graphql_server::write_watch::SharedWatch;
 use onehop_graphql_server::written_response::WrittenResponse;
 use onehop_runtime::clock::Clock;
 use onehop_runtime::trace_context::SpanContext;
-use onehop_store::{Ledger, WriteMark};
+use onehop_store::Ledger;
 
 /// The logical partitions that a live query may read.
 const LIVE_READS_MAX: usize = 1_000;
@@ -132,7 +133,7 @@ impl Executor {
         let spent = sum(before.iter().map(|before| ledger_of(&**before)).chain([scope.ledger()]));
         set_charges(&mut response.extensions, &spent, tells_operations);
         if let Some(waited) = context.waited {
-            set_reach(&mut response.extensions, waited);
+            waited.state_in(&mut response.extensions);
         }
         if let Some(begun_ms) = begun_ms {
             self.tell_position(&mut response, &spent, begun_ms).await;
@@ -182,7 +183,7 @@ impl Executor {
             None => set_charges(&mut extensions, ledger, tells_operations),
         }
         if let Some(waited) = context.waited {
-            set_reach(&mut extensions, waited);
+            waited.state_in(&mut extensions);
         }
         let data = data?;
         if let (Some(trace), Some(marks)) = (&context.read_trace, ledger.touched()) {
@@ -338,28 +339,12 @@ impl GraphqlService for Executor {
         Arc::new(StoreCharges(Ledger::new().under(span)))
     }
 
-    async fn authenticate(
-        &self,
-        bearer: &str,
-        charges: &dyn ChargeRecord,
-    ) -> Result<Caller, RequestRejection> {
-        let Verified { bearer, valid_until_ms } = self.viewer(bearer, ledger_of(charges)).await?;
-        let session =
-            bearer.session.map(|(id, issued_at_ms)| CallerSession { id: id.to_string(), issued_at_ms });
-        let now_ms = self.services.clock.now_ms();
-        let valid_for_ms = valid_until_ms.saturating_sub(now_ms);
-        let valid_for = Duration::from_millis(u64::try_from(valid_for_ms).unwrap_or(0));
-        let (id, is_new) = (bearer.account.to_string(), bearer.account.is_new(now_ms));
-        Ok(Caller { id, valid_for, session, is_new })
+    fn authentication(&self) -> &dyn Authentication {
+        self
     }
 
-    async fn session_ended(&self, caller: &Caller) {
-        match session_of(caller) {
-            Some((account, session, issued_at_ms)) => {
-                self.services.sessions.ended(account, session, issued_at_ms).await;
-            }
-            None => self.external_ended(caller).await,
-        }
+    fn positions(&self) -> &dyn Positions {
+        &*self.services.recency
     }
 
     async fn execute_plan(&self, context: &RequestContext) -> Option<WrittenResponse> {
@@ -383,34 +368,40 @@ impl GraphqlService for Executor {
         self.begin_subscription(request, context).await
     }
 
-    async fn reach(
-        &self,
-        position: &str,
-        wait_max: Duration,
-        charges: &dyn ChargeRecord,
-    ) -> Result<Reach, InvalidPosition> {
-        self.services.recency.reach(position, wait_max, ledger_of(charges)).await
-    }
-
-    fn join_positions(&self, one: &str, other: &str) -> Option<String> {
-        self.services.recency.join(one, other)
-    }
-
     async fn watch_writes(&self) -> Result<Option<SharedWatch>, ServerError> {
         let Services { recency, clock, ids, .. } = &*self.services;
         watch_writes(&**recency, &**clock, &**ids).await
     }
 
-    fn last_write(&self) -> Option<u64> {
-        self.services.recency.last_write()
-    }
-
-    fn is_unwritten_since(&self, mark: u32, write: u64) -> bool {
-        self.services.recency.is_unwritten_since(WriteMark(mark), write)
-    }
-
     fn is_personal(&self, document: &ExecutableDocument) -> bool {
         subscription::is_personal(document)
+    }
+}
+
+#[async_trait]
+impl Authentication for Executor {
+    async fn authenticate(
+        &self,
+        bearer: &str,
+        charges: &dyn ChargeRecord,
+    ) -> Result<Caller, RequestRejection> {
+        let Verified { bearer, valid_until_ms } = self.viewer(bearer, ledger_of(charges)).await?;
+        let session =
+            bearer.session.map(|(id, issued_at_ms)| CallerSession { id: id.to_string(), issued_at_ms });
+        let now_ms = self.services.clock.now_ms();
+        let valid_for_ms = valid_until_ms.saturating_sub(now_ms);
+        let valid_for = Duration::from_millis(u64::try_from(valid_for_ms).unwrap_or(0));
+        let (id, is_new) = (bearer.account.to_string(), bearer.account.is_new(now_ms));
+        Ok(Caller { id, valid_for, session, is_new })
+    }
+
+    async fn session_ended(&self, caller: &Caller) {
+        match session_of(caller) {
+            Some((account, session, issued_at_ms)) => {
+                self.services.sessions.ended(account, session, issued_at_ms).await;
+            }
+            None => self.external_ended(caller).await,
+        }
     }
 }
 

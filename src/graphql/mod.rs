@@ -52,7 +52,7 @@ mod viewer;
 mod webstore;
 mod writes;
 
-pub use charged::Charged;
+pub use charged::{Charged, ledger_of};
 pub use comparison::ChargeSource;
 pub use executor::Executor;
 pub use ids::{GlobalId, InvalidId};

@@ -6,24 +6,20 @@ use async_trait::async_trait;
 use std::time::Duration;
 
 use onehop_change_feed::WriteScope;
-use onehop_graphql_server::position::{InvalidPosition, Reach};
+use onehop_graphql_server::position::{InvalidPosition, Positions, Reach};
 use onehop_graphql_server::write_watch::SharedWatch;
-use onehop_store::{Fault, Ledger, WriteMark};
+use onehop_store::{Fault, Ledger};
 
 /// The port to the progress of the read models and to the marks of writes.
 #[async_trait]
-pub trait Recency: Send + Sync + 'static {
+pub trait Recency: Positions {
     /// A position that the read models have reached when they hold all writes to these containers until
     /// now; `None` where no read model depends on them, or it is unknown.
     async fn position_after(&self, written: &WriteScope) -> Option<String>;
 
-    /// A position that is reached when both of these are; `None` where one of them is no position of this
-    /// store.
-    fn join(&self, one: &str, other: &str) -> Option<String>;
-
     /// Waits, up to a limit, until the read models have reached a position. The reads for it are in the
     /// ledger.
-    async fn reach(
+    async fn wait_for(
         &self,
         position: &str,
         wait_max: Duration,
@@ -35,11 +31,4 @@ pub trait Recency: Send + Sync + 'static {
     /// # Errors
     /// A fault of the store.
     async fn watch_writes(&self, ledger: &Ledger) -> Result<SharedWatch, Fault>;
-
-    /// The number of the last write that every read sees from now on; `None` where other processes write as
-    /// well.
-    fn last_write(&self) -> Option<u64>;
-
-    /// Whether nothing of this was written after the write with this number.
-    fn is_unwritten_since(&self, mark: WriteMark, write: u64) -> bool;
 }

@@ -1,19 +1,13 @@
-//! Extensions of responses: the request charge, the operations on the store, and whether a position was
-//! reached.
+//! Extensions of responses: the request charge and the operations on the store.
 
 use std::collections::BTreeMap;
 
 use async_graphql::{Value, to_value};
 
-use onehop_graphql_server::position::{Reach, Waited};
 use onehop_store::Ledger;
 
 /// The name by which a request asks for its operations, and under which the response lists them.
 pub(super) const OPERATIONS: &str = "operations";
-/// Whether the reads had reached the position that the request named.
-const REACHED: &str = "reached";
-/// Why it had not.
-const NOT_REACHED: &str = "notReached";
 /// The charge of a response's reads and writes, in request units.
 const REQUEST_CHARGE: &str = "requestCharge";
 
@@ -35,16 +29,4 @@ pub(super) fn set_charges(extensions: &mut BTreeMap<String, Value>, ledger: &Led
 /// Request charges have two decimals; sums of them shall, too.
 pub(super) fn hundredths(charge: f64) -> f64 {
     (charge * 100.0).round() / 100.0
-}
-
-/// Sets whether the position was reached that the request waited for.
-pub(super) fn set_reach(extensions: &mut BTreeMap<String, Value>, waited: Waited) {
-    if !waited.is_told {
-        return;
-    }
-    let is_reached = waited.reach == Reach::Reached;
-    extensions.insert(REACHED.to_owned(), Value::from(is_reached));
-    if let Reach::NotReached(reason) = waited.reach {
-        extensions.insert(NOT_REACHED.to_owned(), Value::from(reason.name()));
-    }
 }

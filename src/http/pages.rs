@@ -130,7 +130,7 @@ impl std::fmt::Debug for Pages {
     }
 }
 
-/// Answers with the playground and the files of the build, and no other page.
+/// Answers with the playground, the page with the items of a served model and the files of the build.
 pub(super) fn playground(files: StaticFiles, request: &Parts) -> Response<Body> {
     let Parts { method, headers, uri, .. } = request;
     let path = if uri.path() == "/" { PLAYGROUND } else { uri.path() };

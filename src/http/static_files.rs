@@ -56,11 +56,18 @@ const ENCODINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
 /// The build's name for the page of all paths but the playground's.
 const INDEX: &str = "index.html";
 
+/// The build's name for the playground.
+const PLAYGROUND: &str = "graphiql.html";
+
+/// The build's name for the page with the items of a served model.
+const BROWSER: &str = "browse.html";
+
 /// Serves the files of the web build.
 #[derive(Debug, Clone, Copy)]
 pub struct StaticFiles {
     find: fn(&str) -> Option<WebFile>,
     playground: bool,
+    browser: bool,
 }
 
 impl StaticFiles {
@@ -73,7 +80,7 @@ impl StaticFiles {
 
     /// Files found otherwise.
     pub fn from_source(find: fn(&str) -> Option<WebFile>) -> Self {
-        Self { find, playground: true }
+        Self { find, playground: true, browser: false }
     }
 
     /// Whether there is a playground. Without a playground its page is not found; files shared with other
@@ -82,14 +89,25 @@ impl StaticFiles {
         Self { playground, ..self }
     }
 
+    /// Whether there is the page with the items of a served model. It holds no data itself.
+    pub fn with_browser(self, browser: bool) -> Self {
+        Self { browser, ..self }
+    }
+
     /// The file at a path; `None` for missing and hidden files.
     pub(super) fn file(&self, path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
         let path = path.trim_start_matches('/');
         let name = match path {
-            "graphiql" | "graphiql/" => "graphiql.html",
+            "graphiql" | "graphiql/" => PLAYGROUND,
+            "browse" | "browse/" => BROWSER,
             path => path,
         };
-        (self.playground || !is_playground(name)).then(|| self.serve(name, headers)).flatten()
+        let is_shown = match name {
+            PLAYGROUND => self.playground,
+            BROWSER => self.browser,
+            _ => true,
+        };
+        is_shown.then(|| self.serve(name, headers)).flatten()
     }
 
     /// The page of all paths but the playground's, as the build has it.
@@ -157,10 +175,6 @@ pub(super) fn not_found() -> Response<Body> {
     text(StatusCode::NOT_FOUND, "There is nothing here.\n")
 }
 
-fn is_playground(name: &str) -> bool {
-    name == "graphiql.html"
-}
-
 #[derive(RustEmbed)]
 #[folder = "web/dist"]
 #[allow_missing = true]
@@ -196,7 +210,7 @@ fn serve(name: &str, file: WebFile, headers: &HeaderMap) -> Response<Body> {
     }
     // A page that the browser has takes the policy of this answer.
     if name.ends_with(".html") {
-        let policy = if is_playground(name) { PLAYGROUND_SECURITY } else { PAGE_SECURITY };
+        let policy = if name == PLAYGROUND { PLAYGROUND_SECURITY } else { PAGE_SECURITY };
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     }
     response

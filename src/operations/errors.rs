@@ -32,6 +32,12 @@ pub(super) fn items_of(first: i32) -> Result<usize, Error> {
     })
 }
 
+/// A refusal of an argument: `BAD_USER_INPUT` with the name of the argument.
+pub(super) fn refused_argument(argument: &'static str, reason: &str) -> Error {
+    with_code(format!("{argument}: {reason}"), "BAD_USER_INPUT")
+        .extend_with(|_, extensions| extensions.set("field", argument))
+}
+
 pub(super) fn with_code(message: impl Into<String>, code: &'static str) -> Error {
     Error::new(message).extend_with(|_, extensions| extensions.set("code", code))
 }

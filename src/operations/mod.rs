@@ -4,16 +4,20 @@
 //!
 //! The whole schema is served on a Unix socket in the data directory, whose client is the command line. Its
 //! queries alone are served over HTTP, at [`PATH`], where the settings allow it. The public schema of the
-//! blog is `graphql`'s.
+//! blog is `graphql`'s. Over a served model there are queries of its types and its stored items. On the
+//! public listener they need the [`OperatorKey`].
 
 mod audience;
+mod browse;
 mod client;
 mod context;
 mod dead_letters;
 mod documents;
 mod errors;
 mod limits;
+mod model;
 mod mutation;
+mod operator_key;
 mod outcomes;
 mod partitions;
 mod progress;
@@ -21,14 +25,16 @@ mod progress_channels;
 mod projections;
 mod public;
 mod query;
+mod read_model_rules;
 mod scalars;
 mod socket;
+mod stored_items;
 
 use std::sync::Arc;
 
 use async_graphql::{EmptyMutation, EmptySubscription, SDLExportOptions, Schema};
 
-use crate::app::App;
+use crate::app::OperatedDomain;
 use audience::Audience;
 use context::Context;
 use mutation::OperationsMutation;
@@ -42,6 +48,7 @@ pub use documents::{
     REPLAY_DEAD_LETTER, VERIFY, seeding, webstore_seeding,
 };
 pub use limits::{ANSWER_BYTES_MAX, CLIENTS_MAX, PROGRESS_WAITING_MAX, REQUEST_BYTES_MAX};
+pub use operator_key::OperatorKey;
 pub use public::{PublicOptions, public_routes};
 pub use socket::{SOCKET_FILE, serve_socket};
 
@@ -53,11 +60,11 @@ pub type OperationsSchema = Schema<OperationsQuery, OperationsMutation, Operatio
 /// The queries alone, for the public listener.
 type PublicSchema = Schema<OperationsQuery, EmptyMutation, EmptySubscription>;
 
-/// The whole schema over an app.
+/// The whole schema over a domain.
 #[must_use]
-pub fn schema(app: &Arc<App>, allows_demo: bool) -> OperationsSchema {
+pub fn schema(domain: impl Into<OperatedDomain>, allows_demo: bool) -> OperationsSchema {
     let progress = Arc::<ProgressChannels>::default();
-    let context = Context { app: Arc::clone(app), allows_demo, audience: Audience::Operator, progress };
+    let context = Context { domain: domain.into(), allows_demo, audience: Audience::Operator, progress };
     Schema::build(OperationsQuery, OperationsMutation, OperationsSubscription).data(context).finish()
 }
 

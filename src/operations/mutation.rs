@@ -1,9 +1,10 @@
 //! Mutations of the operations API. Each answers when its work is done; the work ends early when its client
 //! disconnects.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
-use async_graphql::{Context, ID, Object, Result};
+use async_graphql::{Context, Error, ID, Object, Result};
 
 use super::audience::Audience;
 use super::context::context;
@@ -36,8 +37,8 @@ impl OperationsMutation {
     ) -> Result<Verification> {
         let operations = context(ctx);
         let progress = operations.progress.work(work);
-        let report = operations.app.verify(repair, progress.sink()).await;
-        report.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+        let report = operations.domain.verify(repair, progress.sink()).await;
+        report.map(Into::into).map_err(refused)
     }
 
     /// Fills read models again from the beginning of the change feed. The old copies stay readable meanwhile.
@@ -51,8 +52,8 @@ impl OperationsMutation {
     ) -> Result<RebuildOutcome> {
         let operations = context(ctx);
         let progress = operations.progress.work(work);
-        let rebuilt = operations.app.rebuild(read_model, progress.sink()).await;
-        rebuilt.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+        let rebuilt = operations.engine().rebuild(read_model, progress.sink()).await;
+        rebuilt.map(Into::into).map_err(refused)
     }
 
     /// Projects dead letters again.
@@ -62,8 +63,8 @@ impl OperationsMutation {
         #[graphql(desc = "The projection whose dead letters are projected; all of them without it.")]
         read_model: Option<String>,
     ) -> Result<ReplayOutcome> {
-        let replayed = context(ctx).app.replay(read_model).await;
-        replayed.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+        let replayed = context(ctx).engine().replay(read_model).await;
+        replayed.map(Into::into).map_err(refused)
     }
 
     /// Projects one dead letter again, with the others of its logical partition.
@@ -72,8 +73,8 @@ impl OperationsMutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The id, as `deadLetters` has it.")] id: ID,
     ) -> Result<ReplayOutcome> {
-        let replayed = context(ctx).app.processor.replay_dead_letter(&id).await;
-        replayed.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+        let replayed = context(ctx).engine().processor.replay_dead_letter(&id).await;
+        replayed.map(Into::into).map_err(refused)
     }
 
     /// Copies the data directory at this moment, while it is written to.
@@ -88,8 +89,8 @@ impl OperationsMutation {
         let operations = context(ctx);
         let progress = operations.progress.work(work);
         let going = progress.sink().while_wanted("copying entries");
-        let note = operations.app.backup(&PathBuf::from(directory), going).await;
-        note.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+        let note = operations.engine().backup(&PathBuf::from(directory), going).await;
+        note.map(Into::into).map_err(refused)
     }
 
     /// Checks the integrity of the data directory, while it is written to.
@@ -101,13 +102,14 @@ impl OperationsMutation {
     ) -> Result<CheckOutcome> {
         let operations = context(ctx);
         let progress = operations.progress.work(work);
-        let found = operations.app.check(progress.sink().while_wanted("checking")).await;
-        found.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+        let found = operations.engine().check(progress.sink().while_wanted("checking")).await;
+        found.map(Into::into).map_err(refused)
     }
 
     /// Takes the published password from the demo users; answers their usernames.
     async fn lock_demo_users(&self, ctx: &Context<'_>) -> Result<Vec<String>> {
-        lock_demo_accounts(&context(ctx).app).await.map_err(|error| failure(Audience::Operator, error))
+        let app = context(ctx).domain.built_in().map_err(refused)?;
+        lock_demo_accounts(app).await.map_err(refused)
     }
 
     /// Writes the article's data set, and waits for the read models. Refused where the server runs with
@@ -122,20 +124,21 @@ impl OperationsMutation {
         work: Option<ID>,
     ) -> Result<Seeding> {
         let operations = context(ctx);
-        let refused = match users {
+        let app = operations.domain.built_in().map_err(refused)?;
+        let reason = match users {
             _ if !operations.allows_demo => {
                 Some("the server runs with --production: seeding would make users with a published password")
             }
             1..=SEED_USERS_MAX => None,
             _ => Some("users: must be 1 to 1,000,000"),
         };
-        if let Some(reason) = refused {
-            return Err(failure(Audience::Operator, reason));
+        if let Some(reason) = reason {
+            return Err(refused(reason));
         }
         let progress = operations.progress.work(work);
         let dataset = Dataset::new(users, rng_seed.0, DEFAULT_END_MS).with_texts(texts.into());
-        let seeded = operations.app.seed(dataset, progress.sink()).await;
-        seeded.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+        let seeded = app.seed(dataset, progress.sink()).await;
+        seeded.map(Into::into).map_err(refused)
     }
 
     /// Writes a data set of the web store, and waits for the read models. Refused where the server runs
@@ -149,16 +152,22 @@ impl OperationsMutation {
         work: Option<ID>,
     ) -> Result<WebstoreSeeding> {
         let operations = context(ctx);
+        let app = operations.domain.built_in().map_err(refused)?;
         if !operations.allows_demo {
             let reason = "the server runs with --production, and the data set is for demonstrations";
-            return Err(failure(Audience::Operator, reason));
+            return Err(refused(reason));
         }
         if !(1..=SEED_USERS_MAX).contains(&customers) {
-            return Err(failure(Audience::Operator, "customers: must be 1 to 1,000,000"));
+            return Err(refused("customers: must be 1 to 1,000,000"));
         }
         let progress = operations.progress.work(work);
         let dataset = WebstoreDataset::new(customers, rng_seed.0, DEFAULT_END_MS);
-        let seeded = operations.app.seed_webstore(dataset, progress.sink()).await;
-        seeded.map(Into::into).map_err(|error| failure(Audience::Operator, error))
+        let seeded = app.seed_webstore(dataset, progress.sink()).await;
+        seeded.map(Into::into).map_err(refused)
     }
+}
+
+/// The reason, which the operator reads.
+fn refused(reason: impl Display) -> Error {
+    failure(Audience::Operator, reason)
 }

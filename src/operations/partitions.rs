@@ -101,6 +101,6 @@ impl LogicalPartition {
 }
 
 /// Request charges have two decimals, and their sums, too.
-fn hundredths(charge: f64) -> f64 {
+pub(super) fn hundredths(charge: f64) -> f64 {
     (charge * 100.0).round() / 100.0
 }

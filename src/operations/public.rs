@@ -1,10 +1,10 @@
 //! Public endpoint of the operations API: its queries over HTTP, under the middleware of the other routes. It
 //! answers one query at a time as `application/json`, within the rate limit, the time limit and the
-//! concurrency limit of `/graphql`.
+//! concurrency limit of `/graphql`. A request with the [`OperatorKey`] reads stored items, too.
 
 use std::sync::Arc;
 
-use async_graphql::{EmptyMutation, EmptySubscription, Schema};
+use async_graphql::{EmptyMutation, EmptySubscription, Schema, Value};
 use async_graphql_axum::GraphQLResponse;
 use axum::Router;
 use axum::body::Body;
@@ -24,10 +24,12 @@ use onehop_store::Ledger;
 
 use super::audience::Audience;
 use super::context::Context;
+use super::operator_key::OperatorKey;
+use super::partitions::hundredths;
 use super::progress_channels::ProgressChannels;
 use super::query::OperationsQuery;
 use super::{PATH, PublicSchema};
-use crate::app::App;
+use crate::app::OperatedDomain;
 
 /// Bytes of one request.
 const REQUEST_BYTES_MAX: usize = 4 * 1024;
@@ -53,12 +55,14 @@ const COMPLEXITY_MAX: usize = 15_000;
 const QUERY_REQUEST_CHARGE: f64 = 10.0;
 
 /// The visible parts of the public endpoint.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct PublicOptions {
     /// Whether clients may ask for the schema.
     pub introspection: bool,
     /// Whether an error suggests names that are like an unknown one.
     pub suggestions: bool,
+    /// The key with which stored items are read; `None` where none is accepted.
+    pub operator_key: Option<OperatorKey>,
 }
 
 /// The context of the handler.
@@ -67,21 +71,27 @@ struct Endpoint {
     schema: PublicSchema,
     documents: Arc<Documents>,
     graphql: Arc<GraphqlEndpoint>,
+    operator_key: Option<OperatorKey>,
 }
 
 /// The route of the public endpoint. Its callers have the quotas of the other endpoint.
-pub fn public_routes(app: &Arc<App>, graphql: &Arc<GraphqlEndpoint>, options: PublicOptions) -> Router {
+pub fn public_routes(
+    domain: impl Into<OperatedDomain>,
+    graphql: &Arc<GraphqlEndpoint>,
+    options: PublicOptions,
+) -> Router {
     let endpoint = Endpoint {
-        schema: schema(app, options),
+        schema: schema(domain.into(), &options),
+        operator_key: options.operator_key,
         documents: Arc::new(Documents::new(DOCUMENT_LIMITS)),
         graphql: Arc::clone(graphql),
     };
     Router::new().route(PATH, post(answer).with_state(endpoint))
 }
 
-fn schema(app: &Arc<App>, options: PublicOptions) -> PublicSchema {
+fn schema(domain: OperatedDomain, options: &PublicOptions) -> PublicSchema {
     let context = Context {
-        app: Arc::clone(app),
+        domain,
         allows_demo: false,
         audience: Audience::Public,
         progress: Arc::<ProgressChannels>::default(),
@@ -110,6 +120,10 @@ async fn answer(State(endpoint): State<Endpoint>, request: Request) -> Response 
 
 impl Endpoint {
     async fn answer(&self, request: Request, quota: &Arc<RequestQuota>) -> Result<Response<Body>, Refusal> {
+        let audience = match &self.operator_key {
+            Some(key) if key.authorizes(request.headers()) => Audience::KeyHolder,
+            _ => Audience::Public,
+        };
         // A form of another site cannot have JSON's media type, and nothing is uploaded.
         let limits = BodyLimits { bytes_max: REQUEST_BYTES_MAX, ..BodyLimits::default() };
         let prepared = self.graphql.prepare_side_request(request, quota, &limits, &self.documents).await;
@@ -117,8 +131,10 @@ impl Endpoint {
         let _admitted = self.graphql.concurrency_limit().admit(1).await?;
         quota.charge(QUERY_REQUEST_CHARGE);
         let ledger = Arc::new(Ledger::new());
-        let mut response = self.schema.execute(request.take().data(Arc::clone(&ledger))).await;
+        let data = request.take().data(Arc::clone(&ledger)).data(audience);
+        let mut response = self.schema.execute(data).await;
         quota.charge(ledger.total().0);
+        response.extensions.insert("requestCharge".to_owned(), Value::from(hundredths(ledger.total().0)));
         request.complete(&mut response);
         Ok(GraphQLResponse::from(response).into_response())
     }

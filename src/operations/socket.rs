@@ -26,7 +26,7 @@ use tower_http::limit::RequestBodyLimitLayer;
 
 use super::limits::{CLIENTS_MAX, REQUEST_BYTES_MAX};
 use super::{OperationsSchema, PATH, schema};
-use crate::app::App;
+use crate::app::OperatedDomain;
 
 /// The socket's name in the data directory.
 pub const SOCKET_FILE: &str = "control.sock";
@@ -38,16 +38,18 @@ pub(super) const TOO_MANY_CLIENTS: StatusCode = StatusCode::TOO_MANY_REQUESTS;
 /// The status for a request that the stop of the process ends.
 pub(super) const STOPPING: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
 
-/// Serves the operations API in the data directory until the app stops. An account on Azure Cosmos DB
+/// Serves the operations API in the data directory until the process stops. An account on Azure Cosmos DB
 /// has no data directory, and no socket: commands connect to the account themselves.
 ///
 /// # Errors
 /// When the socket cannot be made.
-pub fn serve_socket(app: &Arc<App>, allows_demo: bool) -> io::Result<()> {
-    let Some(directory) = app.data_directory() else { return Ok(()) };
-    let (socket, stop) = (Socket::bind(directory)?, app.tasks.soft_stop());
-    let schema = schema(app, allows_demo);
-    app.tasks.spawn("operations socket", async move {
+pub fn serve_socket(domain: impl Into<OperatedDomain>, allows_demo: bool) -> io::Result<()> {
+    let domain = domain.into();
+    let engine = domain.engine();
+    let Some(directory) = engine.data_directory() else { return Ok(()) };
+    let (socket, stop) = (Socket::bind(directory)?, engine.tasks.soft_stop());
+    let schema = schema(domain.clone(), allows_demo);
+    engine.tasks.spawn("operations socket", async move {
         socket.serve(schema, stop).await;
         Ok::<(), Infallible>(())
     });

@@ -1,6 +1,10 @@
 //! Input of generated mutations: its fields, and the checks of their values. All invalid fields of an input
 //! are reported at once, nested ones with their paths.
 
+mod object_keys;
+
+use std::borrow::Cow;
+
 use onehop_model::{
     Action, Checks, Field, FieldKind, FieldType, Format, Literal, PropertyPath, ReferenceField, Scalar,
     TypeOf, ValueSource,
@@ -66,15 +70,19 @@ fn input_field<'a>(ty: &ServedType, field: &'a Field, action: Action) -> Option<
     Some(InputField {
         name: input_name(field),
         field,
-        is_required: !is_update && field.ty.non_null && !has_default && !follows_reference(ty, &field.name),
+        is_required: !is_update
+            && field.ty.non_null
+            && !has_default
+            && !follows_reference(&ty.item.fields, &field.name),
     })
 }
 
 /// Whether a field is part of the partition key of a needed reference's target, from which it is filled.
-pub(super) fn follows_reference(ty: &ServedType, name: &str) -> bool {
-    ty.item.fields.iter().any(|field| match &field.kind {
+#[must_use]
+pub fn follows_reference(fields: &[Field], name: &str) -> bool {
+    fields.iter().any(|field| match &field.kind {
         FieldKind::Reference(reference) => {
-            field.ty.non_null && reference.partition.iter().any(|by| **by == *name)
+            field.ty.non_null && *field.name != *name && reference.partition.iter().any(|by| **by == *name)
         }
         _ => false,
     })
@@ -281,7 +289,9 @@ impl<'a> InputCheck<'a> {
         let mut object = Map::new();
         for field in &embedded.fields {
             if let FieldKind::Reference(reference) = &field.kind {
-                let id = self.reference(field, reference, values.get(input_name(field)), &inner);
+                let typed = values.get(input_name(field));
+                let given = typed.is_some() || !follows_reference(&embedded.fields, &field.name);
+                let id = if given { self.reference(field, reference, typed, &inner) } else { Value::Null };
                 stored::set(&mut object, &reference.property, id);
                 continue;
             }
@@ -295,6 +305,7 @@ impl<'a> InputCheck<'a> {
                 (None, Some(default)) if !default.sparse => {
                     stored::literal_of(self.model.model(), field, &default.value)
                 }
+                (None, None) if follows_reference(&embedded.fields, inner_name) => Value::Null,
                 (None, None) if field.ty.non_null => self.refused(inner_name, &inner, "is needed"),
                 (None, _) => Value::Null,
             };
@@ -303,6 +314,7 @@ impl<'a> InputCheck<'a> {
                 false => stored::set(&mut object, &stored_field.property, value),
             }
         }
+        self.set_keys(embedded, values, &mut object, &inner);
         Value::Object(object)
     }
 
@@ -356,8 +368,9 @@ impl<'a> InputCheck<'a> {
     ) -> Value {
         match (scalar, value) {
             (Scalar::String | Scalar::Id, Value::String(text)) => {
-                self.text(name, checks, text, within);
-                value.clone()
+                let text = with_line_feeds(text);
+                self.text(name, checks, &text, within);
+                json!(text)
             }
             (Scalar::Int, Value::Number(number))
                 if number.as_i64().is_some_and(|whole| i32::try_from(whole).is_ok()) =>
@@ -479,6 +492,14 @@ impl<'a> InputCheck<'a> {
     fn refused(&mut self, name: &'static str, within: &[InputStep], rule: impl std::fmt::Display) -> Value {
         self.refuse(name, within, rule);
         Value::Null
+    }
+}
+
+/// A text whose line breaks are line feeds, as forms and files of other systems do not send them.
+fn with_line_feeds(text: &str) -> Cow<'_, str> {
+    match text.contains('\r') {
+        true => text.replace("\r\n", "\n").replace('\r', "\n").into(),
+        false => text.into(),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod access;
 pub mod amounts;
+mod browse;
 pub mod commands;
 pub mod cursor;
 pub mod decimal;
@@ -21,6 +22,7 @@ mod pages;
 mod properties;
 mod reads;
 mod recognition;
+mod redaction;
 mod references;
 mod related_fields;
 mod released;
@@ -31,6 +33,7 @@ mod unique;
 mod verify;
 
 pub use access::{Decision, Requester};
+pub use browse::{BrowseError, BrowsedItem, BrowsedList, BrowsedPage};
 pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMutation, WrittenItem};
 pub use ids::{InvalidItemId, ItemPlace};
 pub use in_building::FieldsInBuilding;
@@ -40,6 +43,7 @@ pub use model::{
 pub use names::interned;
 pub use pages::{ItemPage, ListPosition, ListRange};
 pub use reads::{ItemLoader, ServedItem, ServedReads};
+pub use redaction::{REDACTED, is_secret, redacted};
 pub use references::{copied_part, elements, embedded_place, place_of_id, target_place};
 pub use related_fields::{lists, related};
 pub use released::projections;

@@ -1,6 +1,7 @@
 //! Served model: a checked model with the lookups that reads and commands need: containers, partition keys,
 //! lists, counts and unique fields of each item type.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use onehop_model::{
@@ -10,7 +11,7 @@ use onehop_model::{
 use onehop_read_models::{
     Condition, ListPartition, ReadModels, Rule, container_specs, list_conditions, list_order, shown_of_all,
 };
-use onehop_store::{ContainerName, ContainerSpec, PartitionKey, interned_list, joined_key};
+use onehop_store::{ContainerName, ContainerSpec, PartitionKey, interned_list, joined_key, key_text};
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -160,7 +161,7 @@ impl ServedModel {
     /// # Errors
     /// Everything in the model that the program cannot serve, at once.
     pub fn new(model: Model) -> Result<Self, Vec<Unsupported>> {
-        let model = model.with_expiring_items_counted();
+        let model = model.for_serving();
         let mut refused = unsupported(&model);
         let read_models = ReadModels::from_model(&model);
         let own = container_specs(&model);
@@ -364,8 +365,9 @@ impl ServedModel {
                 let Some(counted) = ty.item.field(of).and_then(related) else { continue };
                 let RelatedSource::Partition { by } = &counted.source else { continue };
                 let Some(child) = self.index_of(&counted.item_type) else { continue };
-                let by = by.first().and_then(|by| self.ty(child).item.field(by)).and_then(Field::property);
-                let Some(by) = by else { continue };
+                let refers_here = |field: &&Field| matches!(&field.kind, FieldKind::Reference(reference) if *reference.target == *ty.name);
+                let mut fields = by.iter().filter_map(|by| self.ty(child).item.field(by));
+                let Some(by) = fields.find(refers_here).and_then(Field::property) else { continue };
                 links.push((
                     child,
                     StoredCount { parent, property: interned(property.last()), by: interned(by.last()) },
@@ -404,10 +406,14 @@ impl ServedType {
             PartitionSource::Constant => Some(self.type_value),
             PartitionSource::Id => id,
             PartitionSource::Properties(properties) => {
-                let values = properties.iter().map(|property| body.get(*property).and_then(Value::as_str));
-                return values
-                    .collect::<Option<Vec<_>>>()
-                    .map(|values| PartitionKey::new(joined_key(values)));
+                let values = properties.iter().map(|property| match *property {
+                    // An entry has an id and a type of its own.
+                    "id" => id.map(Cow::Borrowed),
+                    "type" => Some(Cow::Borrowed(self.type_value)),
+                    property => body.get(property).and_then(key_text),
+                });
+                let values: Option<Vec<Cow<'_, str>>> = values.collect();
+                return values.map(|values| PartitionKey::new(joined_key(values.iter().map(AsRef::as_ref))));
             }
         };
         text.map(PartitionKey::from)
@@ -458,12 +464,13 @@ fn served_type(model: &Model, item: &ItemType) -> ServedType {
     let key_properties = interned_list(&key_properties).unwrap_or(&["id"]);
     let property_of = |source: &KeySource| match source {
         KeySource::Field(field) => item.field(field).and_then(Field::property).map(|path| path.last()),
-        KeySource::Id | KeySource::Type => None,
+        KeySource::Id => Some("id"),
+        KeySource::Type => Some("type"),
     };
-    let key = match item.key.first() {
-        Some(KeySource::Id) | None => PartitionSource::Id,
-        Some(KeySource::Type) => PartitionSource::Constant,
-        Some(KeySource::Field(_)) => {
+    let key = match item.key.as_slice() {
+        [KeySource::Id] | [] => PartitionSource::Id,
+        [KeySource::Type] => PartitionSource::Constant,
+        _ => {
             let properties: Vec<&str> = item.key.iter().filter_map(property_of).collect();
             PartitionSource::Properties(interned_list(&properties).unwrap_or(key_properties))
         }

@@ -1,13 +1,15 @@
 //! Reads of served items: point reads, in batches by a data loader, pages of lists by one query, and counts.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use dataloader::BatchFn;
 use dataloader::cached::Loader;
+use onehop_store::limits::PAGE_ITEMS_MAX;
 use onehop_store::{
     Direction, Fault, FaultKind, Item, Keyset, Ledger, PartitionKey, Query, QueryPage, Store, joined_key,
-    order_value_of,
+    key_text, order_value_of,
 };
 use serde_json::Value;
 
@@ -20,6 +22,8 @@ use crate::domain::containers::ABANDONED;
 const LOADER_YIELDS: usize = 2;
 /// The items of one batch.
 const LOADER_BATCH_MAX: usize = 100;
+/// The pages of items that one count looks at.
+const COUNTED_PAGES_MAX: usize = 100;
 
 /// The reads of a served model. Cheap to clone.
 #[derive(Clone)]
@@ -153,15 +157,43 @@ impl ServedReads {
         Keyset { order_value: value.unwrap_or_default(), id: id.to_owned() }
     }
 
-    /// The number of items in the logical partition of a list.
+    /// The number of items of a list.
     ///
     /// # Errors
-    /// A fault of the store.
+    /// A fault of the store, and a list of too many items to count them one by one.
     pub async fn count(&self, list: &ListPlace, owner: &ServedItem, ledger: &Ledger) -> Result<u64, Fault> {
-        match partition_of(list, Some(owner))? {
-            Some(partition) => self.store.count(list.container, &partition, list.item_type, ledger).await,
-            None => Ok(0),
+        match (&list.scope, partition_of(list, Some(owner))?) {
+            (_, Some(partition)) if list.conditions.is_empty() => {
+                self.store.count(list.container, &partition, list.item_type, ledger).await
+            }
+            (ListScope::Equality(_) | ListScope::All, _) | (_, Some(_)) => {
+                self.count_one_by_one(list, owner, ledger).await
+            }
+            (_, None) => Ok(0),
         }
+    }
+
+    /// Counts items that no single count finds: across logical partitions, and under conditions.
+    async fn count_one_by_one(
+        &self,
+        list: &ListPlace,
+        owner: &ServedItem,
+        ledger: &Ledger,
+    ) -> Result<u64, Fault> {
+        let (mut counted, mut after) = (0, None);
+        for _ in 0..COUNTED_PAGES_MAX {
+            let part = (after.as_ref(), PAGE_ITEMS_MAX, false);
+            let Some(page) = self.query(list, Some(owner), part, ledger).await? else { return Ok(counted) };
+            for item in page.items.iter() {
+                let body: Body = item.decode()?;
+                after = Some(self.keyset_of(&body, list));
+                counted += u64::from(list.conditions.iter().all(|condition| condition.holds_for(&body)));
+            }
+            if !page.has_more {
+                return Ok(counted);
+            }
+        }
+        Err(Fault::new(FaultKind::Internal, "a count by a query looks at too many items"))
     }
 
     /// The place of an item or of its entry.
@@ -222,11 +254,11 @@ fn partition_of(list: &ListPlace, owner: Option<&ServedItem>) -> Result<Option<P
         (ListScope::OwnerId, Some(owner)) => Some(PartitionKey::from(owner.place.id.as_str())),
         (ListScope::Owner(values), Some(owner)) => {
             let value = |value: &OwnerValue| match value {
-                OwnerValue::Id => Some(owner.place.id.as_str()),
-                OwnerValue::Property(property) => owner.body.get(*property).and_then(Value::as_str),
+                OwnerValue::Id => Some(Cow::Borrowed(owner.place.id.as_str())),
+                OwnerValue::Property(property) => owner.body.get(*property).and_then(key_text),
             };
-            let values: Option<Vec<&str>> = values.iter().map(value).collect();
-            values.map(|values| PartitionKey::new(joined_key(values)))
+            let values: Option<Vec<Cow<'_, str>>> = values.iter().map(value).collect();
+            values.map(|values| PartitionKey::new(joined_key(values.iter().map(AsRef::as_ref))))
         }
         (ListScope::Equality(_) | ListScope::All, _) => None,
         (_, None) => return Err(Fault::new(FaultKind::Internal, "a list has no owner")),

@@ -71,7 +71,7 @@ pub fn holds(test: &PathTest, value: &Value, stored: impl Fn(&Literal) -> Value)
     }
 }
 
-/// A literal as it is stored at a path that no field has.
+/// The stored form of a literal at a path that no field has.
 #[must_use]
 pub fn literal_value(literal: &Literal) -> Value {
     match literal {

@@ -1,7 +1,9 @@
 //! References between served items: the place of a target, and the copies of its fields beside a reference.
 
-use onehop_model::{CopyOrigin, Field, FieldKind, Name, ReferenceField, ValueSource};
-use onehop_store::{PartitionKey, joined_key};
+use std::borrow::Cow;
+
+use onehop_model::{CopyOrigin, Field, FieldKind, KeySource, Name, ReferenceField, ValueSource};
+use onehop_store::{PartitionKey, joined_key, key_text};
 use serde_json::{Map, Value, json};
 
 use super::formats::{currency_path, is_currency_of_item};
@@ -30,22 +32,39 @@ pub fn place_of_id(
     if reference.partition.is_empty() {
         return ItemPlace::of_id(model, ty, id);
     }
-    let partition = partition_beside(model, source, reference, body)?;
+    let fields = &model.ty(source).item.fields;
+    let partition = partition_beside(model, (fields, reference), id, body)?;
     Some(ItemPlace { ty, partition, id: id.to_owned() })
 }
 
-/// The partition key of a reference's target, from the fields beside the reference.
+/// The partition key of a reference's target with this id, from the fields beside the reference.
 #[must_use]
 pub fn partition_beside(
     model: &ServedModel,
-    source: TypeIndex,
-    reference: &ReferenceField,
+    (fields, reference): (&[Field], &ReferenceField),
+    id: &str,
     body: &Body,
 ) -> Option<PartitionKey> {
-    let value =
-        |by: &Name| stored::get(body, model.ty(source).item.field(by)?.property()?).and_then(Value::as_str);
-    let values: Option<Vec<&str>> = reference.partition.iter().map(value).collect();
-    values.map(|values| PartitionKey::new(joined_key(values)))
+    let target = model.ty(model.index_of(&reference.target)?);
+    let field = |name: &Name| fields.iter().find(|field| field.name == *name);
+    let mut named = key_fields(model, reference).into_iter();
+    let value = |part: &KeySource| match part {
+        KeySource::Id => Some(Cow::Borrowed(id)),
+        KeySource::Type => Some(Cow::Borrowed(target.type_value)),
+        KeySource::Field(_) => key_text(stored::get(body, field(named.next()?.1)?.property()?)?),
+    };
+    let values: Option<Vec<Cow<'_, str>>> = target.item.key.iter().map(value).collect();
+    values.map(|values| PartitionKey::new(joined_key(values.iter().map(AsRef::as_ref))))
+}
+
+/// The fields beside a reference that hold the partition key of its target, each with its place in the key. A
+/// reference names the fields of the key alone, or a field for each path of it.
+pub(super) fn key_fields<'a>(model: &ServedModel, reference: &'a ReferenceField) -> Vec<(usize, &'a Name)> {
+    let key = model.index_of(&reference.target).map_or(&[][..], |target| &model.ty(target).item.key);
+    let is_whole = reference.partition.len() == key.len();
+    let is_field = |place: &usize| matches!(key.get(*place), Some(KeySource::Field(_)));
+    let places = (0..key.len()).filter(|place| is_whole || is_field(place));
+    places.zip(&reference.partition).filter(|(place, _)| is_field(place)).collect()
 }
 
 /// The elements of a list reference: the id and the copies of each.
@@ -159,9 +178,20 @@ fn is_reference_to(fields: &[Field], reference: &str, item_type: &str) -> bool {
     matches!(field.map(|field| &field.kind), Some(FieldKind::Reference(found)) if *found.target == *item_type)
 }
 
-/// The place of a reference's target in an embedded object; `None` where the reference is absent.
+/// The place of a reference's target in an embedded object with these fields; `None` where the reference is
+/// absent.
 #[must_use]
-pub fn embedded_place(model: &ServedModel, reference: &ReferenceField, object: &Body) -> Option<ItemPlace> {
+pub fn embedded_place(
+    model: &ServedModel,
+    fields: &[Field],
+    reference: &ReferenceField,
+    object: &Body,
+) -> Option<ItemPlace> {
     let id = stored::get(object, &reference.property)?.as_str()?;
-    ItemPlace::of_id(model, model.index_of(&reference.target)?, id)
+    let ty = model.index_of(&reference.target)?;
+    if reference.partition.is_empty() {
+        return ItemPlace::of_id(model, ty, id);
+    }
+    let partition = partition_beside(model, (fields, reference), id, object)?;
+    Some(ItemPlace { ty, partition, id: id.to_owned() })
 }

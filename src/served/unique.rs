@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use onehop_model::Normalize;
-use onehop_store::{ETag, Fault, Item, KEY_SEPARATOR, Ledger, NewItem, PartitionKey, Store, WriteOp};
+use onehop_store::{
+    ETag, Fault, Item, KEY_SEPARATOR, Ledger, NewItem, PartitionKey, Store, WriteOp, key_value,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -14,7 +16,7 @@ use super::model::{Body, ServedModel, TypeIndex, UniqueField};
 use super::reads::is_deleted;
 use super::stored;
 use crate::accounts::email_address::EmailAddress;
-use crate::accounts::username::Username;
+use crate::accounts::username::{Username, UsernameError};
 use crate::domain::conditional_write::{self, Attempt};
 use crate::domain::containers::{ABANDONED, ABANDONED_TTL_S};
 use crate::domain::digest::sha256_hex;
@@ -107,6 +109,23 @@ impl UniqueValues {
         conditional_write::attempt(&*self.store, container, &place.partition, operation, ledger).await
     }
 
+    /// Deletes the reservation of an item that does not have the value, unless another command is about to
+    /// write it.
+    pub(crate) async fn release_lapsed(
+        &self,
+        key: &str,
+        place: &ItemPlace,
+        ledger: &Ledger,
+    ) -> Result<(), Fault> {
+        let reservations = self.reservations();
+        let Some((found, etag)) = reservations.find(key, ledger).await? else { return Ok(()) };
+        if self.is_of(&found, place) && reservations.has_lapsed(key, Self::holder_of(&found), ledger).await? {
+            // A claim that changed the reservation meanwhile keeps it.
+            reservations.delete(key, etag, ledger).await?;
+        }
+        Ok(())
+    }
+
     /// Deletes the reservation of an item, if it is still there and its own.
     pub(crate) async fn release(&self, key: &str, place: &ItemPlace, ledger: &Ledger) -> Result<(), Fault> {
         let reservations = self.reservations();
@@ -171,7 +190,7 @@ impl Holders for UniqueValues {
         let key_properties = self.model.ty(place.ty).key_properties;
         let mut block = Body::new();
         for (property, value) in key_properties.iter().zip(place.partition.as_str().split(KEY_SEPARATOR)) {
-            block.insert((*property).to_owned(), json!(value));
+            block.insert((*property).to_owned(), key_value(value));
         }
         block.insert("id".to_owned(), json!(place.id));
         if !key_properties.contains(&"type") {
@@ -221,7 +240,7 @@ pub(crate) fn reservation_keys(
         Normalize::Lower => vec![value.to_lowercase()],
         Normalize::Email => vec![EmailAddress::parse(value).map_err(|error| error.to_string())?.key()],
         Normalize::Username => {
-            let name = Username::parse(value).map_err(|error| error.to_string())?;
+            let name = Username::parse(value).map_err(rule_of_name)?;
             name.keys().iter().map(|key| key.as_str().to_owned()).collect()
         }
     };
@@ -229,11 +248,20 @@ pub(crate) fn reservation_keys(
     Ok(forms.into_iter().map(id).collect())
 }
 
+/// The rule that a name breaks, as the end of a sentence about the field.
+fn rule_of_name(error: UsernameError) -> InvalidForm {
+    let rule = error.to_string();
+    match error {
+        UsernameError::Reserved => "is reserved".to_owned(),
+        _ => rule.strip_prefix("Usernames ").map_or(rule.clone(), str::to_owned),
+    }
+}
+
 /// The rule that a chosen value breaks, beyond its normal form.
 pub(crate) fn check_chosen(normalize: Normalize, value: &str) -> Result<(), InvalidForm> {
     match normalize {
         Normalize::Email => EmailAddress::choose(value).map(drop).map_err(|error| error.to_string()),
-        Normalize::Username => Username::choose(value).map(drop).map_err(|error| error.to_string()),
+        Normalize::Username => Username::choose(value).map(drop).map_err(rule_of_name),
         Normalize::Exact | Normalize::Lower => Ok(()),
     }
 }

@@ -10,4 +10,5 @@ mod schema;
 mod served;
 #[path = "../support/mod.rs"]
 mod support;
+mod ticking_clock;
 mod webstore;

@@ -32,6 +32,7 @@ impl Client {
             "like" => self.like(true).await,
             "unlike" => self.like(false).await,
             "comment" => self.comment().await,
+            "edit comment" => self.edit_comment().await,
             "delete comment" => self.delete_comment().await,
             "rename" => self.rename().await,
             "sign out" => self.sign_out().await,
@@ -194,8 +195,9 @@ impl Client {
 
     pub fn any_post(&self) -> Option<KnownPost> {
         let posts = self.world.posts.lock();
-        // Most acts meet on few posts.
-        let recent = posts.len().saturating_sub(if self.world.dice.percent(70) { 3 } else { 100 });
+        // Most acts meet on few posts, in some runs on one.
+        let few = if self.world.plan.has_hot_post { 1 } else { 3 };
+        let recent = posts.len().saturating_sub(if self.world.dice.percent(70) { few } else { 100 });
         (!posts.is_empty()).then(|| self.world.dice.pick(&posts[recent..]).clone())
     }
 
@@ -306,21 +308,29 @@ impl Client {
         }
     }
 
-    async fn delete_comment(&mut self) {
-        let Some(me) = self.me() else { return };
+    /// The id of a comment of the client's user.
+    fn own_comment(&self) -> Option<String> {
+        let me = self.me()?;
+        let comments = self.world.comments.lock();
+        let own: Vec<&String> =
+            comments.iter().filter(|(_, _, author)| *author == me).map(|(id, ..)| id).collect();
+        (!own.is_empty()).then(|| (*self.world.dice.pick(&own)).clone())
+    }
+
+    async fn edit_comment(&mut self) {
+        let Some(id) = self.own_comment() else { return };
         let world = self.world.clone();
-        let own: Vec<String> = world
-            .comments
-            .lock()
-            .iter()
-            .filter(|(_, _, author)| *author == me)
-            .map(|(id, ..)| id.clone())
-            .collect();
-        if own.is_empty() {
-            return;
-        }
-        let id = world.dice.pick(&own).clone();
-        let write = world.history.begin(&format!("comment {id}"), NOTHING, self.number);
+        let content = world.next("edit");
+        let write = world.history.begin(&format!("comment {id}"), &content, self.number);
+        let query =
+            "mutation($i: UpdateCommentInput!) { updateComment(input: $i) { comment { id content } } }";
+        let answer = self.command(query, json!({ "i": { "commentId": id, "content": content } })).await;
+        let _ = self.end(&write, answer);
+    }
+
+    async fn delete_comment(&mut self) {
+        let Some(id) = self.own_comment() else { return };
+        let write = self.world.clone().history.begin(&format!("comment {id}"), NOTHING, self.number);
         let query = "mutation($i: DeleteCommentInput!) { deleteComment(input: $i) { deletedCommentId } }";
         let answer = self.command(query, json!({ "i": { "commentId": id } })).await;
         let _ = self.end(&write, answer);

@@ -18,7 +18,7 @@ use crate::shop::count_of_orders;
 use crate::world::World;
 
 /// The number of free names that are tried.
-const NAMES_TRIED_MAX: usize = 6;
+const NAMES_TRIED_MAX: usize = 12;
 const MODELS: [&str; 3] = ["V1", "V2", "V3"];
 const POST: &str = "id title version likeCount commentCount author { id username } \
     comments(first: 100) { nodes { id content author { username } } } likes(first: 100) { nodes { user { id } } }";
@@ -173,24 +173,29 @@ async fn ask_as(
     answer["data"].clone()
 }
 
-/// A name that no user has can be taken: a command that died loses no name.
+/// A name that no user has can be taken, and signs nobody in: a command that died loses no name, and its
+/// rename is finished or taken back without another command.
 async fn names_are_free_or_held(world: &Arc<World>, number: u32, users: &BTreeSet<String>) {
-    let mut held = BTreeSet::new();
+    let mut names = BTreeMap::new();
     for user in users {
         let query = format!("{{ user(id: {user:?}) {{ username }} }}");
         let found = ask(world, number, query, json!({})).await;
-        held.extend(found["user"]["username"].as_str().map(canonical));
+        if let Some(name) = found["user"]["username"].as_str() {
+            names.insert(user.clone(), canonical(name));
+        }
     }
+    let held: BTreeSet<String> = names.values().cloned().collect();
     let tried = users.iter().flat_map(|user| world.history.values_of(&format!("name of {user}")));
     let tried: BTreeSet<String> = tried.collect();
+    for name in held.iter().take(NAMES_TRIED_MAX) {
+        signs_in(world, number, name, &names).await;
+    }
     for name in tried.difference(&held).take(NAMES_TRIED_MAX) {
         // A user whom no client knows may have it: the sign-up got no answer, and the password was never
         // changed.
-        let input = json!({ "i": { "username": name, "password": PASSWORD } });
-        let sign_in = "mutation($i: SignInInput!) { signIn(input: $i) { accessToken } }";
-        let sign_up = "mutation($i: CreateUserInput!) { createUser(input: $i) { accessToken } }";
-        let is_there = send_alone(world, number, None, sign_in, &input).await["data"]["signIn"].is_object();
-        if !is_there {
+        if !signs_in(world, number, name, &names).await {
+            let input = json!({ "i": { "username": name, "password": PASSWORD } });
+            let sign_up = "mutation($i: CreateUserInput!) { createUser(input: $i) { accessToken } }";
             let answer = send_alone(world, number, None, sign_up, &input).await;
             if !answer["data"]["createUser"].is_object() {
                 let detail = format!("{name:?}: {answer}");
@@ -198,6 +203,22 @@ async fn names_are_free_or_held(world: &Arc<World>, number: u32, users: &BTreeSe
             }
         }
     }
+}
+
+/// Whether a name signs somebody in. A user who has another name has it also after that.
+async fn signs_in(world: &Arc<World>, number: u32, name: &str, names: &BTreeMap<String, String>) -> bool {
+    let query = "mutation($i: SignInInput!) { signIn(input: $i) { user { id username } } }";
+    let input = json!({ "i": { "username": name, "password": PASSWORD } });
+    let mut answer = send_alone(world, number, None, query, &input).await;
+    let user = answer["data"]["signIn"]["user"].take();
+    let (Some(id), Some(now)) = (user["id"].as_str(), user["username"].as_str().map(canonical)) else {
+        return false;
+    };
+    if let Some(before) = names.get(id).filter(|before| **before != now || *before != name) {
+        let detail = format!("{id} has the name {before:?}, and {now:?} after a sign-in as {name:?}");
+        world.history.broken("a rename is finished by itself", detail);
+    }
+    true
 }
 
 /// Sends a request and waits until the quotas of its network and of its user are full again.

@@ -28,7 +28,7 @@ pub const DISTURBANCES: [&str; 13] = [
 const ACT_FACTORS: [u64; 5] = [1, 10, 10, 30, 100];
 
 /// Acts of clients in the blog, with their weights.
-const BLOG_ACTS: [(&str, u64); 18] = [
+const BLOG_ACTS: [(&str, u64); 19] = [
     ("create post", 14),
     ("update post", 8),
     ("subscribe", 5),
@@ -36,6 +36,7 @@ const BLOG_ACTS: [(&str, u64); 18] = [
     ("like", 12),
     ("unlike", 6),
     ("comment", 11),
+    ("edit comment", 5),
     ("delete comment", 3),
     ("rename", 6),
     ("sign out", 2),
@@ -109,6 +110,8 @@ pub struct Plan {
     pub has_leavers: bool,
     /// Whether lists, pages, batches and other limits are small.
     pub has_small_sizes: bool,
+    /// Whether most acts of clients meet on the latest post.
+    pub has_hot_post: bool,
     /// The mean distance between two acts, in milliseconds.
     pub pace_ms: u64,
 }
@@ -145,6 +148,7 @@ impl Plan {
             has_operator: dice.percent(40),
             has_leavers: dice.percent(50),
             has_small_sizes: dice.percent(90),
+            has_hot_post: dice.percent(30),
             has_second_month,
         }
     }

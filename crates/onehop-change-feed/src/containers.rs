@@ -14,8 +14,6 @@ pub const DEAD_LETTERS: ContainerName = ContainerName("dead-letters");
 /// The values of `type`.
 pub(super) mod types {
     pub(crate) const LEASE: &str = "rangeLease";
-    /// A lease of earlier releases: one for each projection and feed range.
-    pub(crate) const FORMER_LEASE: &str = "lease";
     pub(crate) const HEARTBEAT: &str = "heartbeat";
     /// The progress of a rebuild in a feed range.
     pub(crate) const REBUILD: &str = "rebuild";
@@ -32,8 +30,8 @@ pub const SPECS: &[ContainerSpec] = &[
         order_by: None,
         orders: &[],
         ttl_s: None,
-        // Only leases of earlier releases have a `projection`. A store keeps its paths in the order in which
-        // they were declared.
+        // No lease has a `projection`, but data directories have the path, and a store keeps its paths in the
+        // order in which they were declared.
         equality: &["projection", "processor"],
         newest_types: &[],
         soft_deletes: false,
@@ -63,11 +61,6 @@ pub(super) fn heartbeat_id(processor: &str, owner: &str) -> String {
 /// The id of the position of a rebuild of this projection in a feed range.
 pub(super) fn rebuild_id(processor: &str, projection: &str, range: &FeedRange) -> String {
     format!("rebuild~{}", digest(&[processor, projection, &range.0]))
-}
-
-/// The id of the lease of a feed range and a projection in earlier releases.
-pub(super) fn former_lease_id(projection: &str, container: ContainerName, range: &FeedRange) -> String {
-    format!("{projection}~{container}~{}", digest(&[&range.0]))
 }
 
 /// A hash in hexadecimal digits, for ids made of texts with characters that an id cannot have.

@@ -18,14 +18,15 @@ pub struct FeedPlace {
 }
 
 impl FeedPlace {
-    /// Whether this place is not before another, as far as the store can compare them.
+    /// Whether this place is not before another, as far as the store can compare them. The progress of the
+    /// other is compared only where it stands there: behind a full page its progress is older than its place.
     pub(super) fn has_reached(&self, other: &Self, store: &dyn Store) -> bool {
         let is_past = |at: &Option<Continuation>, end: &Option<Continuation>| {
             at.as_ref().zip(end.as_ref()).is_some_and(|(at, end)| store.is_past(at, end))
         };
         other.continuation.is_none()
             || is_past(&self.continuation, &other.continuation)
-            || is_past(&self.progress.passed, &other.progress.passed)
+            || other.progress.stands_at_passed && is_past(&self.progress.passed, &other.progress.passed)
     }
 }
 

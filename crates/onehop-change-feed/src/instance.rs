@@ -12,7 +12,6 @@ use tokio::sync::{Notify, Semaphore, watch};
 use super::context::ProcessorContext;
 use super::counters::{PendingCache, ProjectionCounters};
 use super::dead_letters::DeadLetterQueue;
-use super::former_leases::FormerLeases;
 use super::heartbeat::{Beat, Heartbeat};
 use super::lease::{LeaseItem, OwnedLease, StoredLease};
 use super::observations::Observations;
@@ -70,8 +69,6 @@ pub(super) struct Membership {
 pub(super) struct BalancingState {
     /// When the last round that succeeded began (monotonic ms).
     pub(super) balanced_at: Option<i64>,
-    /// The leases of an earlier release; `None` before the first round.
-    pub(super) former: Option<FormerLeases>,
     /// Leases and instances as the last round left them.
     pub(super) membership: Option<Membership>,
     /// Successive rounds that found the same and had nothing to do.

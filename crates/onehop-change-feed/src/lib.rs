@@ -8,13 +8,13 @@
 //! one feed range under a `lease`, which `lease_handle` shares with the changes of a page. `heartbeat` is
 //! the liveness of this instance, `observations` the liveness of the others; `membership` brings both
 //! together. `backfill` serves projections that are behind the checkpoint of a lease, from positions of
-//! their own. `load_balancer` acquires leases: `coverage` decides which leases exist and
-//! `balancing_strategy` who owns them, both pure; `former_leases` replaces the leases of earlier releases.
-//! `supervisor` runs the background tasks, and `poll_schedule` decides when a reader looks again. `idle`
-//! computes the charge at rest. `processor`, `status` (the estimator), `position` with `position_wait` and
-//! `joined_position`, `rebuild` and `dead_letter_list` are the public interface. `tail` is independent of
-//! the processor: a reader without leases. `created_tail` reports created items, by the memory of
-//! `creations`; `cause` names the writer of a version.
+//! their own. `load_balancer` acquires leases: `coverage` decides which leases exist and `balancing_strategy`
+//! who owns them, both pure. `supervisor` runs the background tasks, and `poll_schedule` decides when a
+//! reader looks again. `idle` computes the charge at rest. `processor`, `status` (the estimator), `position`
+//! with `position_wait` and `joined_position`, `rebuild` and `dead_letter_list` are the public interface.
+//! `tail` is independent of the processor: a reader without leases, which a later process opens again at a
+//! `tail_position`. `created_tail` reports created items, by the memory of `creations`; `cause` names the
+//! writer of a version.
 
 #![warn(missing_docs)]
 
@@ -35,7 +35,6 @@ mod effect;
 mod estimator;
 mod expiring_body;
 mod feed_place;
-mod former_leases;
 mod former_letters;
 mod handler;
 mod heartbeat;
@@ -78,6 +77,7 @@ mod stalls;
 mod status;
 mod supervisor;
 mod tail;
+mod tail_position;
 mod turn;
 mod write_watches;
 
@@ -107,4 +107,5 @@ pub use request::{ReadRequest, ReadResult};
 pub use settings::{Backoff, Settings, Sharing, StartFrom};
 pub use status::{LeaseStatus, PENDING_COUNT_MAX, ProcessorStatus, ProjectionHealth, ProjectionStatus};
 pub use tail::{Tail, TailSettings, TailSource};
+pub use tail_position::TailPosition;
 pub use write_watches::{Watch, WriteWatches};

@@ -14,7 +14,6 @@ use futures::future::join_all;
 
 use super::balancing_strategy::{LeaseLoad, plan};
 use super::coverage::Coverage;
-use super::former_leases::FormerLeases;
 use super::instance::{BalancingState, Instance, LeaseSnapshot};
 use super::lease::{LeaseItem, OwnedLease, StoredLease};
 use super::reader::RangeReader;
@@ -100,12 +99,8 @@ impl Instance {
         let ledger = Ledger::new();
         let listed = self.list(&ledger).await;
         self.add_charge(&ledger);
-        let mut listed = listed?;
+        let listed = listed?;
         self.drop_lost_leases(&owned, &listed);
-        let ledger = Ledger::new();
-        let converted = self.convert_former_leases(&mut balancing, &mut listed, &ledger).await;
-        self.add_charge(&ledger);
-        converted?;
         let mut leases = Vec::new();
         for looked in join_all(self.sources.iter().map(|source| self.reconcile(source, &listed))).await {
             leases.extend(looked?);
@@ -116,24 +111,6 @@ impl Instance {
         self.settle(&mut balancing, is_divided);
         balancing.balanced_at = Some(now_ms);
         Ok(())
-    }
-
-    /// Replaces the leases of an earlier release by leases of source containers.
-    async fn convert_former_leases(
-        &self,
-        balancing: &mut BalancingState,
-        listed: &mut Vec<StoredLease>,
-        ledger: &Ledger,
-    ) -> Result<(), Fault> {
-        if balancing.former.is_none() {
-            let found = FormerLeases::find(&self.context, &self.sources, listed, ledger).await?;
-            listed.extend(found.convert(&self.sources, listed, ledger).await?);
-            balancing.former = Some(found);
-        }
-        match &mut balancing.former {
-            Some(former) => former.delete_abandoned(&self.context, ledger).await,
-            None => Ok(()),
-        }
     }
 
     /// A listing that shows a later epoch shows another owner. An earlier one says nothing: a listing may be

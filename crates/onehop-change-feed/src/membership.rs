@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use futures::future::join_all;
 
 use super::coverage::Coverage;
-use super::former_leases::FormerLeases;
 use super::heartbeat::{Beat, StoredHeartbeat};
 use super::instance::{BalancingState, Instance, LeaseSnapshot, Membership};
 use super::lease::{LeaseItem, StoredLease};
@@ -116,8 +115,7 @@ impl Instance {
         let all_live = self.observations.are_all_live(self.context.clock.monotonic_ms(), self.expire_ms());
         let is_quiet = !is_divided
             && known.iter().all(is_owned)
-            && (all_live || self.context.settings.sharing == Sharing::Alone)
-            && balancing.former.as_ref().is_none_or(FormerLeases::is_empty);
+            && (all_live || self.context.settings.sharing == Sharing::Alone);
         let owners = known.iter().map(|lease| {
             let LeaseItem { id, owner, epoch, .. } = &lease.item;
             (id.clone(), owner.clone(), *epoch)

@@ -12,6 +12,9 @@ pub struct ReadProgress {
     /// Its progress, in the form of the store; `None` where the store does not state it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed: Option<Continuation>,
+    /// Whether it has read nothing behind `passed`: its last page was empty, and stated that progress.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stands_at_passed: bool,
     /// Changes that were left to read, of all types, as far as the store could estimate it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behind: Option<u64>,
@@ -27,6 +30,7 @@ impl ReadProgress {
         Self {
             // Progress is never taken back.
             passed: page.passed.clone().or(self.passed),
+            stands_at_passed: page.passed.is_some() && page.drained && page.changes.is_empty(),
             behind: if page.drained { Some(0) } else { page.behind },
             last_change_ms: latest_ms.max(self.last_change_ms),
         }
@@ -81,7 +85,8 @@ mod tests {
         let progress =
             ReadProgress::default().after(&page(&[1000], false, Some(5))).after(&page(&[], true, None));
         assert_eq!((progress.pending(), progress.lag_ms(10_000)), (0, 0));
-        let later = progress.after(&page(&[11_000], false, None));
+        let later = progress.clone().after(&page(&[11_000], false, None));
         assert_eq!(later.passed, Some(Continuation("7".to_owned())), "it stays passed");
+        assert!(progress.stands_at_passed && !later.stands_at_passed);
     }
 }

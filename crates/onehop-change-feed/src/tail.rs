@@ -1,6 +1,5 @@
-//! Tail of a change feed: reads everything that is written to a container from now on, without leases and
-//! checkpoints. Each process reads all of it, and does not see writes while no tail is open. It knows no
-//! domain.
+//! Tail of a change feed: reads everything that is written to a container from now on, or after the position
+//! of an earlier tail, without leases and checkpoints. Each process reads all of it. It knows no domain.
 //!
 //! A write of this process wakes it for the feed range of that write, where the store signals ranges. The
 //! other ranges are read by the next poll.
@@ -14,7 +13,9 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::coverage::RangeSplits;
+use super::position::{InvalidPosition, PositionError};
 use super::settings::Backoff;
+use super::tail_position::TailPosition;
 use onehop_store::limits::PAGE_ITEMS_MAX;
 use onehop_store::{
     Change, ContainerName, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, Ledger,
@@ -73,6 +74,8 @@ pub struct Tail {
     splits_looked_at: Instant,
     failures: u32,
     next_read: NextRead,
+    /// Changes that were read when it was opened at a position, with that position, until they are returned.
+    first: Option<(Vec<Change>, TailPosition)>,
 }
 
 #[derive(Clone)]
@@ -136,8 +139,47 @@ impl Tail {
         ledger: &Ledger,
     ) -> Result<Self, Fault> {
         let ranges = store.feed_ranges(source.container).await?;
-        let position = |range| RangePosition::new(&*store, source, range, None);
-        let mut tail = Self {
+        let ranges = ranges.into_iter().map(|range| (range, None)).collect();
+        let mut tail = Self::of(store, source, settings, ranges);
+        let pages = tail.pages(ledger).await;
+        tail.take(pages).1.map_or(Ok(tail), Err)
+    }
+
+    /// A tail of everything that was written after a position of an earlier tail. The ledger has the first
+    /// read.
+    ///
+    /// # Errors
+    /// The position is of another container, or so old that the store has forgotten it; or a fault of the
+    /// store.
+    pub async fn open_after(
+        position: &TailPosition,
+        store: Arc<dyn Store>,
+        source: TailSource,
+        settings: TailSettings,
+        ledger: &Ledger,
+    ) -> Result<Self, PositionError> {
+        let present = store.feed_ranges(source.container).await?;
+        let ranges = position.ranges_in(source.container, &present, &StoreRangeSplits(&*store))?;
+        let mut tail = Self::of(store, source, settings, ranges);
+        let pages = tail.pages(ledger).await;
+        match tail.take(pages) {
+            (_, Some(fault)) if fault.kind == FaultKind::InvalidContinuation => Err(InvalidPosition.into()),
+            (_, Some(fault)) => Err(fault.into()),
+            (changes, None) => {
+                tail.first = (!changes.is_empty()).then(|| (changes, position.clone()));
+                Ok(tail)
+            }
+        }
+    }
+
+    fn of(
+        store: Arc<dyn Store>,
+        source: TailSource,
+        settings: TailSettings,
+        ranges: Vec<(FeedRange, Option<Continuation>)>,
+    ) -> Self {
+        let position = |(range, continuation)| RangePosition::new(&*store, source, range, continuation);
+        Self {
             ranges: ranges.into_iter().map(position).collect(),
             store,
             source,
@@ -146,9 +188,22 @@ impl Tail {
             splits_looked_at: Instant::now(),
             failures: 0,
             next_read: NextRead::Now,
-        };
-        let pages = tail.pages(ledger).await;
-        tail.take(pages).1.map_or(Ok(tail), Err)
+            first: None,
+        }
+    }
+
+    /// Where it stands: after all changes that it has returned. A program that keeps this after it has dealt
+    /// with them, and opens the next tail there, misses none.
+    #[must_use]
+    pub fn position(&self) -> TailPosition {
+        match &self.first {
+            Some((_, opened_at)) => opened_at.clone(),
+            None => {
+                let ranges = self.ranges.iter();
+                let standing = ranges.map(|position| (position.range.clone(), position.continuation.clone()));
+                TailPosition::new(self.source.container, standing)
+            }
+        }
     }
 
     /// The feed ranges that it reads.
@@ -159,6 +214,9 @@ impl Tail {
     /// The next changes, at least one; waits for them. Faults of the store are tried again without end. A
     /// call that is dropped loses nothing.
     pub async fn next(&mut self) -> Vec<Change> {
+        if let Some((changes, _)) = self.first.take() {
+            return changes;
+        }
         loop {
             self.wait_for_next_read().await;
             self.follow_splits().await;

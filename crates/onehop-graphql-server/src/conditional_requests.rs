@@ -107,7 +107,8 @@ impl GraphqlEndpoint {
     }
 
     fn is_unwritten_since(&self, reads: &ReadDependencies) -> bool {
-        reads.marks.iter().all(|mark| self.service().is_unwritten_since(*mark, reads.write))
+        let positions = self.service().positions();
+        reads.marks.iter().all(|mark| positions.is_unwritten_since(*mark, reads.write))
     }
 
     /// Executes, and returns the dependencies of the answer; `None` where they are not known or have changed
@@ -118,7 +119,7 @@ impl GraphqlEndpoint {
         request: Fingerprint,
     ) -> Result<(ExecutedResponse, Option<EntityTag>), Refusal> {
         let trace = Arc::new(ReadTrace::default());
-        let write = self.service().last_write();
+        let write = self.service().positions().last_write();
         context.read_trace = Some(Arc::clone(&trace));
         let executed = self.answer(context).await?;
         let (Some(write), Some(mut marks)) = (write, trace.take()) else { return Ok((executed, None)) };

@@ -8,6 +8,7 @@
 
 #![doc = include_str!("../README.md")]
 
+pub mod authentication;
 pub mod body_memory;
 pub mod caller;
 pub mod client_address;

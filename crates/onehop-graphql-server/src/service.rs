@@ -1,7 +1,6 @@
 //! The service port: the pipeline's requests to the program that executes operations.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_graphql::{
     Request, Response, ServerError, Variables,
@@ -10,11 +9,12 @@ use async_graphql::{
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 
-use super::caller::{Caller, RequestRejection};
+use super::authentication::{Authentication, NoAccounts};
 use super::document::Document;
+use super::limit_exceeded::LimitExceeded;
 use super::pipeline::context::RequestContext;
-use super::position::{InvalidPosition, Reach};
-use super::quota::ChargeRecord;
+use super::position::{NoPositions, Positions};
+use super::quota::{ChargeRecord, NoCharges};
 use super::write_watch::SharedWatch;
 use super::written_response::WrittenResponse;
 use onehop_runtime::trace_context::SpanContext;
@@ -22,59 +22,23 @@ use onehop_runtime::trace_context::SpanContext;
 /// The largest complexity of a request.
 pub const COMPLEXITY_MAX: usize = 10_000;
 
+/// The number of fields that a document selects, as the complexity of its operations.
+///
+/// # Errors
+/// They are more than these.
+pub fn selected_fields(document: &Document, complexity_max: usize) -> Result<usize, ServerError> {
+    let selections = document.size.selections;
+    LimitExceeded::new("complexity-max", complexity_max, "The request asks for more than", "fields")
+        .unless(selections <= complexity_max)?;
+    Ok(selections)
+}
+
 /// Executes GraphQL requests. Their documents are parsed and within the limits, and their variables fit their
 /// types.
+///
+/// Two methods are the program's own; each other one is a capability, which is absent by default.
 #[async_trait]
 pub trait GraphqlService: Send + Sync + 'static {
-    /// The complexity of an operation of a document with these variables, worked out without executing it.
-    /// The unit is a field; the fields of a list count as often as the list may be long.
-    ///
-    /// # Errors
-    /// It is more complex than a request may be, or selects a field that is switched off.
-    fn complexity(
-        &self,
-        document: &Document,
-        operation: &OperationDefinition,
-        variables: &Variables,
-    ) -> Result<usize, ServerError>;
-
-    /// Validates a document with the variables of a request: whether it fits the schema. A service that finds
-    /// a document to fit with any variables reports it by [`Document::set_valid`]. `false` from a service
-    /// that validates while it executes.
-    ///
-    /// # Errors
-    /// The errors of the document. The pipeline has made sure that few of the document's names are unknown.
-    fn validate(
-        &self,
-        document: &Document,
-        operation_name: Option<&str>,
-        variables: &Variables,
-    ) -> Result<bool, Vec<ServerError>>;
-
-    /// A new record of charges before an execution, traced under this span. The service gets it back in
-    /// [`authenticate`](Self::authenticate), [`reach`](Self::reach) and [`RequestContext::prior_charges`].
-    fn new_charge_record(&self, span: Option<SpanContext>) -> Arc<dyn ChargeRecord>;
-
-    /// Authentication: the caller who bears a token. The reads for it are in the record. A token that is
-    /// expired or forged is a rejection, never an anonymous caller.
-    async fn authenticate(
-        &self,
-        bearer: &str,
-        charges: &dyn ChargeRecord,
-    ) -> Result<Caller, RequestRejection>;
-
-    /// Waits until the session of a caller has ended, for a connection that outlives a request.
-    async fn session_ended(&self, _caller: &Caller) {
-        std::future::pending().await
-    }
-
-    /// Executes a query by a plan that was compiled for it, and writes its data. `None` without a plan, or
-    /// where the plan met an unforeseen case: [`execute`](Self::execute) answers then. The same holds as
-    /// there.
-    async fn execute_plan(&self, _context: &RequestContext) -> Option<WrittenResponse> {
-        None
-    }
-
     /// Executes a query or a mutation that is not too complex. The context has the caller, whose quota is
     /// open and is charged in the end.
     async fn execute(&self, request: Request, context: &Arc<RequestContext>) -> Response;
@@ -89,31 +53,59 @@ pub trait GraphqlService: Send + Sync + 'static {
         context: &Arc<RequestContext>,
     ) -> Result<BoxStream<'static, Response>, Response>;
 
-    /// Waits, up to a limit, until reads have reached a position from a mutation's response. The reads for it
-    /// are in the record. Asked before the request is admitted.
+    /// The complexity of an operation of a document with these variables, worked out without executing it.
+    /// The unit is a field; the fields of a list count as often as the list may be long. By default it is the
+    /// number of fields that the document selects.
     ///
     /// # Errors
-    /// No mutation's response gave this position, or it lies beyond the last write.
-    async fn reach(
+    /// It is more complex than a request may be, or selects a field that is switched off.
+    fn complexity(
         &self,
-        position: &str,
-        wait_max: Duration,
-        charges: &dyn ChargeRecord,
-    ) -> Result<Reach, InvalidPosition>;
-
-    /// A position that is reached when both of these are, so that a caller's later write does not hide an
-    /// earlier one. `None` where one of them is no position that a mutation's response gave.
-    fn join_positions(&self, _one: &str, _other: &str) -> Option<String> {
-        None
+        document: &Document,
+        _operation: &OperationDefinition,
+        _variables: &Variables,
+    ) -> Result<usize, ServerError> {
+        selected_fields(document, COMPLEXITY_MAX)
     }
 
-    /// The number of the last write that every execution sees which begins now; `None` where that is not
-    /// known. A request whose context has a [`ReadTrace`](super::etag::ReadTrace) gets the dependencies of
-    /// its answer there.
-    fn last_write(&self) -> Option<u64>;
+    /// Validates a document with the variables of a request: whether it fits the schema. A service that finds
+    /// a document to fit with any variables reports it by [`Document::set_valid`]. `false` from a service
+    /// that validates while it executes, as by default.
+    ///
+    /// # Errors
+    /// The errors of the document. The pipeline has made sure that few of the document's names are unknown.
+    fn validate(
+        &self,
+        _document: &Document,
+        _operation_name: Option<&str>,
+        _variables: &Variables,
+    ) -> Result<bool, Vec<ServerError>> {
+        Ok(false)
+    }
 
-    /// Whether nothing under this mark of a trace was written after the write with this number.
-    fn is_unwritten_since(&self, mark: u32, write: u64) -> bool;
+    /// A new record of charges before an execution, traced under this span. The service gets it back in
+    /// [`Authentication::authenticate`], [`Positions::reach`] and [`RequestContext::prior_charges`]. By
+    /// default nothing is charged.
+    fn new_charge_record(&self, _span: Option<SpanContext>) -> Arc<dyn ChargeRecord> {
+        Arc::new(NoCharges)
+    }
+
+    /// The accounts of callers. By default every caller is anonymous.
+    fn authentication(&self) -> &dyn Authentication {
+        &NoAccounts
+    }
+
+    /// Read-your-writes. By default no position is given or taken.
+    fn positions(&self) -> &dyn Positions {
+        &NoPositions
+    }
+
+    /// Executes a query by a plan that was compiled for it, and writes its data. `None` without a plan, or
+    /// where the plan met an unforeseen case: [`execute`](Self::execute) answers then. The same holds as
+    /// there.
+    async fn execute_plan(&self, _context: &RequestContext) -> Option<WrittenResponse> {
+        None
+    }
 
     /// A watch of the writes of all processes, for live queries; `None` where these are not served. The
     /// dependencies of an execution whose context is [live](RequestContext::is_live) are marks of the watch.
@@ -129,6 +121,9 @@ pub trait GraphqlService: Send + Sync + 'static {
         true
     }
 
-    /// Whether two callers may get different events from a subscription of this document.
-    fn is_personal(&self, document: &ExecutableDocument) -> bool;
+    /// Whether two callers may get different events from a subscription of this document. Where they may not,
+    /// equal subscriptions share one execution.
+    fn is_personal(&self, _document: &ExecutableDocument) -> bool {
+        true
+    }
 }

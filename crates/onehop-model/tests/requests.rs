@@ -47,6 +47,17 @@ fn a_mutation_is_a_write_of_a_type() {
 }
 
 #[test]
+fn a_request_of_one_design_is_not_looked_for_in_the_others() {
+    let one = "mutation A @request(perSecond: 1, designs: [\"V3\"]) { createPots { id } }";
+    let errors = read(one).unwrap_err();
+    assert!(errors.contains("in the design V3") && !errors.contains("in the design V1"), "{errors}");
+    let unknown = read("query A @request(perSecond: 1, designs: \"V4\") { feed { title } }").unwrap_err();
+    assert!(unknown.contains("names the design `V4`, which the study does not have"), "{unknown}");
+    assert!(read("query A @request(perSecond: 1, designs: [\"V1\", \"V3\"]) { feed { title } }").is_ok());
+    assert!(read("query A @request(perSecond: 1, designs: []) { feed { title } }").is_err());
+}
+
+#[test]
 fn all_mistakes_come_at_once_with_their_lines() {
     let errors = read(
         "query A @request(perSecond: 1) {\n  post(id: \"1\") { titel }\n}\nquery B @request(perSecond: 1) { feed { title { id } author } }\n\

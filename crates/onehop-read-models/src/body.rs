@@ -5,7 +5,7 @@ use std::fmt;
 
 use onehop_change_feed::{Cause, ProjectionError, WakingFields};
 use onehop_store::{
-    Item, Keyset, NewItem, PartitionKey, joined_key, json_text, order_value, order_value_of,
+    Item, Keyset, NewItem, PartitionKey, joined_key, json_text, key_text, order_value, order_value_of,
     properties_of_order,
 };
 use serde::Deserialize;
@@ -18,6 +18,34 @@ use crate::item_type::{DELETED, ID, ItemPartition, ItemType, TYPE, VERSION, VERS
 /// The JSON object of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Body(pub(crate) Map<String, Value>);
+
+/// A copy in an item.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyedCopy<'a> {
+    /// The id of its source.
+    pub(crate) id: &'a str,
+    pub(crate) stored: Option<&'a Value>,
+    /// The item, or the element of its array.
+    pub(crate) object: &'a Map<String, Value>,
+}
+
+/// A source as its targets name it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SourcePlace<'a> {
+    pub(crate) id: &'a str,
+    /// The fields of targets with its partition key, and that key, where targets have it.
+    pub(crate) key: Option<(&'static str, &'a PartitionKey)>,
+}
+
+impl SourcePlace<'_> {
+    /// Whether an object names this source by its foreign key.
+    fn is_in(&self, object: &Map<String, Value>, by: &str) -> bool {
+        let is_its_key = |(fields, key): (&str, &PartitionKey)| {
+            Body::joined_key_of(object, fields).is_some_and(|found| found == key.as_str())
+        };
+        object.get(by).and_then(Value::as_str) == Some(self.id) && self.key.is_none_or(is_its_key)
+    }
+}
 
 impl Body {
     pub(crate) fn of(item: &Item) -> Result<Self, ProjectionError> {
@@ -48,9 +76,23 @@ impl Body {
     }
 
     /// The partition key of fields, with slashes between them.
-    pub(crate) fn joined_texts(&self, fields: &str) -> Result<String, ProjectionError> {
-        let values: Result<Vec<&str>, _> = fields.split('/').map(|field| self.text(field)).collect();
-        Ok(joined_key(values?))
+    pub(crate) fn joined_key(&self, fields: &str) -> Result<String, ProjectionError> {
+        let values: Result<Vec<_>, _> = fields.split('/').map(|field| self.key_text(field)).collect();
+        Ok(joined_key(values?.iter().map(AsRef::as_ref)))
+    }
+
+    /// The same of an object in the item.
+    pub(crate) fn joined_key_of(object: &Map<String, Value>, fields: &str) -> Option<String> {
+        let values: Option<Vec<_>> =
+            fields.split('/').map(|field| object.get(field).and_then(key_text)).collect();
+        Some(joined_key(values?.iter().map(AsRef::as_ref)))
+    }
+
+    /// A value of a partition key that has to be there.
+    fn key_text(&self, field: &str) -> Result<Cow<'_, str>, ProjectionError> {
+        key_text(self.required(field)?).ok_or_else(|| {
+            ProjectionError::text(format!("the field `{field}` is neither a text, a number nor a Boolean"))
+        })
     }
 
     pub(crate) fn id(&self) -> Result<&str, ProjectionError> {
@@ -91,7 +133,15 @@ impl Body {
     pub(crate) fn partition_key(&self, item_type: &ItemType) -> Result<PartitionKey, ProjectionError> {
         Ok(match item_type.partition {
             ItemPartition::Id => PartitionKey::from(self.id()?),
-            ItemPartition::Field(fields) => PartitionKey::new(self.joined_texts(fields)?),
+            ItemPartition::Field(fields) => {
+                // An entry has a type of its own.
+                let value = |field| match field {
+                    TYPE => Ok(Cow::Borrowed(item_type.name)),
+                    field => self.key_text(field),
+                };
+                let values: Result<Vec<_>, ProjectionError> = fields.split('/').map(value).collect();
+                PartitionKey::new(joined_key(values?.iter().map(AsRef::as_ref)))
+            }
             ItemPartition::Constant(key) => PartitionKey::from(key),
         })
     }
@@ -109,19 +159,23 @@ impl Body {
         })
     }
 
-    /// Sets each copy whose foreign key is `id` to `value`; says whether one of them changed.
-    pub(crate) fn set_copies(&mut self, path: FieldPath, by: FieldPath, id: &str, value: &Value) -> bool {
+    /// Sets each copy of a source to `value`; says whether one of them changed.
+    pub(crate) fn set_copies(
+        &mut self,
+        path: FieldPath,
+        by: FieldPath,
+        source: SourcePlace<'_>,
+        value: &Value,
+    ) -> bool {
         match (path, by) {
             (FieldPath::Field(field), FieldPath::Field(by)) => {
-                let is_target = self.0.get(by).and_then(Value::as_str) == Some(id);
-                is_target && set_copy(&mut self.0, field, value)
+                source.is_in(&self.0, by) && set_copy(&mut self.0, field, value)
             }
             (FieldPath::Element { array, field }, FieldPath::Element { field: by, .. }) => {
                 let mut is_changed = false;
                 for element in self.0.get_mut(array).map(elements_mut).unwrap_or_default() {
                     let Value::Object(element) = element else { continue };
-                    let is_target = element.get(by).and_then(Value::as_str) == Some(id);
-                    is_changed |= is_target && set_copy(element, field, value);
+                    is_changed |= source.is_in(element, by) && set_copy(element, field, value);
                 }
                 is_changed
             }
@@ -129,12 +183,14 @@ impl Body {
         }
     }
 
-    /// The values at a path, each with the foreign key beside it.
-    pub(crate) fn keyed(&self, path: FieldPath, by: FieldPath) -> Vec<(&str, Option<&Value>)> {
+    /// The values at a path, each with the foreign key beside it, and the object that has both.
+    pub(crate) fn keyed(&self, path: FieldPath, by: FieldPath) -> Vec<KeyedCopy<'_>> {
         match (path, by) {
             (FieldPath::Field(field), FieldPath::Field(by)) => {
-                let key = self.get(by).and_then(Value::as_str);
-                key.map(|key| (key, self.0.get(field))).into_iter().collect()
+                let id = self.get(by).and_then(Value::as_str);
+                id.map(|id| KeyedCopy { id, stored: self.0.get(field), object: &self.0 })
+                    .into_iter()
+                    .collect()
             }
             (FieldPath::Element { array, field }, FieldPath::Element { field: by, .. }) => {
                 let keyed = self
@@ -143,7 +199,10 @@ impl Body {
                     .unwrap_or_default()
                     .iter()
                     .filter_map(Value::as_object)
-                    .filter_map(|element| Some((element.get(by)?.as_str()?, element.get(field))));
+                    .filter_map(|object| {
+                        let id = object.get(by)?.as_str()?;
+                        Some(KeyedCopy { id, stored: object.get(field), object })
+                    });
                 keyed.collect()
             }
             _ => Vec::new(),
@@ -152,7 +211,7 @@ impl Body {
 
     /// The texts at a path.
     pub(crate) fn texts(&self, path: FieldPath) -> Vec<&str> {
-        self.keyed(path, path).into_iter().map(|(key, _)| key).collect()
+        self.keyed(path, path).into_iter().map(|copy| copy.id).collect()
     }
 
     /// The fields at these roots, as waking fields of a rule.

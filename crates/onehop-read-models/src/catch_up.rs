@@ -61,7 +61,7 @@ impl Projection for CatchUp {
 
 impl CatchUp {
     fn fields(&self) -> Vec<&'static str> {
-        self.copies.iter().flat_map(|copy| [copy.path.root(), copy.by.root()]).collect()
+        self.copies.iter().flat_map(TargetCopy::needed_fields).collect()
     }
 
     fn copies_of<'a>(&'a self, item: &'a Body) -> impl Iterator<Item = &'a TargetCopy> {
@@ -78,23 +78,24 @@ pub(crate) fn corrected(
     sources: &[ReadResult],
 ) -> Result<Option<IntendedWrite>, ProjectionError> {
     let sources = StepInput { results: sources, ..StepInput::first() };
-    let fields: Vec<_> = copies.iter().flat_map(|copy| [copy.path.root(), copy.by.root()]).collect();
+    let fields: Vec<_> = copies.iter().flat_map(|copy| copy.needed_fields()).collect();
     let body = Body::selected(item, &fields)?;
     let mut values = Vec::new();
     for copy in copies {
-        for (id, stored) in body.keyed(copy.path, copy.by) {
+        for keyed in body.keyed(copy.path, copy.by) {
             let value = source_value(&copy.rule, sources.item(values.len())?)?;
-            let differs = value.as_ref().is_some_and(|value| !is_copy(stored, value));
-            values.push((copy, id, value.filter(|_| differs)));
+            let differs = value.as_ref().is_some_and(|value| !is_copy(keyed.stored, value));
+            values.push((copy, keyed, value.filter(|_| differs)));
         }
     }
     if values.iter().all(|(_, _, value)| value.is_none()) {
         return Ok(None);
     }
     let mut changed = Body::of(item)?;
-    for (copy, id, value) in values {
+    for (copy, keyed, value) in values {
         if let Some(value) = value {
-            changed.set_copies(copy.path, copy.by, id, &value);
+            let key = copy.source_key(&keyed)?;
+            changed.set_copies(copy.path, copy.by, copy.place(keyed.id, &key), &value);
         }
     }
     let if_match = Some(item.etag.clone());

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
-use crate::item_type::{ID, ItemPartition, ItemType};
+use crate::item_type::{ID, ItemPartition, ItemType, TYPE};
 use crate::rule::{
     CopyMode, CopyRule, CopyTarget, CountRule, Keep, ListPartition, ListRule, OwnedType, OwnsRule, Rule,
 };
@@ -172,13 +172,20 @@ impl<'a> Check<'a> {
         self.item_type(name, &rule.source);
         self.field(name, &rule.source, rule.field);
         let follows = rule.mode == CopyMode::Follows;
-        if let (ItemPartition::Field(_), true) = (rule.source.partition, follows) {
-            self.unsupported(
-                name,
-                "a source is found by its id, so its partition key is its id or a constant",
-            );
-        }
         for target in &rule.targets {
+            let is_found =
+                matches!(rule.source.partition, ItemPartition::Field(_)) == target.source_key.is_some();
+            if follows && !is_found {
+                self.unsupported(
+                    name,
+                    "the target has the id of the source, and its partition key where that is a field",
+                );
+            }
+            // The fields of elements are named by their arrays.
+            let is_element = FieldPath::parse(target.by).array().is_some();
+            let key = target.source_key.filter(|_| !is_element).into_iter();
+            let key = key.flat_map(|fields| fields.split('/'));
+            key.for_each(|field| self.field(name, &target.item_type, field));
             self.item_type(name, &target.item_type);
             self.field(name, &target.item_type, target.field);
             if follows || !target.by.is_empty() {
@@ -246,7 +253,7 @@ impl<'a> Check<'a> {
             self.writes_entry(rule, computed.field);
         }
         // Entries by elements are deleted for good.
-        if rule.element.is_none() && spec.is_some_and(|spec| !spec.soft_deletes) {
+        if (rule.element.is_none() || rule.is_counted) && spec.is_some_and(|spec| !spec.soft_deletes) {
             self.unsupported(
                 name,
                 "its entries are soft-deleted with their items, and its container refuses that",
@@ -293,8 +300,10 @@ impl<'a> Check<'a> {
                 }
             }
             (ListPartition::Constant(key), keep) => {
-                let is_type = key_field == Some("type") && key == rule.entry_type;
-                if !is_type && (rule.key_field.is_none() || rule.key_field != key_field) {
+                let is_type = key_field == Some(TYPE) && key == rule.entry_type;
+                let is_field = |field: &str| field == TYPE || rule.fields.contains(&field);
+                let is_named = key_field.is_some_and(|fields| fields.split('/').all(is_field));
+                if !is_type && !is_named && (rule.key_field.is_none() || rule.key_field != key_field) {
                     self.unsupported(
                         name,
                         "a list in one partition has the type of its entries as partition key, or a constant",
@@ -344,13 +353,17 @@ impl<'a> Check<'a> {
             self.field(&name, &rule.parent, field);
             self.writes(&name, rule.parent.container, &rule.parent, field);
         }
-        if rule.counted.partition != ItemPartition::Field(rule.by)
-            || rule.parent.partition != ItemPartition::Id
-        {
-            self.unsupported(
-                &name,
-                "the partition key of counted items is the id of their parent, as is the parent's own",
-            );
+        let is_of_parent = match rule.parent.partition {
+            ItemPartition::Id | ItemPartition::Constant(_) => {
+                rule.counted.partition == ItemPartition::Field(rule.by)
+            }
+            ItemPartition::Field(_) => {
+                matches!(rule.counted.partition, ItemPartition::Field(_))
+                    && rule.counted.container == rule.parent.container
+            }
+        };
+        if !is_of_parent {
+            self.unsupported(&name, "counted items have the partition key of their parent");
         }
         if rule.counted.container != rule.parent.container && rule.projection.is_none() {
             self.unsupported(&name, "items that commands count are in the container of their parent");

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use onehop_change_feed::{
     Cause, IntendedWrite, Projection, ProjectionError, ReadRequest, ReadResult, Step, StepInput,
 };
-use onehop_store::{Change, ContainerName, PartitionKey, WriteOp};
+use onehop_store::{Change, ContainerName, WriteOp};
 
 use crate::body::Body;
 use crate::rule::CountRule;
@@ -43,7 +43,7 @@ impl Projection for CountBehind {
         counted.required_version()?;
         let id = counted.text(self.rule.by)?;
         if input.is_first() {
-            return Ok(self.ask(id));
+            return Ok(self.ask(change, id));
         }
         let Some(item) = input.item(0)? else { return Ok(Step::done()) };
         let Some(ReadResult::Count(number)) = input.results.get(1) else {
@@ -58,18 +58,24 @@ impl Projection for CountBehind {
         let cause = Cause::Projection(self.name.to_owned());
         let replaced = parent.into_next_version(&cause)?;
         let write = WriteOp::Replace { item: replaced, if_match: Some(item.etag.clone()) };
-        let write = IntendedWrite::one(self.rule.parent.container, PartitionKey::from(id), write);
-        Ok(self.ask(id).after_writing(vec![write]))
+        let write = IntendedWrite::one(
+            self.rule.parent.container,
+            self.rule.parent_key(&change.partition_key, id),
+            write,
+        );
+        Ok(self.ask(change, id).after_writing(vec![write]))
     }
 }
 
 impl CountBehind {
     /// Asks for the parent, and for the number of its items.
-    fn ask(&self, id: &str) -> Step {
-        let parent = ReadRequest::item(self.rule.parent.container, PartitionKey::from(id), id);
+    fn ask(&self, change: &Change, id: &str) -> Step {
+        let partition_key = change.partition_key.clone();
+        let parent_key = self.rule.parent_key(&partition_key, id);
+        let parent = ReadRequest::item(self.rule.parent.container, parent_key, id);
         let items = ReadRequest::Count {
             container: self.rule.counted.container,
-            partition_key: PartitionKey::from(id),
+            partition_key,
             item_type: self.rule.counted.name,
         };
         Step::ask(vec![parent, items])

@@ -107,6 +107,7 @@ fn target_copies(rules: &[Rule]) -> Arc<[TargetCopy]> {
                 item_type: target.item_type.clone(),
                 path: FieldPath::parse(target.field),
                 by: FieldPath::parse(target.by),
+                key_fields: target.source_key,
                 is_optional: target.is_optional,
                 through: target.through,
                 catch_up: target.catch_up,

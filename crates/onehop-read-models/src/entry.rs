@@ -3,7 +3,7 @@
 
 use onehop_change_feed::ProjectionError;
 use onehop_runtime::planted;
-use onehop_store::{Item, NewItem, WriteOp};
+use onehop_store::{Item, KEY_SEPARATOR, NewItem, WriteOp, key_value};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value};
@@ -52,8 +52,12 @@ impl Entry {
                     }
                 }
             }
-            (Some(key_field), ListPartition::Constant(key)) if !has(&fields, key_field) => {
-                fields.push((key_field, key.into()));
+            (Some(key_fields), ListPartition::Constant(key)) => {
+                for (key_field, value) in key_fields.split('/').zip(key.split(KEY_SEPARATOR)) {
+                    if !has(&fields, key_field) {
+                        fields.push((key_field, key_value(value)));
+                    }
+                }
             }
             _ => {}
         }

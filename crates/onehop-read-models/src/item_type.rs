@@ -52,6 +52,11 @@ impl ItemPartition {
         };
         fields.into_iter().flatten()
     }
+
+    /// The fields of an entry that lead to its item, beside the fields that every entry has.
+    pub(crate) fn fields_of_entries(self) -> impl Iterator<Item = &'static str> {
+        self.fields().filter(|field| !COMMON_FIELDS.contains(field))
+    }
 }
 
 impl ItemType {

@@ -58,7 +58,7 @@ impl CompleteList {
     /// The logical partition of an item's entry.
     fn key(&self, item: &Body) -> Result<PartitionKey, ProjectionError> {
         Ok(match self.rule.partition {
-            ListPartition::Field(fields) => PartitionKey::new(item.joined_texts(fields)?),
+            ListPartition::Field(fields) => PartitionKey::new(item.joined_key(fields)?),
             ListPartition::Element(field) => PartitionKey::from(item.text(field)?),
             ListPartition::Constant(key) => PartitionKey::from(key),
         })

@@ -20,8 +20,12 @@ use serde::{Deserialize, Serialize};
 use crate::body::Body;
 use crate::catch_up::corrected;
 use crate::entry::Entry;
+use crate::item_type::{DELETED, TTL};
 use crate::rule::{ElementFields, ListRule};
 use crate::target_copy::TargetCopy;
+
+/// The time to live of the mark of an entry that a projection counted, in seconds: 30 days.
+const MARK_TTL_S: u32 = 30 * 24 * 60 * 60;
 
 /// Keeps the entries that items have at present.
 #[derive(Debug)]
@@ -105,20 +109,23 @@ impl ElementList {
         let mut writes = Vec::new();
         for stored in &*entries.items {
             let entry = Body::of(stored)?;
-            let key = entry.joined_texts(self.element.partition_key)?;
+            let key = entry.joined_key(self.element.partition_key)?;
             let operation = match item.as_ref().filter(|_| missing.remove(key.as_str())) {
                 Some(item) => Entry::of_element(&self.rule, item, &key)?.update(Some(stored))?,
                 None if planted!("entry-of-a-removed-element-stays") => None,
-                None => {
-                    Some(WriteOp::Delete { id: entry.id()?.to_owned(), if_match: Some(stored.etag.clone()) })
-                }
+                None => Some(removal(&self.rule, &entry, stored)?),
             };
             writes.extend(operation.map(|operation| self.write(&key, operation)));
         }
         if let Some(item) = &item {
             for key in missing {
-                let entry = Entry::of_element(&self.rule, item, &key)?;
-                writes.push(self.write(&key, WriteOp::Create(entry.into_item())));
+                let entry = Entry::of_element(&self.rule, item, &key)?.into_item();
+                // The mark of an earlier entry may be there.
+                let operation = match self.rule.is_counted {
+                    true => WriteOp::Upsert(entry),
+                    false => WriteOp::Create(entry),
+                };
+                writes.push(self.write(&key, operation));
             }
         }
         if !writes.is_empty() {
@@ -160,4 +167,16 @@ impl ElementList {
         let write = corrected(&copies, change, item, &cause, &input.results[1..])?;
         Ok(Step::done().after_writing(write.into_iter().collect()).yield_to_newer_changes())
     }
+}
+
+/// The write that ends an entry: it is deleted, or marked where a projection counts the entries.
+pub(crate) fn removal(rule: &ListRule, entry: &Body, stored: &Item) -> Result<WriteOp, ProjectionError> {
+    let if_match = Some(stored.etag.clone());
+    if !rule.is_counted {
+        return Ok(WriteOp::Delete { id: entry.id()?.to_owned(), if_match });
+    }
+    let mut marked = entry.clone();
+    marked.0.insert(DELETED.to_owned(), true.into());
+    marked.0.insert(TTL.to_owned(), MARK_TTL_S.into());
+    Ok(WriteOp::Replace { item: marked.into_item()?, if_match })
 }

@@ -23,10 +23,8 @@ impl ListRule {
         match self.partition {
             _ if !self.conditions.iter().all(|condition| condition.holds(source)) => Vec::new(),
             ListPartition::Constant(key) => vec![key.into()],
-            ListPartition::Field(fields) if fields.contains('/') => {
-                source.joined_texts(fields).map(Cow::from).into_iter().collect()
-            }
-            ListPartition::Field(path) | ListPartition::Element(path) => {
+            ListPartition::Field(fields) => source.joined_key(fields).map(Cow::from).into_iter().collect(),
+            ListPartition::Element(path) => {
                 source.texts(FieldPath::parse(path)).into_iter().map(Cow::from).collect()
             }
         }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::batches::in_batches;
-use crate::body::Body;
+use crate::body::{Body, SourcePlace};
 use crate::field_path::FieldPath;
 use crate::item_type::{ItemPartition, VERSION_FIRST};
 use crate::rule::{CopyRule, CopyTarget, ListRule};
@@ -200,13 +200,15 @@ impl Propagation {
         next: PassPosition,
     ) -> Result<Step, ProjectionError> {
         let (path, by) = (FieldPath::parse(target.field), FieldPath::parse(target.by));
+        let key = target.source_key.map(|fields| (fields, &change.partition_key));
+        let source = SourcePlace { id: &change.id, key };
         let cause = Cause::Projection(self.rule.name.to_owned());
         let mut by_partition: BTreeMap<PartitionKey, Vec<WriteOp>> = BTreeMap::new();
         for item in items {
             let mut body = Body::of(item)?;
             // An item without a version is parked by its own change, and compared once it is mended.
             let is_target = !body.is_deleted() && body.required_version().is_ok();
-            if !is_target || !body.set_copies(path, by, &change.id, value) {
+            if !is_target || !body.set_copies(path, by, source, value) {
                 continue;
             }
             let key = body.partition_key(&target.item_type)?;

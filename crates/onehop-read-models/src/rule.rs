@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use onehop_runtime::planted;
-use onehop_store::ContainerName;
+use onehop_store::{ContainerName, PartitionKey};
 use serde_json::Value;
 
 use crate::computation::{Computation, Padding};
@@ -41,6 +41,8 @@ pub struct CopyRule {
     /// The copied value where a source has no such field, null for none; `None` where each source has it, so
     /// that a source without it is damaged and changes no copy.
     pub absent: Option<Value>,
+    /// Whether sources are deleted: their copies stay as they were, and are no drift.
+    pub deletes_sources: bool,
 }
 
 /// The place of a copy.
@@ -53,6 +55,9 @@ pub struct CopyTarget {
     /// The foreign key: the field of the target that holds the id of the source; `array[].field` for a copy
     /// in elements. Empty for a frozen copy whose source the command finds without one.
     pub by: &'static str,
+    /// The fields of the target, or of the element, that hold the partition key of the source, with slashes
+    /// between them; `None` where the key is the source's id or constant.
+    pub source_key: Option<&'static str>,
     /// Whether targets may lack the foreign key, and then have no copy.
     pub is_optional: bool,
     /// For a copy in elements of an array: the list that has an entry of the target in the logical partition
@@ -108,6 +113,8 @@ pub struct ListRule {
     pub conditions: Vec<Condition>,
     /// The items that the list keeps.
     pub keep: Keep,
+    /// Whether a projection counts the entries, so that it has to see each of them end.
+    pub is_counted: bool,
 }
 
 /// The fields of an entry in a list by elements that its item does not have.
@@ -257,6 +264,25 @@ impl OwnedType {
     }
 }
 
+impl CountRule {
+    /// The partition key of the parent with this id, from the one of an item that it counts.
+    pub(crate) fn parent_key(&self, counted: &PartitionKey, id: &str) -> PartitionKey {
+        match self.parent.partition {
+            ItemPartition::Id => PartitionKey::from(id),
+            ItemPartition::Constant(key) => PartitionKey::from(key),
+            ItemPartition::Field(_) => counted.clone(),
+        }
+    }
+
+    /// The partition key of the items that the parent with this key and id counts.
+    pub(crate) fn counted_key(&self, parent: &PartitionKey, id: &str) -> PartitionKey {
+        match self.parent.partition {
+            ItemPartition::Field(_) => parent.clone(),
+            ItemPartition::Id | ItemPartition::Constant(_) => PartitionKey::from(id),
+        }
+    }
+}
+
 impl Rule {
     /// The name of the rule's projection; `None` for a count that commands keep.
     #[must_use]
@@ -292,7 +318,8 @@ impl CopyTarget {
     /// A field of a type of item, whose items name the source in their field `by`.
     #[must_use]
     pub fn new(item_type: &ItemType, field: &'static str, by: &'static str) -> Self {
-        Self { item_type: item_type.clone(), field, by, is_optional: false, through: None, catch_up: "" }
+        let item_type = item_type.clone();
+        Self { item_type, field, by, source_key: None, is_optional: false, through: None, catch_up: "" }
     }
 
     /// For a copy in elements of an array: the list with an entry of each target in the logical partition of

@@ -59,7 +59,15 @@ impl CopyOf {
     pub fn to(self, targets: impl IntoIterator<Item = CopyTarget>) -> CopyRule {
         let Self { name, source, field } = self;
         let targets = targets.into_iter().collect();
-        CopyRule { name, source, field, targets, mode: CopyMode::Follows, absent: None }
+        CopyRule {
+            name,
+            source,
+            field,
+            targets,
+            mode: CopyMode::Follows,
+            absent: None,
+            deletes_sources: false,
+        }
     }
 }
 
@@ -127,6 +135,7 @@ impl ListOf {
             immutable_partition: false,
             conditions: Vec::new(),
             keep: Keep::All,
+            is_counted: false,
         }
     }
 }

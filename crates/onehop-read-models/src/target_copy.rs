@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use onehop_change_feed::{ProjectionError, ReadRequest};
+use onehop_store::PartitionKey;
 
-use crate::body::Body;
+use crate::body::{Body, KeyedCopy, SourcePlace};
 use crate::field_path::FieldPath;
 use crate::item_type::ItemType;
 use crate::rule::CopyRule;
@@ -17,6 +18,8 @@ pub(crate) struct TargetCopy {
     pub(crate) item_type: ItemType,
     pub(crate) path: FieldPath,
     pub(crate) by: FieldPath,
+    /// The fields of the items, or of the elements, with the partition key of the source.
+    pub(crate) key_fields: Option<&'static str>,
     /// Whether items may lack the foreign key.
     pub(crate) is_optional: bool,
     /// The list by which the targets are found, for a copy in elements.
@@ -32,11 +35,27 @@ impl TargetCopy {
         if keyed.is_empty() && self.by.array().is_none() && !self.is_optional {
             item.text(self.by.root())?;
         }
-        Ok(keyed.into_iter().map(|(id, _)| read_source(&self.rule.source, id)).collect())
+        let container = self.rule.source.container;
+        let read =
+            |copy: KeyedCopy<'_>| Ok(ReadRequest::shared_item(container, self.source_key(&copy)?, copy.id));
+        keyed.into_iter().map(read).collect()
     }
-}
 
-/// The point read of a source by its id, shared by the changes of a page.
-fn read_source(source: &ItemType, id: &str) -> ReadRequest {
-    ReadRequest::shared_item(source.container, source_key(source, id), id)
+    /// The partition key of the source of a copy.
+    pub(crate) fn source_key(&self, copy: &KeyedCopy<'_>) -> Result<PartitionKey, ProjectionError> {
+        let Some(fields) = self.key_fields else { return Ok(source_key(&self.rule.source, copy.id)) };
+        let key = Body::joined_key_of(copy.object, fields).map(PartitionKey::new);
+        key.ok_or_else(|| ProjectionError::text(format!("a reference lacks the fields `{fields}` beside it")))
+    }
+
+    /// The source of a copy, as targets name it.
+    pub(crate) fn place<'a>(&self, id: &'a str, key: &'a PartitionKey) -> SourcePlace<'a> {
+        SourcePlace { id, key: self.key_fields.map(|fields| (fields, key)) }
+    }
+
+    /// The fields of an item that a comparison of the copy needs.
+    pub(crate) fn needed_fields(&self) -> impl Iterator<Item = &'static str> {
+        let key = self.key_fields.into_iter().flat_map(|fields| fields.split('/'));
+        [self.path.root(), self.by.root()].into_iter().chain(key)
+    }
 }

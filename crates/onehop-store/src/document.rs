@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer as _};
 
 use super::batch::check_operation;
 use super::charges::{TermCollector, TermSeed};
+use super::key_value::{key_boolean, key_number};
 use super::order_value::{order_number, order_value_by};
 use super::{
     ContainerSpec, Fault, FaultKind, Keyset, OrderIndex, Rejection, TypeOrder, WriteOp, joined_key,
@@ -232,10 +233,10 @@ impl DocumentVisitor<'_, '_> {
         Ok(())
     }
 
-    fn keep(&self, document: &mut ParsedBody, key: &str, value: Option<String>) {
+    fn keep(&self, document: &mut ParsedBody, key: &str, value: Scalar) {
         let spec = self.spec;
         let properties = &mut document.properties;
-        if let Some(text) = &value {
+        if let Scalar::Text(text) = &value {
             if let Some(index) = spec.equality.iter().position(|path| *path == key) {
                 properties.equality[index].clone_from(text);
             }
@@ -244,12 +245,12 @@ impl DocumentVisitor<'_, '_> {
             }
         }
         if key == spec.partition_key {
-            document.partition_key.clone_from(&value);
+            document.partition_key = value.key_text();
         } else if let Some(place) = spec.place_in_key(key) {
-            document.key_values[place].clone_from(&value);
+            document.key_values[place] = value.key_text();
         }
         if key == "id" {
-            document.id = value;
+            document.id = value.into_text();
         }
     }
 }
@@ -269,12 +270,12 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
             match self.kind_of(key) {
                 KeyProperty::Text => {
                     let value = self.scalar(key, &mut map)?;
-                    self.keep(&mut document, key, value.into_text());
+                    self.keep(&mut document, key, value);
                 }
                 KeyProperty::Order(name) => {
                     let value = self.scalar(key, &mut map)?;
                     document.ordered.extend(value.order_value().map(|value| (name, value)));
-                    self.keep(&mut document, key, value.into_text());
+                    self.keep(&mut document, key, value);
                 }
                 KeyProperty::Deleted => document.properties.deleted = self.deleted(key, &mut map)?,
                 KeyProperty::Ttl => document.properties.ttl = self.ttl(key, &mut map)?,
@@ -291,11 +292,12 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
     }
 }
 
-/// A text or a number, where the property is one and the caller wants it.
+/// A text, a number or a Boolean, where the property is one and the caller wants it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Scalar {
     Text(String),
     Number(f64),
+    Boolean(bool),
     None,
 }
 
@@ -303,7 +305,17 @@ impl Scalar {
     fn into_text(self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text),
-            Self::Number(_) | Self::None => None,
+            Self::Number(_) | Self::Boolean(_) | Self::None => None,
+        }
+    }
+
+    /// The text of the value in a partition key.
+    fn key_text(&self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text.clone()),
+            Self::Number(number) => Some(key_number(*number)),
+            Self::Boolean(is_true) => Some(key_boolean(*is_true)),
+            Self::None => None,
         }
     }
 
@@ -311,7 +323,7 @@ impl Scalar {
         match self {
             Self::Text(text) => Some(text.clone()),
             Self::Number(number) => Some(order_number(*number)),
-            Self::None => None,
+            Self::Boolean(_) | Self::None => None,
         }
     }
 }
@@ -327,8 +339,8 @@ impl<'de> serde::Deserialize<'de> for Scalar {
             fn visit_str<E>(self, value: &str) -> Result<Scalar, E> {
                 Ok(Scalar::Text(value.to_owned()))
             }
-            fn visit_bool<E>(self, _: bool) -> Result<Scalar, E> {
-                Ok(Scalar::None)
+            fn visit_bool<E>(self, value: bool) -> Result<Scalar, E> {
+                Ok(Scalar::Boolean(value))
             }
             fn visit_i64<E>(self, value: i64) -> Result<Scalar, E> {
                 Ok(Scalar::Number(value as f64))
@@ -429,7 +441,11 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_key_of_another_kind_is_none() {
+    fn a_partition_key_is_a_text_a_number_or_a_boolean() {
+        for (body, key) in [(r#"{"postId":7}"#, "\u{1e}7"), (r#"{"postId":true}"#, "\u{1e}true")] {
+            let document = read_document(&SPEC, body.as_bytes()).expect("an object");
+            assert_eq!(document.partition_key.as_deref(), Some(key));
+        }
         let document = read_document(&SPEC, br#"{"postId":[{}, 1.5]}"#).expect("an object");
         assert_eq!(document.partition_key, None);
     }

@@ -20,6 +20,7 @@ mod feed;
 mod interned;
 mod item;
 mod json_text;
+mod key_value;
 mod marked_reads;
 mod observed_store;
 mod order_value;
@@ -46,6 +47,7 @@ pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest, SignalSco
 pub use interned::{InternError, NAME_BYTES_MAX, NAMES_BYTES_MAX, interned, interned_list, interned_orders};
 pub use item::{ETag, EncodeError, Item, NewItem, PartitionKey};
 pub use json_text::json_text;
+pub use key_value::{key_text, key_value};
 pub use marked_reads::MarkedReads;
 pub use observed_store::{ObservedOperation, ObservedStore, OperationScope, StoreObserver};
 pub use order_value::{

@@ -370,6 +370,8 @@ async fn old_keys_serve_a_day_while_the_provider_is_down_and_withdrawn_keys_an_h
     provider.set_down(true);
     assert!(verifier.verify(&lasting, NOW_MS + KEYS_USABLE_MS - 1).await.is_ok());
     assert_fault(verifier.verify(&lasting, NOW_MS + KEYS_USABLE_MS + REFRESH_INTERVAL_MIN_MS).await);
+    // A clock that was set back keeps no keys alive.
+    assert_fault(verifier.verify(&lasting, NOW_MS - KEYS_USABLE_MS).await);
 
     provider.set_down(false);
     let later_ms = NOW_MS + 2 * KEYS_USABLE_MS;

@@ -50,7 +50,7 @@ pub enum Format {
     Summary,
     /// JSON, with the fields of docs/comparison-json.md
     Json,
-    /// One HTML file with charts, without scripts
+    /// One HTML file with charts, plans and sortable tables; it needs no other file
     Html,
 }
 

@@ -21,22 +21,23 @@ use crate::graphql::complexity::{Complexity, Introspected};
 use crate::graphql::errors::{self, Code};
 use crate::graphql::executor::{ledger_for, sum, watch_writes};
 use crate::graphql::response_completion::{complete, conceal_schema, root_keys};
-use crate::graphql::response_extensions::{OPERATIONS, set_charges, set_reach};
+use crate::graphql::response_extensions::{OPERATIONS, set_charges};
 use crate::graphql::schema::SchemaOptions;
 use crate::graphql::validation::validation_errors;
 use crate::graphql::viewer::session_of;
 use crate::served::ServedModel;
 use onehop_change_feed::WriteScope;
+use onehop_graphql_server::authentication::Authentication;
 use onehop_graphql_server::caller::{Caller, CallerSession, RequestRejection};
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::pipeline::context::RequestContext;
-use onehop_graphql_server::position::{InvalidPosition, POSITION, Reach};
+use onehop_graphql_server::position::{POSITION, Positions};
 use onehop_graphql_server::quota::ChargeRecord;
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_graphql_server::write_watch::SharedWatch;
 use onehop_runtime::trace_context::SpanContext;
-use onehop_store::{Ledger, WriteMark};
+use onehop_store::Ledger;
 
 /// A model whose schema cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -159,6 +160,77 @@ impl GraphqlService for ServedExecutor {
         Arc::new(StoreCharges(Ledger::new().under(span)))
     }
 
+    fn authentication(&self) -> &dyn Authentication {
+        self
+    }
+
+    fn positions(&self) -> &dyn Positions {
+        &*self.services.recency
+    }
+
+    async fn execute(&self, mut request: Request, context: &Arc<RequestContext>) -> Response {
+        if !context.is_live && self.has_ended(context).await {
+            let message = "The session has ended: sign in again.";
+            return Response::from_errors(vec![errors::document_error(Code::Unauthenticated, message)]);
+        }
+        let asks = request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true));
+        let scope = ServedScope::new(Arc::clone(&self.services), Arc::clone(context), ledger_for(context));
+        let scope = Arc::new(scope);
+        let is_mutation = context.kind() == OperationType::Mutation;
+        let begun_ms = is_mutation.then(|| self.services.clock.now_ms());
+        let charged = Charged::new(&*context.quota, scope.ledger()).with_follow_up(scope.follow_up());
+        request.data.insert(Arc::clone(&scope));
+        let mut response = self.schema_for(context).execute(request).await;
+        charged.finish();
+        conceal_schema(&mut response.errors, self.options);
+        complete(&mut response, &root_keys(context));
+        let before = context.prior_charges();
+        let spent = sum(before.iter().map(|before| ledger_of(&**before)).chain([scope.ledger()]));
+        set_charges(&mut response.extensions, &spent, asks && self.options.operations);
+        if let Some(waited) = context.waited {
+            waited.state_in(&mut response.extensions);
+        }
+        if let Some(begun_ms) = begun_ms {
+            self.add_position(&mut response, &spent, begun_ms).await;
+        }
+        if let (Some(trace), Some(marks)) = (&context.read_trace, scope.ledger().touched()) {
+            trace.set(marks.into_iter().map(|mark| mark.0).collect());
+        }
+        response
+    }
+
+    async fn subscribe(
+        &self,
+        request: Request,
+        context: &Arc<RequestContext>,
+    ) -> Result<BoxStream<'static, Response>, Response> {
+        let asks = request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true));
+        let execution = EventExecution {
+            schema: self.schemas.events.clone(),
+            services: Arc::clone(&self.services),
+            context: Arc::clone(context),
+            options: self.options,
+            tells_operations: asks && self.options.operations,
+        };
+        execution.begin(request).await
+    }
+
+    async fn watch_writes(&self) -> Result<Option<SharedWatch>, ServerError> {
+        let ServedServices { recency, clock, ids, .. } = &*self.services;
+        watch_writes(&**recency, &**clock, &**ids).await
+    }
+
+    fn is_personal_query(&self, document: &ExecutableDocument) -> bool {
+        self.personal.are_selected(document)
+    }
+
+    fn is_personal(&self, document: &ExecutableDocument) -> bool {
+        self.personal.are_selected(document)
+    }
+}
+
+#[async_trait]
+impl Authentication for ServedExecutor {
     async fn authenticate(
         &self,
         bearer: &str,
@@ -203,87 +275,6 @@ impl GraphqlService for ServedExecutor {
             }
             None => std::future::pending().await,
         }
-    }
-
-    async fn execute(&self, mut request: Request, context: &Arc<RequestContext>) -> Response {
-        if !context.is_live && self.has_ended(context).await {
-            let message = "The session has ended: sign in again.";
-            return Response::from_errors(vec![errors::document_error(Code::Unauthenticated, message)]);
-        }
-        let asks = request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true));
-        let scope = ServedScope::new(Arc::clone(&self.services), Arc::clone(context), ledger_for(context));
-        let scope = Arc::new(scope);
-        let is_mutation = context.kind() == OperationType::Mutation;
-        let begun_ms = is_mutation.then(|| self.services.clock.now_ms());
-        let charged = Charged::new(&*context.quota, scope.ledger()).with_follow_up(scope.follow_up());
-        request.data.insert(Arc::clone(&scope));
-        let mut response = self.schema_for(context).execute(request).await;
-        charged.finish();
-        conceal_schema(&mut response.errors, self.options);
-        complete(&mut response, &root_keys(context));
-        let before = context.prior_charges();
-        let spent = sum(before.iter().map(|before| ledger_of(&**before)).chain([scope.ledger()]));
-        set_charges(&mut response.extensions, &spent, asks && self.options.operations);
-        if let Some(waited) = context.waited {
-            set_reach(&mut response.extensions, waited);
-        }
-        if let Some(begun_ms) = begun_ms {
-            self.add_position(&mut response, &spent, begun_ms).await;
-        }
-        if let (Some(trace), Some(marks)) = (&context.read_trace, scope.ledger().touched()) {
-            trace.set(marks.into_iter().map(|mark| mark.0).collect());
-        }
-        response
-    }
-
-    async fn subscribe(
-        &self,
-        request: Request,
-        context: &Arc<RequestContext>,
-    ) -> Result<BoxStream<'static, Response>, Response> {
-        let asks = request.extensions.get(OPERATIONS) == Some(&Value::Boolean(true));
-        let execution = EventExecution {
-            schema: self.schemas.events.clone(),
-            services: Arc::clone(&self.services),
-            context: Arc::clone(context),
-            options: self.options,
-            tells_operations: asks && self.options.operations,
-        };
-        execution.begin(request).await
-    }
-
-    async fn reach(
-        &self,
-        position: &str,
-        wait_max: Duration,
-        charges: &dyn ChargeRecord,
-    ) -> Result<Reach, InvalidPosition> {
-        self.services.recency.reach(position, wait_max, ledger_of(charges)).await
-    }
-
-    fn join_positions(&self, one: &str, other: &str) -> Option<String> {
-        self.services.recency.join(one, other)
-    }
-
-    async fn watch_writes(&self) -> Result<Option<SharedWatch>, ServerError> {
-        let ServedServices { recency, clock, ids, .. } = &*self.services;
-        watch_writes(&**recency, &**clock, &**ids).await
-    }
-
-    fn last_write(&self) -> Option<u64> {
-        self.services.recency.last_write()
-    }
-
-    fn is_unwritten_since(&self, mark: u32, write: u64) -> bool {
-        self.services.recency.is_unwritten_since(WriteMark(mark), write)
-    }
-
-    fn is_personal_query(&self, document: &ExecutableDocument) -> bool {
-        self.personal.are_selected(document)
-    }
-
-    fn is_personal(&self, document: &ExecutableDocument) -> bool {
-        self.personal.are_selected(document)
     }
 }
 

@@ -6,7 +6,7 @@ use async_graphql::Result;
 use async_graphql::dynamic::{
     Field, FieldFuture, FieldValue, InputObject, InputValue, Object, ResolverContext, TypeRef,
 };
-use onehop_model::{Action, FieldKind, TypeOf};
+use onehop_model::{Action, FieldKind, ListElements, TypeOf};
 use serde_json::{Map, Value as Json};
 
 use super::objects::{escaped, wrapped};
@@ -14,7 +14,7 @@ use super::scope::{self, ServedScope};
 use crate::served::commands::create::IDEMPOTENCY_KEY;
 use crate::served::commands::id_input;
 use crate::served::commands::update::IF_VERSION;
-use crate::served::input::{InputField, input_fields, rule_of};
+use crate::served::input::{InputField, follows_reference, input_fields, rule_of};
 use crate::served::{
     ServedCommand, ServedItem, ServedModel, ServedMutation, TypeIndex, WrittenItem, mutation_name, pascal,
 };
@@ -160,6 +160,8 @@ pub(super) fn input_value(field: &InputField<'_>) -> InputValue {
     };
     let mut ty = declared.clone();
     ty.non_null = field.is_required;
+    // No element is null, also where the answers may have such elements.
+    ty.list = ty.list.map(|_| ListElements::NonNull);
     let value = InputValue::new(field.name, wrapped(&name, &ty));
     let description = field.field.description.as_deref().map(escaped);
     let texts: Vec<String> = description.into_iter().chain(rule_of(field.field)).collect();
@@ -181,7 +183,8 @@ pub(super) fn embedded_input(embedded: &onehop_model::EmbeddedType) -> Option<In
         is_empty = false;
         let has_default = matches!(&field.kind, FieldKind::Stored(stored) if stored.default.is_some());
         let name = crate::served::input::input_name(field);
-        let is_required = field.ty.non_null && !has_default;
+        let follows = follows_reference(&embedded.fields, &field.name);
+        let is_required = field.ty.non_null && !has_default && !follows;
         input = input.field(input_value(&InputField { name, field, is_required }));
     }
     (!is_empty).then_some(input)

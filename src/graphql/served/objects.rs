@@ -58,7 +58,17 @@ impl ItemField {
     /// Whether everything that the field's value needs is known without another read.
     fn is_known(&self, item: &ServedItem) -> bool {
         let root = root_property(self.declaration());
-        root.is_none_or(|property| item.knows(property))
+        let is_beside = |by: &onehop_model::Name| {
+            let field = self.model.ty(self.ty).item.field(by);
+            field.and_then(root_property).is_none_or(|property| item.knows(property))
+        };
+        // A target is found by the fields of its partition key, which an entry may lack.
+        let is_found = match &self.declaration().kind {
+            FieldKind::Reference(reference) => reference.partition.iter().all(is_beside),
+            _ => true,
+        };
+        is_found
+            && root.is_none_or(|property| item.knows(property))
             && currency_roots(self.model.model(), self.declaration()).iter().all(|root| item.knows(root))
     }
 }
@@ -99,7 +109,7 @@ pub(super) fn embedded_object(model: &Arc<ServedModel>, embedded: &onehop_model:
         let (model, declaration) = (Arc::clone(model), field.clone());
         let fields: Arc<[onehop_model::Field]> = embedded.fields.clone().into();
         if let FieldKind::Reference(reference) = &field.kind {
-            let resolved = embedded_reference(&model, field, reference);
+            let resolved = embedded_reference(&model, &fields, field, reference);
             object = object.field(described(resolved, field.description.as_deref()));
             continue;
         }
@@ -118,17 +128,20 @@ pub(super) fn embedded_object(model: &Arc<ServedModel>, embedded: &onehop_model:
 /// A reference in an embedded object: the target, with the part that the copies beside it tell.
 fn embedded_reference(
     model: &Arc<ServedModel>,
+    fields: &Arc<[onehop_model::Field]>,
     field: &onehop_model::Field,
     reference: &ReferenceField,
 ) -> Field {
-    let (model, declaration, reference) =
-        (Arc::clone(model), Arc::new(field.clone()), Arc::new(reference.clone()));
+    let (model, fields) = (Arc::clone(model), Arc::clone(fields));
+    let (declaration, reference) = (Arc::new(field.clone()), Arc::new(reference.clone()));
     Field::new(&*field.name, type_ref(&field.ty), move |ctx| {
-        let (model, declaration, reference) =
-            (Arc::clone(&model), Arc::clone(&declaration), Arc::clone(&reference));
+        let (model, fields) = (Arc::clone(&model), Arc::clone(&fields));
+        let (declaration, reference) = (Arc::clone(&declaration), Arc::clone(&reference));
         FieldFuture::new(async move {
             let EmbeddedValue { object, .. } = ctx.parent_value.try_downcast_ref::<EmbeddedValue>()?;
-            let Some(place) = embedded_place(&model, &reference, object) else { return absent(&declaration) };
+            let Some(place) = embedded_place(&model, &fields, &reference, object) else {
+                return absent(&declaration);
+            };
             let target =
                 readable(scope::of(ctx.ctx), known_target(&model, &reference, place, object, |_| true))
                     .await?;

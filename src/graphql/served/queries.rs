@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use async_graphql::Result;
 use async_graphql::dynamic::{Field, FieldFuture, FieldValue, InputValue, Object, ResolverContext, TypeRef};
+use async_graphql::{PathSegment, Result};
 use onehop_model::{Grants, Query, QueryKind};
 
 use super::lists::{ListField, list_field};
@@ -81,13 +81,22 @@ fn nodes_field(model: &Arc<ServedModel>) -> Field {
                 places.push(place.ok_or_else(|| errors::bad_input("ids", "has no id of this API"))?);
             }
             let found = places.into_iter().map(|place| node_of(&model, scope, place));
-            Ok(Some(FieldValue::list(futures::future::try_join_all(found).await?)))
+            let found = futures::future::join_all(found).await.into_iter().enumerate();
+            let nodes = found.map(|(index, found)| {
+                found.unwrap_or_else(|error| {
+                    let mut error = ctx.set_error_path(error.into_server_error(ctx.item.pos));
+                    error.path.push(PathSegment::Index(index));
+                    ctx.add_error(error);
+                    FieldValue::NULL
+                })
+            });
+            Ok(Some(FieldValue::list(nodes)))
         })
     });
     field.argument(ids).description("Objects by their ids, in the order of these; null where there is none.")
 }
 
-/// An item as an element of `nodes`.
+/// An item as an element of `nodes`; null where there is none.
 async fn node_of<'a>(model: &ServedModel, scope: &ServedScope, place: ItemPlace) -> Result<FieldValue<'a>> {
     let body = scope.loader().load(&place).await.map_err(|fault| scope.fault(&fault))?;
     let Some(body) = body else { return Ok(FieldValue::NULL) };

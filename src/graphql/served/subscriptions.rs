@@ -213,7 +213,7 @@ impl EventExecution {
         let written = WriteScope { containers, since_ms: now_ms, ..WriteScope::default() };
         if let Some(position) = recency.position_after(&written).await {
             // A position that was just given is valid. Late entries arrive as events.
-            let _ = recency.reach(&position, READ_MODEL_WAIT_MAX, scope.ledger()).await;
+            let _ = recency.wait_for(&position, READ_MODEL_WAIT_MAX, scope.ledger()).await;
         }
     }
 }

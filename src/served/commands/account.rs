@@ -8,6 +8,7 @@ use onehop_store::{Fault, FaultKind, Ledger, OperationRecord, RequestCharge};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::create::Claimant;
 use super::{ServedCommand, ServedCommands, WrittenItem};
 use crate::accounts::account_id::AccountId;
 use crate::accounts::hashing_queue::HashingCaller;
@@ -75,7 +76,7 @@ impl ServedCommands {
         let hash = self.passwords.hash_for(caller, password).await?.to_stored();
         for _ in 0..SIGN_UP_ATTEMPTS_MAX {
             let place = self.identify(ty, self.ids.next_id(self.clock.now_ms()), &mut body)?;
-            self.claim(&place, &body, ledger).await?;
+            self.claim(&place, &body, Claimant::New, ledger).await?;
             let account = account_id(&place)?;
             self.account_passwords.create(account, &hash, ledger).await?;
             match self.write_new(place, body.clone(), ledger).await {

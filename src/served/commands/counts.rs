@@ -36,8 +36,14 @@ impl ServedCommands {
             by_parent.entry((count.parent, id.to_owned())).or_default().push(*count);
         }
         let mut writes = Vec::new();
+        let item_id = body.get("id").and_then(Value::as_str);
         for ((parent, id), counts) in by_parent {
-            let Some(place) = ItemPlace::of_id(&self.model, parent, &id) else { continue };
+            // A parent whose key is a field is in the logical partition of its items.
+            let place = ItemPlace::of_id(&self.model, parent, &id).or_else(|| {
+                let partition = self.ty(ty).partition_key(item_id, body)?;
+                Some(ItemPlace { ty: parent, partition, id: id.clone() })
+            });
+            let Some(place) = place else { continue };
             let found = self.stored(&place, ledger).await?;
             let Some(mut found) = found.filter(|found| self.is_present(parent, &found.body)) else {
                 // A deleted parent needs no count.

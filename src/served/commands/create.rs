@@ -1,13 +1,14 @@
 //! Create: the checks of the input, the references with their copies, the reservations of unique values, and
 //! the batch with the counts of parents.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use onehop_model::{
     Action, Computed, Field, FieldKind, ItemType, Kept, Literal, PathCondition, PathTest, ReferenceField,
     Scalar, TypeOf, ValueSource,
 };
-use onehop_store::{KEY_SEPARATOR, Ledger, PartitionKey, WriteOp, joined_key};
+use onehop_store::{KEY_SEPARATOR, Ledger, PartitionKey, WriteOp, joined_key, key_text, key_value};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -23,10 +24,10 @@ use crate::served::amounts::{AmountError, evaluated, stored_form};
 use crate::served::formats::{currency_path, currency_roots, encoded, is_money};
 use crate::served::ids::{ItemPlace, derived_id};
 use crate::served::input::{AMOUNT, InputCheck, InputCurrency, InputField, input_fields, input_name};
-use crate::served::model::{Body, PartitionSource, ServedType, TypeIndex};
+use crate::served::model::{Body, PartitionSource, ServedType, TypeIndex, UniqueField};
 use crate::served::names::interned;
 use crate::served::recognition::{field_of, holds, literal_value, recognised_properties};
-use crate::served::references::{partition_beside, write_copied_scalars, write_reference};
+use crate::served::references::{key_fields, partition_beside, write_copied_scalars, write_reference};
 use crate::served::stored;
 use crate::served::unique::{check_chosen, reservation_keys};
 
@@ -45,6 +46,15 @@ pub(super) struct CheckedInput {
     pub(super) references: Vec<(String, Vec<ItemPlace>)>,
     /// The currencies of the amounts.
     pub(super) currencies: Vec<InputCurrency>,
+}
+
+/// The item for which unique values are reserved.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Claimant<'a> {
+    /// An item whose id no other command has.
+    New,
+    /// An item that other commands may write at the same time, with the keys of its present values.
+    Known(&'a [(UniqueField, String)]),
 }
 
 impl ServedCommands {
@@ -71,8 +81,10 @@ impl ServedCommands {
             body.insert(CONTENT_HASH.to_owned(), json!(sha256_hex(&[&input])));
         }
         let place = self.identify(ty, id, &mut body)?;
-        self.claim(&place, &body, ledger).await?;
-        self.write_new(place, body, ledger).await
+        let is_known = key.is_some() || !self.ty(ty).item.id_from.is_empty();
+        let claimant = if is_known { Claimant::Known(&[]) } else { Claimant::New };
+        self.claim(&place, &body, claimant, ledger).await?;
+        self.write_claimed(place, body, claimant, ledger).await
     }
 
     /// The properties of a new item without its id.
@@ -123,7 +135,7 @@ impl ServedCommands {
     }
 
     /// # Errors
-    /// `BAD_USER_INPUT` on a field whose value tells the item from the items of its type.
+    /// `BAD_USER_INPUT` on a field whose value violates the type's `@where`.
     pub(super) fn check_recognised(&self, ty: &ServedType, body: &Body) -> Result<(), Refusal> {
         for PathCondition { path, test } in &ty.item.recognised_by {
             let Some(field) = field_of(&ty.item, path) else { continue };
@@ -274,13 +286,15 @@ impl ServedCommands {
         ledger: &Ledger,
     ) -> Result<(), CommandError> {
         let ty = self.ty(ty_index);
-        for (name, places) in references {
+        let mut all = self.implied_references(ty, &references, body);
+        all.extend(references);
+        for (name, places) in all {
             let Some(field) = ty.item.field(&name) else { continue };
             let mut targets = Vec::new();
             for place in places {
                 let found = self.reads.item(&place, ledger).await?;
                 let found = found.ok_or_else(|| {
-                    let text = format!("there is no such {}", self.ty(place.ty).type_value);
+                    let text = format!("there is no such {}", self.ty(place.ty).name);
                     Refusal::not_found(input_name(field), &text)
                 })?;
                 targets.push((place, found));
@@ -296,14 +310,47 @@ impl ServedCommands {
             }
             if let FieldKind::Reference(reference) = &field.kind
                 && let Some((place, _)) = targets.first()
-                && let Some(by) = reference.partition.first()
-                && partition_beside(&self.model, ty_index, reference, body).as_ref() != Some(&place.partition)
+                && let Some((_, by)) = key_fields(&self.model, reference).first()
+                && partition_beside(&self.model, (&ty.item.fields, reference), &place.id, body).as_ref()
+                    != Some(&place.partition)
             {
                 let input = interned(&format!("{name}Id"));
                 return Err(Refusal::bad_input(input, format_args!("must be of the same {by}")).into());
             }
         }
         Ok(())
+    }
+
+    /// The references without a value that are part of the partition key of another reference's target.
+    pub(super) fn implied_references(
+        &self,
+        ty: &ServedType,
+        references: &[(String, Vec<ItemPlace>)],
+        body: &Body,
+    ) -> Vec<(String, Vec<ItemPlace>)> {
+        let mut implied = Vec::new();
+        for (name, places) in references {
+            let (Some(FieldKind::Reference(reference)), Some(place)) =
+                (ty.item.field(name).map(|field| &field.kind), places.first())
+            else {
+                continue;
+            };
+            let values: Vec<&str> = place.partition.as_str().split(KEY_SEPARATOR).collect();
+            for (part, by) in key_fields(&self.model, reference) {
+                let (Some(field), Some(value)) = (ty.item.field(by), values.get(part)) else { continue };
+                let (FieldKind::Reference(target), Some(property)) = (&field.kind, field.property()) else {
+                    continue;
+                };
+                let is_given = references.iter().any(|(given, _)| **by == **given)
+                    || stored::get(body, property).is_some();
+                let target = self.model.index_of(&target.target);
+                let place = target.and_then(|target| ItemPlace::of_id(&self.model, target, value));
+                if let (false, Some(place)) = (is_given, place) {
+                    implied.push((by.to_string(), vec![place]));
+                }
+            }
+        }
+        implied
     }
 
     /// Writes the partition key of a reference's target into the plain fields that hold it, where these have
@@ -315,13 +362,13 @@ impl ServedCommands {
         place: &ItemPlace,
         body: &mut Body,
     ) {
-        let values = place.partition.as_str().split(KEY_SEPARATOR);
-        for (by, value) in reference.partition.iter().zip(values) {
-            let Some(field) = ty.item.field(by) else { continue };
+        let values: Vec<&str> = place.partition.as_str().split(KEY_SEPARATOR).collect();
+        for (part, by) in key_fields(&self.model, reference) {
+            let (Some(field), Some(value)) = (ty.item.field(by), values.get(part)) else { continue };
             let (FieldKind::Stored(_), Some(property)) = (&field.kind, field.property()) else { continue };
             let is_id = field.ty.of == TypeOf::Scalar(Scalar::Id) && !ty.is_fixed(by);
             if is_id || stored::get(body, property).is_none() {
-                stored::set(body, property, json!(value));
+                stored::set(body, property, key_value(value));
             }
         }
     }
@@ -376,11 +423,23 @@ impl ServedCommands {
         for field in fields {
             if let FieldKind::Stored(stored_field) = &field.kind
                 && let ValueSource::Computed(rule) = &stored_field.source
-                && rule.stored
+                && (rule.stored || (is_money(field) && field.ty.non_null))
             {
                 self.check_amount(fields, field, rule, (body, body))?;
                 let within = stored::within(self.model.model(), fields, body, body);
-                let currency = evaluated(within, rule).ok().flatten().and_then(|amount| amount.currency);
+                let found = evaluated(within, rule).ok().flatten();
+                if is_money(field)
+                    && field.ty.non_null
+                    && found.is_none()
+                    && let Some(from) = rule.from.first()
+                {
+                    let reason = format!("has no amount, which {} needs", field.name);
+                    return Err(Refusal::bad_input(interned(from.first()), reason));
+                }
+                if !rule.stored {
+                    continue;
+                }
+                let currency = found.and_then(|amount| amount.currency);
                 let value = stored::computed(self.model.model(), fields, (field, rule), body);
                 if let (Some(path), Some(currency)) = (currency_path(field), currency) {
                     stored::set(body, path, json!(currency));
@@ -484,17 +543,21 @@ impl ServedCommands {
                 let mut values = Vec::with_capacity(properties.len());
                 let max = onehop_store::limits::PARTITION_KEY_BYTES_MAX / properties.len().max(1);
                 for property in properties {
-                    let value = body.get(*property).and_then(Value::as_str).unwrap_or_default();
+                    let value = match *property {
+                        "type" => Some(Cow::Borrowed(served.type_value)),
+                        property => body.get(property).and_then(key_text),
+                    };
+                    let value = value.unwrap_or_default();
                     if value.is_empty() || value.len() > max {
                         return Err(Refusal::bad_input(property, format_args!("must have 1 to {max} bytes")));
                     }
                     values.push(value);
                 }
-                PartitionKey::new(joined_key(values))
+                PartitionKey::new(joined_key(values.iter().map(AsRef::as_ref)))
             }
         };
         for (property, value) in served.key_properties.iter().zip(partition.as_str().split(KEY_SEPARATOR)) {
-            body.insert((*property).to_owned(), json!(value));
+            body.insert((*property).to_owned(), key_value(value));
         }
         Ok(ItemPlace { ty, partition, id })
     }
@@ -502,21 +565,58 @@ impl ServedCommands {
     /// Reserves the unique values of an item.
     ///
     /// # Errors
-    /// `CONFLICT` on the field whose value is taken.
+    /// `CONFLICT` on the field whose value is taken. Reservations of other fields are given back.
     pub(super) async fn claim(
         &self,
         place: &ItemPlace,
         body: &Body,
+        claimant: Claimant<'_>,
         ledger: &Ledger,
     ) -> Result<(), CommandError> {
-        for (unique, key) in self.unique.keys(place.ty, body) {
-            let wanted = self.unique.reservation(&key, place);
-            if let KeyClaim::Held { .. } = self.unique.reservations().claim(&key, &wanted, ledger).await? {
+        let keys = self.unique.keys(place.ty, body);
+        for (index, (unique, key)) in keys.iter().enumerate() {
+            let wanted = self.unique.reservation(key, place);
+            if let KeyClaim::Held { .. } = self.unique.reservations().claim(key, &wanted, ledger).await? {
+                self.give_back(&keys[..index], place, claimant, ledger).await?;
                 let text = format!("this {} is taken", unique.name);
                 return Err(Refusal::conflict(unique.name, &text).into());
             }
         }
         Ok(())
+    }
+
+    /// Deletes the reservations of a refused write.
+    async fn give_back(
+        &self,
+        keys: &[(UniqueField, String)],
+        place: &ItemPlace,
+        claimant: Claimant<'_>,
+        ledger: &Ledger,
+    ) -> Result<(), CommandError> {
+        for (_, key) in keys {
+            match claimant {
+                Claimant::New => self.unique.release(key, place, ledger).await?,
+                Claimant::Known(before) if before.iter().any(|(_, present)| present == key) => {}
+                Claimant::Known(_) => self.unique.release_lapsed(key, place, ledger).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a new item whose unique values are reserved. Where it is refused, a new id gives them back.
+    pub(super) async fn write_claimed(
+        &self,
+        place: ItemPlace,
+        body: Body,
+        claimant: Claimant<'_>,
+        ledger: &Ledger,
+    ) -> Result<WrittenItem, CommandError> {
+        let keys = self.unique.keys(place.ty, &body);
+        let written = self.write_new(place.clone(), body, ledger).await;
+        if let (Err(CommandError::Rejected(_)), Claimant::New) = (&written, claimant) {
+            self.give_back(&keys, &place, claimant, ledger).await?;
+        }
+        written
     }
 
     /// Writes a new item with the counts of its parents. Safe to repeat with the same id.
@@ -582,14 +682,14 @@ impl ServedCommands {
             (Some(_), None) => Err(Refusal::key_reused().into()),
             (_, first) => {
                 let field = first.and_then(|name| ty.item.field(name)).map_or("id", input_name);
-                Err(Refusal::conflict(field, &format!("this {} exists already", ty.type_value)).into())
+                Err(Refusal::conflict(field, &format!("this {} exists already", ty.name)).into())
             }
         }
     }
 
     fn missing_parent(&self, ty: TypeIndex) -> Refusal {
         let ty = self.ty(ty);
-        let parent = ty.counted_in.first().map_or("item", |count| self.ty(count.parent).type_value);
+        let parent = ty.counted_in.first().map_or("item", |count| self.ty(count.parent).name);
         let field = ty.counted_in.first().map_or("id", |count| count.by);
         Refusal::not_found(field, &format!("there is no such {parent}"))
     }

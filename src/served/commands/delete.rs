@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use onehop_model::Deletion;
 use onehop_store::{Ledger, WriteOp};
 use serde_json::json;
 
 use super::{ServedCommand, ServedCommands, WrittenItem, new_item, next_version};
 use crate::domain::conditional_write::ATTEMPTS_MAX;
 use crate::domain::error::{CommandError, contended};
+use crate::served::recognition::literal_value;
+use crate::served::stored;
 
 impl ServedCommands {
     /// Deletes an item. Items that it owns follow.
@@ -29,6 +32,9 @@ impl ServedCommands {
                     let mut deleted = before.clone();
                     deleted.insert("deleted".to_owned(), json!(true));
                     deleted.insert("ttl".to_owned(), json!(ttl_s));
+                    if let Deletion::Soft { path, is, .. } = &self.ty(place.ty).item.deletion {
+                        stored::set(&mut deleted, path, literal_value(is));
+                    }
                     next_version(&mut deleted);
                     WriteOp::Replace { item: new_item(&place, &deleted), if_match: Some(found.etag) }
                 }

@@ -66,11 +66,11 @@ impl ServedCommands {
             };
             for field in fields {
                 if let FieldKind::Reference(reference) = &field.kind
-                    && let Some(place) = embedded_place(&self.model, reference, object)
+                    && let Some(place) = embedded_place(&self.model, fields, reference, object)
                 {
                     let found = self.reads.item(&place, ledger).await?;
                     let found = found.ok_or_else(|| {
-                        let text = format!("there is no such {}", self.ty(place.ty).type_value);
+                        let text = format!("there is no such {}", self.ty(place.ty).name);
                         Refusal::not_found(input_name(field), &text)
                     })?;
                     let target = (place, &*found);

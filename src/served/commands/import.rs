@@ -5,6 +5,7 @@ use onehop_model::{Action, Field, FieldKind, Grants, ValueSource};
 use onehop_store::{Fault, Ledger};
 use serde_json::{Map, Value, json};
 
+use super::create::Claimant;
 use super::{ServedCommand, ServedCommands, ServedMutation};
 use crate::accounts::account_id::AccountId;
 use crate::accounts::hashing_queue::HashingCaller;
@@ -55,7 +56,11 @@ impl From<CommandError> for RefusedRow {
 impl From<Refusal> for RefusedRow {
     fn from(refusal: Refusal) -> Self {
         let reasons: Vec<String> = refusal.invalid_fields.iter().map(|field| field.message.clone()).collect();
-        let reason = if reasons.is_empty() { refusal.message.clone() } else { reasons.join("; ") };
+        let reason = match (reasons.is_empty(), refusal.field) {
+            (false, _) => reasons.join("; "),
+            (true, Some(field)) => format!("{field}: {}", refusal.message),
+            (true, None) => refusal.message.clone(),
+        };
         match refusal.code {
             RefusalCode::NotFound => Self::Missing(reason),
             _ => Self::Invalid(reason),
@@ -96,11 +101,15 @@ impl ServedCommands {
         if self.reads.item(&place, ledger).await?.is_some() {
             return Ok(ImportedRow::Existed);
         }
-        self.claim(&place, &body, ledger).await?;
+        let claimant = match served.item.id_from.is_empty() {
+            true => Claimant::New,
+            false => Claimant::Known(&[]),
+        };
+        self.claim(&place, &body, claimant, ledger).await?;
         if let Some(password) = password.as_ref().and_then(Value::as_str) {
             self.import_password(&place, password, &body, ledger).await?;
         }
-        self.write_new(place, body, ledger).await?;
+        self.write_claimed(place, body, claimant, ledger).await?;
         Ok(ImportedRow::Created)
     }
 
@@ -198,6 +207,13 @@ impl ServedCommands {
             let Some(place) = id.and_then(|id| ItemPlace::decode(&self.model, id).ok()) else { continue };
             stored::set(&mut body, &reference.property, json!(place.id));
             self.fill_partition(served, reference, &place, &mut body);
+            let given = [(field.name.to_string(), vec![place])];
+            for (name, places) in self.implied_references(served, &given, &body) {
+                let implied = served.item.field(&name).and_then(Field::property);
+                if let (Some(property), Some(implied)) = (implied, places.first()) {
+                    stored::set(&mut body, property, json!(implied.id));
+                }
+            }
         }
         let id = match served.item.id_from.is_empty() {
             true => id_of_row(&self.model, ty, &own),
@@ -220,7 +236,8 @@ fn row_fields(ty: &ServedType) -> Vec<InputField<'_>> {
     };
     let fields = ty.item.fields.iter().filter_map(|field| {
         let (_, has_default) = input(field)?;
-        let is_required = field.ty.non_null && !has_default && !follows_reference(ty, &field.name);
+        let is_required =
+            field.ty.non_null && !has_default && !follows_reference(&ty.item.fields, &field.name);
         Some(InputField { name: input_name(field), field, is_required })
     });
     fields.collect()

@@ -148,7 +148,7 @@ impl ServedCommands {
         let found = self.stored(&place, ledger).await?;
         let found = found.filter(|found| self.is_present(place.ty, &found.body));
         let found =
-            found.ok_or_else(|| Refusal::not_found(name, &format!("there is no such {}", ty.type_value)))?;
+            found.ok_or_else(|| Refusal::not_found(name, &format!("there is no such {}", ty.name)))?;
         self.authorize(command, &found.body, ledger).await?;
         self.check_conditions(command, &found.body)?;
         Ok((place, found))

@@ -6,13 +6,15 @@ use onehop_model::{Action, Field, FieldKind, ValueSource};
 use onehop_store::{Ledger, WriteOp};
 use serde_json::{Value, json};
 
+use super::create::Claimant;
 use super::{ServedCommand, ServedCommands, StoredBody, WrittenItem, new_item, next_version, refusal_of};
 use crate::domain::conditional_write::ATTEMPTS_MAX;
 use crate::domain::error::{CommandError, Refusal, contended};
 use crate::served::formats::{currency_path, encoded};
 use crate::served::ids::ItemPlace;
-use crate::served::input::{InputField, input_fields};
+use crate::served::input::{InputField, input_fields, input_name};
 use crate::served::model::{Body, ServedType};
+use crate::served::references::key_fields;
 use crate::served::stored;
 
 /// The input field with the version that the client has seen.
@@ -79,7 +81,9 @@ impl ServedCommands {
         let filled = self.filled(ty, checked.values, ledger).await?;
         self.set_currencies(ty, &checked.currencies, &filled, &mut body)?;
         self.set_values(ty, filled.values, &mut body);
+        let given: Vec<String> = checked.references.iter().map(|(name, _)| name.clone()).collect();
         self.set_references(command.mutation.ty, checked.references, &mut body, ledger).await?;
+        self.check_kept_references(ty, &given, (before, &body))?;
         self.compute(command.mutation.ty, &mut body)?;
         self.check_recognised(ty, &body)?;
         let value =
@@ -115,6 +119,33 @@ impl ServedCommands {
         Ok(Some(body))
     }
 
+    /// A reference that stays keeps the fields with the partition key of its target.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` on such a field.
+    fn check_kept_references(
+        &self,
+        ty: &ServedType,
+        given: &[String],
+        (before, after): (&Body, &Body),
+    ) -> Result<(), Refusal> {
+        let value = |field: &Field, body| field.property().and_then(|path| stored::get(body, path)).cloned();
+        for field in &ty.item.fields {
+            let FieldKind::Reference(reference) = &field.kind else { continue };
+            if given.iter().any(|name| **name == *field.name) || value(field, after).is_none() {
+                continue;
+            }
+            let beside = key_fields(&self.model, reference).into_iter();
+            for key in beside.filter_map(|(_, name)| ty.item.field(name)) {
+                if value(key, before) != value(key, after) {
+                    let reason = format_args!("belongs to {}: give both", input_name(field));
+                    return Err(Refusal::bad_input(input_name(key), reason));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// # Errors
     /// `CONFLICT` on `ifVersion`, with the present version.
     fn check_version(
@@ -130,7 +161,7 @@ impl ServedCommands {
         if wanted == current {
             return Ok(());
         }
-        let refusal = Refusal::conflict(IF_VERSION, &format!("the {} has version {current}", ty.type_value));
+        let refusal = Refusal::conflict(IF_VERSION, &format!("the {} has version {current}", ty.name));
         Err(Refusal { current_version: u32::try_from(current).ok(), ..refusal })
     }
 
@@ -145,7 +176,7 @@ impl ServedCommands {
         let before = self.unique.keys(place.ty, &found.body);
         let after = self.unique.keys(place.ty, &changed);
         if before != after {
-            self.claim(&place, &changed, ledger).await?;
+            self.claim(&place, &changed, Claimant::Known(&before), ledger).await?;
         }
         let replace = WriteOp::Replace { item: new_item(&place, &changed), if_match: Some(found.etag) };
         if self.write(&place, vec![replace], ledger).await?.is_none() {

@@ -2,7 +2,7 @@
 
 use onehop_model::{FieldKind, Name, RelatedField, RelatedSource};
 use onehop_read_models::{Condition, list_conditions};
-use serde_json::Value;
+use onehop_store::key_text;
 
 use crate::served::model::{Body, ServedModel, TypeIndex};
 use crate::served::reads::ServedItem;
@@ -39,7 +39,7 @@ impl Membership {
                 FieldKind::Reference(reference) if reference.target == of_owner.name => {
                     owner.place.id.clone()
                 }
-                _ => stored::get(&owner.body, of_owner.field(name)?.property()?)?.as_str()?.to_owned(),
+                _ => key_text(stored::get(&owner.body, of_owner.field(name)?.property()?)?)?.into_owned(),
             };
             values.push((field.clone(), value));
         }
@@ -60,7 +60,7 @@ fn has_value(field: &onehop_model::Field, body: &Body, value: &str) -> bool {
         }
         _ => {
             let found = field.property().and_then(|property| stored::get(body, property));
-            found.and_then(Value::as_str) == Some(value)
+            found.and_then(key_text).is_some_and(|found| found == value)
         }
     }
 }

@@ -2,9 +2,9 @@
 //! data is touched. Each finding names the type and field, and the directive.
 
 use onehop_model::{
-    Action, CopyOrigin, CopySource, Deletion, Event, Field, FieldKind, FieldPath, Function, Grants, ItemType,
-    ItemVersion, Kept, LiveSource, Model, Name, QueryKind, ReferenceField, RelatedSource, StoredField,
-    Subscription, TypeOf, ValueSource,
+    Action, CopyOrigin, CopySource, Deletion, Event, Field, FieldKind, FieldPath, Function, ItemType, Kept,
+    KeySource, LiveSource, Model, Name, QueryKind, ReferenceField, RelatedSource, StoredField, Subscription,
+    TypeOf, ValueSource,
 };
 mod findings;
 mod names;
@@ -63,27 +63,7 @@ fn item_type(item: &ItemType, findings: &mut Findings) {
         let place = format!("{}.{}", item.name, field.name);
         findings.add(&place, "@stored(as)", "is the server's property `type`");
     }
-    let is_plain = matches!(&item.version, ItemVersion::Property(path) if path.properties() == ["version"]);
-    findings.add_if(!is_plain, &item.name, "@item(version)", "must be the property version");
-    match &item.deletion {
-        Deletion::Soft { path, is, .. } => {
-            let is_plain = path.properties() == ["deleted"] && *is == onehop_model::Literal::Boolean(true);
-            findings.add_if(
-                !is_plain,
-                &item.name,
-                "@deletes(path, is)",
-                "must be the property deleted with true",
-            );
-        }
-        Deletion::Hard | Deletion::Ttl => {}
-        Deletion::AllVersions => {
-            findings.add(&item.name, "@deletes(by)", "is served as SOFT, TTL or HARD alone");
-        }
-    }
     let rules = &item.authorization;
-    for grants in [&rules.create, &rules.read, &rules.update, &rules.delete] {
-        claims(&item.name, grants, findings);
-    }
     let is_account = item.login.is_some();
     findings.add_if(
         is_account && !rules.create.public && !rules.create.signed_in,
@@ -92,7 +72,7 @@ fn item_type(item: &ItemType, findings: &mut Findings) {
         "of an account is not served: anybody signs up",
     );
     findings.add_if(
-        is_account && !matches!(item.key.first(), Some(onehop_model::KeySource::Id)),
+        is_account && !matches!(item.key.first(), Some(KeySource::Id)),
         &item.name,
         "@account",
         "needs its id as the partition key",
@@ -104,27 +84,15 @@ fn item_type(item: &ItemType, findings: &mut Findings) {
         "has an id of the server, no @item(idFrom)",
     );
     findings.add_if(
-        is_account && (item.writes.contains(&Action::Create) || item.writes.contains(&Action::Delete)),
+        is_account && item.writes.contains(&Action::Delete),
         &item.name,
         "@item(write)",
-        "of an account has UPDATE alone: people sign up, and accounts stay",
-    );
-}
-
-fn claims(place: &str, grants: &Grants, findings: &mut Findings) {
-    findings.add_if(
-        !grants.claims.is_empty(),
-        place,
-        "@auth(claim)",
-        "is not served: access tokens are the server's own",
+        "of an account has no DELETE: accounts stay",
     );
 }
 
 fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Findings) {
     let place = format!("{}.{}", item.name, field.name);
-    for grants in [&field.authorization.read, &field.authorization.update].into_iter().flatten() {
-        claims(&place, grants, findings);
-    }
     match &field.kind {
         FieldKind::Stored(stored) => {
             stored_field(item, &place, field, stored, findings);
@@ -142,9 +110,7 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
             );
             let target = model.item(&reference.target);
             let needs_fields = reference.partition.is_empty()
-                && target.is_some_and(|target| {
-                    matches!(target.key.first(), Some(onehop_model::KeySource::Field(_)))
-                });
+                && target.is_some_and(|target| target.key.iter().any(is_field));
             findings.add_if(needs_fields, &place, "@reference(partition)", "is needed here");
             findings.add_if(
                 field.ty.list.is_some() && !reference.partition.is_empty(),
@@ -160,12 +126,12 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
                 // The read models say which of them a projection counts.
                 (_, Kept::Behind { .. }) => true,
                 (RelatedSource::Partition { .. }, Kept::Batch { .. }) => true,
-                // The query counts all items of a logical partition, or all entries.
-                (RelatedSource::Partition { .. }, Kept::Query) => of.conditions.is_empty(),
+                (RelatedSource::Partition { .. }, Kept::Query) => true,
+                (RelatedSource::Find { through, .. }, Kept::Query) => through.is_none(),
                 (RelatedSource::List(list), Kept::Query) => list.keep.is_none(),
                 _ => false,
             });
-            let reason = "counts the items of a @partition field, or with kept: QUERY the entries of a @list";
+            let reason = "counts no list through a link type, and no list with `keep`";
             findings.add_if(!is_counted, &place, "@count(of)", reason);
         }
         FieldKind::HasCaller(list) => {
@@ -226,14 +192,18 @@ fn embedded_field(model: &Model, place: &str, (fields, field): (&[Field], &Field
             copied_amounts(model, place, reference, findings);
             let is_list = field.ty.list.is_some();
             findings.add_if(is_list, place, "@reference", "of a list is not served in an embedded type");
-            let key = model.item(&reference.target).and_then(|target| target.key.first());
-            let is_found = !matches!(key, Some(onehop_model::KeySource::Field(_)));
-            let reason = "in an embedded type needs a target whose key is its id or constant";
-            findings.add_if(!is_found, place, "@reference", reason);
+            let is_found =
+                model.item(&reference.target).is_none_or(|target| !target.key.iter().any(is_field));
+            let is_found = is_found || !reference.partition.is_empty();
+            findings.add_if(!is_found, place, "@reference(partition)", "is needed here");
             findings.add_if(reference.caller, place, "@caller", "is not served in an embedded type");
         }
         _ => findings.add(place, "@embedded", "has stored values and references alone"),
     }
+}
+
+fn is_field(source: &KeySource) -> bool {
+    matches!(source, KeySource::Field(_))
 }
 
 /// The values of a field of an item or an object: amounts, computed values and copies.
@@ -309,8 +279,10 @@ fn copied_value(
 fn copied_amounts(model: &Model, place: &str, reference: &ReferenceField, findings: &mut Findings) {
     let target = model.item(&reference.target);
     let fields = reference.copies.iter().filter_map(|copy| target?.field(&copy.field));
-    let reason = "has no Money: use @copy(from:) with frozen";
-    findings.add_if(fields.into_iter().any(is_money), place, "@copy(fields)", reason);
+    // A copy that follows is read from its source, which has the currency.
+    let is_frozen_amount = reference.frozen && fields.into_iter().any(is_money);
+    let reason = "has no frozen Money: use @copy(from:) with frozen";
+    findings.add_if(is_frozen_amount, place, "@copy(fields)", reason);
 }
 
 /// Whether a path leads to an amount.
@@ -354,12 +326,6 @@ fn hidden(model: &Model, findings: &mut Findings) {
 }
 
 fn operations(model: &Model, findings: &mut Findings) {
-    for query in model.queries() {
-        let place = format!("Query.{}", query.name);
-        if let Some(grants) = &query.authorization {
-            claims(&place, grants, findings);
-        }
-    }
     for mutation in model.mutations() {
         let place = format!("Mutation.{}", mutation.name);
         findings.add_if(mutation.rust, &place, "@writes(rust)", "needs a program with the command");
@@ -368,9 +334,6 @@ fn operations(model: &Model, findings: &mut Findings) {
         let is_account = model.item(&mutation.item_type).is_some_and(|item| item.login.is_some());
         let is_update = mutation.action == Action::Update;
         findings.add_if(is_account && !is_update, &place, "@writes(action)", "of an account is UPDATE alone");
-        if let Some(grants) = &mutation.authorization {
-            claims(&place, grants, findings);
-        }
     }
     for found in model.subscriptions() {
         subscription(model, found, findings);
@@ -383,9 +346,6 @@ fn operations(model: &Model, findings: &mut Findings) {
 
 fn subscription(model: &Model, found: &Subscription, findings: &mut Findings) {
     let place = format!("Subscription.{}", found.name);
-    if let Some(grants) = &found.authorization {
-        claims(&place, grants, findings);
-    }
     let list = match &found.source {
         LiveSource::Item => return,
         LiveSource::Query(name) => {

@@ -11,7 +11,10 @@ use azure_data_cosmos::models::{
     CompositeIndex, CompositeIndexOrder, CompositeIndexProperty, ContainerProperties, IndexingPolicy,
     TimeToLive,
 };
+use onehop::app::container_specs;
 use onehop::app::provisioning::{Provisioner, ThroughputPlan, container_definitions, in_words};
+use onehop::served::ServedModel;
+use onehop_model::Model;
 use onehop_store::cosmos::RetryPolicy;
 use onehop_store::cosmos::provision::{ProvisionError, ProvisionStep, Throughput, ThroughputScope};
 
@@ -26,7 +29,7 @@ async fn account() -> CosmosClient {
 
 fn provisioner(client: &CosmosClient, throughput: Option<(Throughput, ThroughputScope)>) -> Provisioner {
     let throughput = ThroughputPlan { provisioned: throughput, leases_share: false };
-    Provisioner::over(client.clone(), DATABASE, &throughput)
+    Provisioner::over(client.clone(), DATABASE, &container_specs(), &throughput)
 }
 
 /// Brings the account up to date and returns the steps that were taken.
@@ -49,7 +52,7 @@ async fn provisioning_an_empty_account_is_idempotent() {
     let client = account().await;
     let provisioner = provisioner(&client, None);
     let steps = bring_up_to_date(&provisioner).await;
-    assert_eq!(steps.len(), 1 + onehop::app::container_specs().len());
+    assert_eq!(steps.len(), 1 + container_specs().len());
     assert!(bring_up_to_date(&provisioner).await.is_empty());
     let posts = container(&client, "posts").await;
     assert_eq!(posts.partition_key, "/postId".into());
@@ -66,7 +69,7 @@ async fn what_an_interrupted_run_left_out_is_made_by_the_next() {
     let mut plan = provisioner.plan().await.unwrap();
     plan.steps.truncate(3);
     provisioner.apply(&plan, |_| {}).await.unwrap();
-    assert_eq!(bring_up_to_date(&provisioner).await.len(), onehop::app::container_specs().len() - 2);
+    assert_eq!(bring_up_to_date(&provisioner).await.len(), container_specs().len() - 2);
     assert!(provisioner.plan().await.unwrap().steps.is_empty());
 }
 
@@ -156,8 +159,54 @@ async fn another_partition_key_is_refused_with_what_to_do() {
 fn the_committed_definitions_are_those_of_the_program() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/containers.json");
     assert!(
-        std::fs::read_to_string(path).unwrap() == container_definitions().unwrap(),
+        std::fs::read_to_string(path).unwrap() == container_definitions(&container_specs()).unwrap(),
         "deploy/containers.json differs; write it again with `onehop provision --print-definitions > \
          deploy/containers.json` and look at the difference"
     );
+}
+
+/// A model with a hierarchical key, a time to live, a path without an index, and an order of two fields.
+const SERVED: &str = r#"
+extend schema @model(name: "depot")
+  @container(name: "wagons", key: ["/line", "/siding"], exclude: "/note")
+  @container(name: "boards", key: "/type")
+  @container(name: "alarms", key: "/line", ttl: 600)
+type Wagon @item(container: "wagons", partition: ["line", "siding"], write: [CREATE, UPDATE, DELETE]) @auth(allow: PUBLIC) {
+  id: ID!
+  line: String!
+  siding: String!
+  tons: Int!
+  number: String! @unique
+  note: String
+}
+type Alarm @item(container: "alarms", partition: "line", write: CREATE) @auth(allow: PUBLIC) { id: ID! line: String! }
+type Query {
+  wagon(id: ID!): Wagon
+  heaviest: [Wagon!]! @list(into: "boards", fields: ["number"]) @order(by: "tons", desc: true) @order(by: "number")
+}
+"#;
+
+#[tokio::test]
+async fn the_containers_of_a_model_are_provisioned_once() {
+    let model = ServedModel::new(Model::read("depot.graphql", SERVED).unwrap()).unwrap();
+    let client = account().await;
+    let throughput = ThroughputPlan::default();
+    let provisioner = Provisioner::over(client.clone(), DATABASE, model.containers(), &throughput);
+    let steps = bring_up_to_date(&provisioner).await;
+    assert_eq!(steps.len(), 1 + model.containers().len());
+    assert!(bring_up_to_date(&provisioner).await.is_empty());
+    let wagons = container(&client, "wagons").await;
+    assert_eq!(wagons.partition_key, ("/line", "/siding").into());
+    let policy = wagons.indexing_policy.unwrap();
+    assert!(policy.included_paths.iter().all(|path| !path.path.starts_with("/note")), "{policy:?}");
+    assert_eq!(container(&client, "alarms").await.default_ttl, TimeToLive::Seconds(600));
+    let boards = container(&client, "boards").await.indexing_policy.unwrap().composite_indexes;
+    let paths = |index: &CompositeIndex| -> Vec<String> {
+        index.properties.iter().map(|property| property.path.to_string()).collect()
+    };
+    let found: Vec<Vec<String>> = boards.iter().map(paths).collect();
+    assert!(found.contains(&["/type", "/tons", "/number", "/id"].map(str::to_owned).to_vec()), "{found:?}");
+    for own in ["accounts", "leases", "dead-letters"] {
+        container(&client, own).await;
+    }
 }

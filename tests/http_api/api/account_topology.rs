@@ -59,7 +59,7 @@ async fn leases_that_share_throughput_are_warned_about_once() {
     logs::capture();
     let account = Account::behind(|router| router.layer(from_fn(share_throughput))).await;
     let client = account.client().await;
-    let provisioner = Provisioner::over(client.clone(), "onehop", &plan(true));
+    let provisioner = Provisioner::over(client.clone(), "onehop", &container_specs(), &plan(true));
     provisioner.apply(&provisioner.plan().await.unwrap(), |_| {}).await.unwrap();
 
     let specs = container_specs();
@@ -79,13 +79,14 @@ async fn leases_that_share_throughput_are_warned_about_once() {
         "{warnings_logged:?}"
     );
 
-    let found = Provisioner::over(client.clone(), "onehop", &plan(false)).plan().await.unwrap();
+    let found =
+        Provisioner::over(client.clone(), "onehop", &container_specs(), &plan(false)).plan().await.unwrap();
     assert_eq!((found.steps.len(), &found.sharing[..]), (0, &["leases".to_owned()][..]));
     let words = warnings(&found);
     for part in ["container leases", "delete the container", "--throughput-leases shared"] {
         assert!(words.contains(part), "{words}");
     }
-    let accepted = Provisioner::over(client, "onehop", &plan(true)).plan().await.unwrap();
+    let accepted = Provisioner::over(client, "onehop", &container_specs(), &plan(true)).plan().await.unwrap();
     assert_eq!(warnings(&accepted), "");
 }
 
@@ -94,7 +95,8 @@ async fn leases_missing_from_a_shared_database_get_their_own() {
     let account = Account::behind(|router| router.layer(from_fn(share_throughput))).await;
     let client = account.client().await;
     client.create_database("onehop", None).await.unwrap();
-    let steps = Provisioner::over(client, "onehop", &plan(false)).plan().await.unwrap().steps;
+    let steps =
+        Provisioner::over(client, "onehop", &container_specs(), &plan(false)).plan().await.unwrap().steps;
     let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
     assert!(
         steps.contains(&"create the container leases with autoscale up to 1000 RU/s".to_owned()),

@@ -64,6 +64,8 @@ pub struct Serving {
     pub address: String,
     /// Where it serves its metrics, if it has said so.
     pub metrics: Option<String>,
+    /// The address with the operator key, if it has printed one.
+    pub browse: Option<String>,
 }
 
 impl Serving {
@@ -88,16 +90,19 @@ impl Serving {
         let mut child = command.spawn().unwrap();
         let log = Log::of(child.stderr.take().unwrap());
         let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
-        let mut metrics = None;
+        let (mut metrics, mut browse) = (None, None);
         let address = lines.find_map(|line| {
             let line = message_of(line);
             if let Some(address) = line.strip_prefix("onehop metrics on ") {
                 metrics = Some(address.to_owned());
             }
+            if let Some(address) = line.strip_prefix("onehop browse at ") {
+                browse = Some(address.to_owned());
+            }
             Some(line.strip_prefix("onehop listening on ")?.to_owned())
         });
         let address = address.unwrap_or_else(|| panic!("it did not start: {}", log.whole()));
-        Self { child, log, address, metrics }
+        Self { child, log, address, metrics, browse }
     }
 
     /// Waits until so many lines of its log have all of these texts, and fails if the log ends before.

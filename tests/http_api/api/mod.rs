@@ -2,7 +2,7 @@
 //! serve`, in this process and over a directory of its own; `caller` is a client who may be signed in;
 //! `binary` runs the program.
 
-mod binary;
+pub mod binary;
 pub mod caller;
 mod collector;
 #[path = "../../../examples/cosmos-emulator/forward.rs"]

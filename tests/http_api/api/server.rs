@@ -4,7 +4,6 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use onehop::accounts::Username;
@@ -35,30 +34,12 @@ use serde_json::{Value, json};
 use crate::api::caller::Caller;
 use crate::api::logs;
 use crate::support::store::{self, Keeper};
+use crate::ticking_clock::TickingClock;
 
 /// The first time of the clock: in 2027.
 pub const START_MS: i64 = 1_800_000_000_000;
 /// The password of all users of the tests.
 pub const PASSWORD: &str = "a-secret-that-no-log-may-show";
-
-/// A clock that goes on by a millisecond at each reading, so that no two events have the same time.
-pub struct TickingClock(AtomicI64);
-
-impl TickingClock {
-    pub fn advance(&self, by: Duration) {
-        self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
-    }
-}
-
-impl Clock for TickingClock {
-    fn now_ms(&self) -> i64 {
-        self.0.fetch_add(1, Ordering::SeqCst)
-    }
-
-    fn monotonic_ms(&self) -> i64 {
-        self.now_ms()
-    }
-}
 
 /// Wraps a store in a decorator.
 pub type Decorate = Box<dyn Fn(Arc<dyn Store>) -> Arc<dyn Store>>;
@@ -109,7 +90,7 @@ impl Server {
             setup.options.attempts.sign_ups_per_address = 0;
         }
         let keeper = Arc::new(store::keep(&container_specs()));
-        let clock = Arc::new(TickingClock(AtomicI64::new(START_MS)));
+        let clock = Arc::new(TickingClock::at(START_MS));
         let ticking: Arc<dyn Clock> = Arc::clone(&clock) as _;
         let traces = setup.traces.map(|settings| Traces::start(&settings).unwrap());
         let telemetry = Arc::new(Telemetry { traces, ..Telemetry::default() });

@@ -94,6 +94,18 @@ async fn a_refresh_token_that_is_used_again_ends_its_session() {
 }
 
 #[tokio::test]
+async fn a_clock_that_ran_ahead_prolongs_no_grace() {
+    let server = Server::start().await;
+    server.sign_up("ada").await;
+    let first = text(&sign_in(&server).await, "refreshToken");
+    server.clock.step_wall_ms(600_000);
+    let second = text(&renew(&server, &first).await.unwrap(), "refreshToken");
+    server.clock.step_wall_ms(-600_000);
+    assert_eq!(renewed(&server, &first).await.unwrap_err(), "UNAUTHENTICATED");
+    assert_eq!(renewed(&server, &second).await.unwrap_err(), "UNAUTHENTICATED");
+}
+
+#[tokio::test]
 async fn signing_out_everywhere_ends_all_sessions() {
     let server = Server::start().await;
     let (ada, bob) = (server.sign_up("ada").await, server.sign_up("bob").await);

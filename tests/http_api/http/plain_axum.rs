@@ -1,4 +1,4 @@
-//! The router served by axum itself: clients are told apart by axum's `ConnectInfo`.
+//! The router served by axum itself: clients are distinguished by axum's `ConnectInfo`.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -13,7 +13,6 @@ use std::{
 use async_graphql::{
     Context, Enum, ErrorExtensions, ID, InputObject, Object, Request, Response, Schema, ServerError,
     Subscription as Root, Value, Variables,
-    extensions::{Extension, ExtensionContext, ExtensionFactory, NextExecute},
     parser::types::{ExecutableDocument, OperationDefinition},
 };
 use async_trait::async_trait;
@@ -29,24 +28,24 @@ use onehop::http::pages::{
 };
 use onehop::http::session_cookie::SESSION_PATH;
 use onehop::http::static_files::{StaticFiles, WebFile};
+use onehop_graphql_server::authentication::Authentication;
 use onehop_graphql_server::caller::{Caller, RequestRejection};
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
 use onehop_graphql_server::health::{Condition, Readiness, UnreadyPart};
-use onehop_graphql_server::limit_exceeded::LimitExceeded;
 use onehop_graphql_server::live::LiveLimits;
 use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
 use onehop_graphql_server::pipeline::context::RequestContext;
-use onehop_graphql_server::position::{InvalidPosition, NotReached, Reach, Waited};
-use onehop_graphql_server::quota::{ChargeRecord, NoCharges};
+use onehop_graphql_server::position::{InvalidPosition, NotReached, Positions, Reach};
+use onehop_graphql_server::quota::ChargeRecord;
 use onehop_graphql_server::response_budget::ResponseMemory;
 use onehop_graphql_server::router::{Exposure, HttpParts, router};
+use onehop_graphql_server::schema_service::AdmitEvents;
 use onehop_graphql_server::server::{ConnectionLimits, Server};
-use onehop_graphql_server::service::GraphqlService;
+use onehop_graphql_server::service::{GraphqlService, selected_fields};
 use onehop_graphql_server::trusted_documents::TrustedDocuments;
 use onehop_runtime::clock::ManualClock;
 use onehop_runtime::tasks::Tasks;
-use onehop_runtime::trace_context::SpanContext;
 use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -214,7 +213,7 @@ impl PageContents for Posts {
 /// The endpoint alone, for tests without sockets.
 pub fn toy_endpoint(state: &Arc<State>, options: &Options) -> GraphqlEndpoint {
     let schema = Schema::build(Query, Mutation, Subscription);
-    let schema = schema.data(Arc::clone(state)).limit_depth(5).extension(Gates).finish();
+    let schema = schema.data(Arc::clone(state)).limit_depth(5).extension(AdmitEvents).finish();
     let sdl = schema.sdl();
     let service = Service { schema, state: Arc::clone(state) };
     GraphqlEndpoint::new(Arc::new(service), &sdl, options.limits)
@@ -226,34 +225,6 @@ pub fn toy_endpoint(state: &Arc<State>, options: &Options) -> GraphqlEndpoint {
 }
 
 struct Viewer(Option<String>);
-
-/// Has events pass their gate.
-struct Gates;
-
-impl ExtensionFactory for Gates {
-    fn create(&self) -> Arc<dyn Extension> {
-        Arc::new(Self)
-    }
-}
-
-#[async_trait]
-impl Extension for Gates {
-    async fn execute(
-        &self,
-        context: &ExtensionContext<'_>,
-        operation_name: Option<&str>,
-        next: NextExecute<'_>,
-    ) -> Response {
-        let _permit = match &context.data_unchecked::<Arc<RequestContext>>().event_admission {
-            Some(gate) => match gate.admit().await {
-                Ok(permit) => Some(permit),
-                Err(refusal) => return Response::from_errors(vec![refusal]),
-            },
-            None => None,
-        };
-        next.run(context, operation_name).await
-    }
-}
 
 struct Service {
     schema: Schema<Query, Mutation, Subscription>,
@@ -282,42 +253,15 @@ impl GraphqlService for Service {
         _operation: &OperationDefinition,
         _variables: &Variables,
     ) -> Result<usize, ServerError> {
-        let selections = document.size.selections;
-        LimitExceeded::new("complexity-max", COMPLEXITY_MAX, "The request asks for more than", "fields")
-            .unless(selections <= COMPLEXITY_MAX)?;
-        Ok(selections)
+        selected_fields(document, COMPLEXITY_MAX)
     }
 
-    fn validate(
-        &self,
-        _document: &Document,
-        _operation_name: Option<&str>,
-        _variables: &Variables,
-    ) -> Result<bool, Vec<ServerError>> {
-        Ok(false)
+    fn authentication(&self) -> &dyn Authentication {
+        self
     }
 
-    fn new_charge_record(&self, _span: Option<SpanContext>) -> Arc<dyn ChargeRecord> {
-        Arc::new(NoCharges)
-    }
-
-    async fn authenticate(
-        &self,
-        bearer: &str,
-        _charges: &dyn ChargeRecord,
-    ) -> Result<Caller, RequestRejection> {
-        match bearer {
-            "forged" => Err(RequestRejection::InvalidToken),
-            "overloaded" => {
-                Err(RequestRejection::Unavailable { retry_after: Some(Duration::from_millis(1500)) })
-            }
-            bearer => {
-                let valid_for_ms = bearer.strip_prefix(BRIEF).map(|ms| ms.parse().unwrap());
-                let valid_for = valid_for_ms.map_or(LONG, Duration::from_millis);
-                let is_new = bearer.starts_with("new");
-                Ok(Caller { id: bearer.to_owned(), valid_for, session: None, is_new })
-            }
-        }
+    fn positions(&self) -> &dyn Positions {
+        self
     }
 
     async fn execute(&self, request: Request, context: &Arc<RequestContext>) -> Response {
@@ -330,11 +274,8 @@ impl GraphqlService for Service {
         if let Some(trace) = context.read_trace.as_ref().filter(|_| has_trace) {
             trace.set(vec![1]);
         }
-        if let Some(Waited { reach, is_told: true }) = context.waited {
-            response = response.extension("reached", Value::from(reach == Reach::Reached));
-            if let Reach::NotReached(reason) = reach {
-                response = response.extension("notReached", Value::from(reason.name()));
-            }
+        if let Some(waited) = context.waited {
+            waited.state_in(&mut response.extensions);
         }
         if is_mutation {
             let position = self.state.mutations.load(Ordering::SeqCst).to_string();
@@ -368,6 +309,35 @@ impl GraphqlService for Service {
         }
     }
 
+    fn is_personal(&self, document: &ExecutableDocument) -> bool {
+        format!("{document:?}").contains("viewer")
+    }
+}
+
+#[async_trait]
+impl Authentication for Service {
+    async fn authenticate(
+        &self,
+        bearer: &str,
+        _charges: &dyn ChargeRecord,
+    ) -> Result<Caller, RequestRejection> {
+        match bearer {
+            "forged" => Err(RequestRejection::InvalidToken),
+            "overloaded" => {
+                Err(RequestRejection::Unavailable { retry_after: Some(Duration::from_millis(1500)) })
+            }
+            bearer => {
+                let valid_for_ms = bearer.strip_prefix(BRIEF).map(|ms| ms.parse().unwrap());
+                let valid_for = valid_for_ms.map_or(LONG, Duration::from_millis);
+                let is_new = bearer.starts_with("new");
+                Ok(Caller { id: bearer.to_owned(), valid_for, session: None, is_new })
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Positions for Service {
     async fn reach(
         &self,
         position: &str,
@@ -385,7 +355,7 @@ impl GraphqlService for Service {
     }
 
     /// A position is the number of mutations.
-    fn join_positions(&self, one: &str, other: &str) -> Option<String> {
+    fn join(&self, one: &str, other: &str) -> Option<String> {
         Some(one.parse::<usize>().ok()?.max(other.parse().ok()?).to_string())
     }
 
@@ -396,10 +366,6 @@ impl GraphqlService for Service {
     /// Everything depends on mutations.
     fn is_unwritten_since(&self, _mark: u32, write: u64) -> bool {
         self.state.mutations.load(Ordering::SeqCst) as u64 <= write
-    }
-
-    fn is_personal(&self, document: &ExecutableDocument) -> bool {
-        format!("{document:?}").contains("viewer")
     }
 }
 

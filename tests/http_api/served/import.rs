@@ -174,6 +174,16 @@ fn the_command_reports_rejected_rows_by_its_status() {
     let lines = std::fs::read_to_string(&rejects).unwrap();
     let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert!(first["line"].is_number() && lines.lines().count() == 5, "{lines}");
+    let mut verify = Command::new(env!("CARGO_BIN_EXE_onehop"));
+    let output = verify.arg("verify").arg("--data").arg(scratch.path().join("data")).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("these are the data of the model `bakery`"), "{errors}");
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    let mut check = Command::new(env!("CARGO_BIN_EXE_onehop"));
+    check.arg("check").arg("--model").arg(&model).arg("--data").arg(scratch.path().join("data"));
+    let output = check.output().unwrap();
+    let found = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && found.ends_with("sound\n"), "{found}");
     std::fs::write(directory.path().join("Nobody.csv"), "id\n1\n").unwrap();
     let output = command(directory.path());
     let errors = String::from_utf8(output.stderr).unwrap();

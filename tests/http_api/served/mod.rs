@@ -1,6 +1,7 @@
 //! A served model over HTTP: its schema, its generated mutations, its accounts and its read models.
 
 mod accounts;
+mod browse;
 mod driver;
 mod evolution;
 mod import;

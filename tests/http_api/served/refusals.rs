@@ -51,7 +51,6 @@ type Subscription { goneRemoved(thingId: ID!): Gone! @live(of: "Thing.gone", on:
     );
     for expected in [
         "container leases: @container is a name of the server",
-        "Thing: @auth(claim) is not served",
         "Thing.prices: Money is not served in a list",
         "Thing.cost: @computed(from) is an amount from one amount, and a number from numbers",
         "Thing.partName: @copy(from) is served from a type that one single reference leads to",
@@ -109,4 +108,16 @@ fn every_sound_model_is_served_or_refused() {
         }
     }
     assert!(served > 0 && refused > 0, "{served} served, {refused} refused");
+}
+
+#[test]
+fn a_key_that_is_an_amount_is_refused_with_its_field() {
+    let found = refused(
+        r#"
+extend schema @model(name: "auction") @container(name: "bids", key: "/bid")
+type Bid @item(container: "bids", write: CREATE) @auth(on: CREATE, allow: PUBLIC) { id: ID! bid: Money! }
+type Query { bids: [Bid!]! @find }
+"#,
+    );
+    assert!(found.iter().any(|line| line.contains("Bid") && line.contains("`Money`")), "{found:#?}");
 }

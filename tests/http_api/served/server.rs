@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,36 +16,16 @@ use onehop::served::ServedModel;
 use onehop_change_feed::Sharing;
 use onehop_graphql_server::server::Server as HttpServer;
 use onehop_model::Model;
-use onehop_runtime::clock::Clock;
 use onehop_store::{ObservedOperation, OperationScope, PartitionKey, StoreObserver};
 use serde_json::{Value, json};
 
 use crate::support::store::{self, Keeper};
+use crate::ticking_clock::TickingClock;
 
 /// A model in a domain of its own, with most directives.
 pub const BIRDS: &str = include_str!("../../fixtures/birds.graphql");
 /// The password of all accounts of the tests.
 pub const PASSWORD: &str = "a-secret-that-no-log-may-show";
-
-/// A clock that goes on by a millisecond at each reading.
-pub struct TickingClock(AtomicI64);
-
-impl TickingClock {
-    /// Moves the time.
-    pub fn advance(&self, by: Duration) {
-        self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
-    }
-}
-
-impl Clock for TickingClock {
-    fn now_ms(&self) -> i64 {
-        self.0.fetch_add(1, Ordering::SeqCst)
-    }
-
-    fn monotonic_ms(&self) -> i64 {
-        self.now_ms()
-    }
-}
 
 /// A model as it is served.
 pub fn served_model(text: &str) -> Arc<ServedModel> {
@@ -105,7 +84,7 @@ impl ServedServer {
     pub async fn start_with_staff(text: &str, staff: &[&str]) -> Self {
         let model = served_model(text);
         let keeper = store::keep(model.containers());
-        let clock = Arc::new(TickingClock(AtomicI64::new(1_800_000_000_000)));
+        let clock = Arc::new(TickingClock::at(1_800_000_000_000));
         let reads = Arc::<ReadCount>::default();
         let options = AppOptions {
             hashing: HashingCost::CHEAP,
@@ -143,8 +122,25 @@ impl Deref for ServedServer {
 impl Client {
     /// A client of an app, which is served with these accounts as staff.
     pub async fn of(app: &ServedApp, staff: HashSet<uuid::Uuid>) -> Self {
+        Self::with_options(app, staff, |_| {}).await
+    }
+
+    /// The same, with further options.
+    pub async fn with_options(
+        app: &ServedApp,
+        staff: HashSet<uuid::Uuid>,
+        change: impl FnOnce(&mut ApiOptions),
+    ) -> Self {
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { address: listen(app, staff).await, http }
+        Self { address: listen(app, staff, change).await, http }
+    }
+
+    /// The response of the operations API, with this token: the status and the body.
+    pub async fn ask_operations(&self, token: Option<&str>, query: &str) -> (u16, String) {
+        let request = self.http.post(format!("http://{}/operations/graphql", self.address));
+        let request = token.into_iter().fold(request, |request, token| request.bearer_auth(token));
+        let response = request.json(&json!({ "query": query })).send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
     }
 
     /// The address of the server.
@@ -215,7 +211,11 @@ pub fn site(name: &str) -> Value {
     json!({ "name": name, "code": "AB-123", "location": location, "hides": [{ "label": "North", "seats": 4 }] })
 }
 
-async fn listen(app: &ServedApp, staff: HashSet<uuid::Uuid>) -> SocketAddr {
+async fn listen(
+    app: &ServedApp,
+    staff: HashSet<uuid::Uuid>,
+    change: impl FnOnce(&mut ApiOptions),
+) -> SocketAddr {
     let tokens = Tokens::new(
         Secrets::from(&SigningSecret::from_bytes(vec![7; 48]).unwrap()),
         ACCESS_TOKEN_LIFETIME_DEFAULT,
@@ -224,6 +224,7 @@ async fn listen(app: &ServedApp, staff: HashSet<uuid::Uuid>) -> SocketAddr {
     // Nothing reads the change feed in the background.
     options.limits.positions.sessions_max = 0;
     options.attempts.sign_ups_per_address = 0;
+    change(&mut options);
     let parts = ServedApiParts { tokens, staff, options, telemetry: None };
     let router = served_api_of(app, parts).unwrap().router;
     let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();

@@ -30,6 +30,7 @@ macro_rules! served_models {
 
 served_models!(
     helpdesk,
+    league,
     library,
     recipes,
     chat,
@@ -41,5 +42,7 @@ served_models!(
     forum,
     bakery,
     observatory,
-    warehouse
+    warehouse,
+    freight,
+    hospital
 );

@@ -261,3 +261,155 @@ async fn items_have_the_properties_that_tell_their_type() {
     assert_eq!((&stored["species"]["kind"], &stored["legs"]), (&json!("dog"), &json!(4)));
     assert_eq!((&stored["code"], stored.get("wings")), (&json!("D-1"), None));
 }
+
+/// A chess club: comments with replies, whose key is the game of both.
+const CHESS: &str = r#"
+extend schema @model(name: "chess") @container(name: "games", key: "/gameId") @container(name: "openings", key: "/type")
+type Opening @item(container: "openings", write: [CREATE, DELETE]) @auth(allow: PUBLIC) {
+  id: ID!
+  eco: String! @unique
+  name: String! @unique(normalize: LOWER)
+}
+type Game @item(container: "games", partition: "id", write: [CREATE, UPDATE, DELETE]) @auth(allow: PUBLIC) {
+  id: ID!
+  moves: String!
+  opening: Opening @reference @copy(fields: ["eco"])
+  comments: [Comment!]! @partition(by: "game")
+  replies: [Reply!]! @partition(by: "game")
+  replyCount: Int! @count(of: "replies")
+}
+type Comment @item(container: "games", partition: "game", write: [CREATE, DELETE]) @owned(by: "game") @auth(allow: PUBLIC) {
+  id: ID!
+  game: Game! @reference
+  text: String!
+}
+type Reply @item(container: "games", partition: "game", write: CREATE) @owned(by: "game") @auth(allow: PUBLIC) {
+  id: ID!
+  game: Game! @reference @copy(fields: ["moves"])
+  comment: Comment! @reference(partition: "game")
+  text: String!
+}
+"#;
+
+async fn created(server: &ServedServer, what: &str, input: &str) -> String {
+    let name = what.to_lowercase();
+    let query = format!("mutation {{ create{what}(input: {{ {input} }}) {{ {name} {{ id }} }} }}");
+    let data = server.data(None, &query, json!({})).await;
+    data[format!("create{what}")][name]["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_missing_node_is_null_among_the_others() {
+    let server = ServedServer::start(CHESS).await;
+    let game = created(&server, "Game", r#"moves: "e4""#).await;
+    let comment = created(&server, "Comment", &format!(r#"gameId: "{game}", text: "Good""#)).await;
+    let delete = json!({ "input": { "commentId": comment } });
+    let query = "mutation($input: DeleteCommentInput!) { deleteComment(input: $input) { deletedCommentId } }";
+    server.data(None, query, delete).await;
+    let query = "query($ids: [ID!]!) { nodes(ids: $ids) { id ... on Game { moves } } }";
+    let data = server.data(None, query, json!({ "ids": [game, comment, game] })).await;
+    let found = json!({ "id": game, "moves": "e4" });
+    assert_eq!(data["nodes"], json!([found, null, found]));
+}
+
+#[tokio::test]
+async fn a_forbidden_node_is_null_with_an_error_at_its_place() {
+    let server = ServedServer::start(include_str!("models/events.graphql")).await;
+    let sign_up = "mutation { createGuest(input: { name: \"Ada\", email: \"ada@example.com\", password: \"a-secret-that-no-log-may-show\" }) { accessToken guest { id } } }";
+    let data = server.data(None, sign_up, json!({})).await;
+    let (token, guest) = (data["createGuest"]["accessToken"].as_str(), &data["createGuest"]["guest"]["id"]);
+    let query = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }";
+    let ids = json!({ "ids": [guest] });
+    assert_eq!(server.data(token, query, ids.clone()).await["nodes"], json!([{ "id": guest }]));
+    let response = server.send(None, query, ids).await;
+    assert_eq!(response["data"]["nodes"], json!([null]), "{response}");
+    let error = &response["errors"][0];
+    assert_eq!(
+        (&error["path"], &error["extensions"]["code"]),
+        (&json!(["nodes", 0]), &json!("UNAUTHENTICATED"))
+    );
+}
+
+#[tokio::test]
+async fn a_reference_of_a_key_follows_from_the_other() {
+    let server = ServedServer::start(CHESS).await;
+    let game = created(&server, "Game", r#"moves: "e4""#).await;
+    let comment = created(&server, "Comment", &format!(r#"gameId: "{game}", text: "Good""#)).await;
+    let query = "mutation($input: CreateReplyInput!) { createReply(input: $input) { reply { game { id moves replyCount } comment { text } } } }";
+    let input = json!({ "input": { "commentId": comment, "text": "Indeed" } });
+    let data = server.data(None, query, input).await;
+    let game = json!({ "id": game, "moves": "e4", "replyCount": 1 });
+    assert_eq!(data["createReply"]["reply"], json!({ "game": game, "comment": { "text": "Good" } }));
+}
+
+#[tokio::test]
+async fn a_refused_creation_reserves_nothing() {
+    let server = ServedServer::start(CHESS).await;
+    created(&server, "Opening", r#"eco: "B20", name: "Sicilian""#).await;
+    let create = r#"mutation { createOpening(input: { eco: "C00", name: "SICILIAN" }) { opening { id } } }"#;
+    let refused = server.refusal(None, create, json!({})).await;
+    assert_eq!(refused, ("CONFLICT".to_owned(), json!("name")));
+    server.settle().await;
+    let report = server.app.verify(false).await.unwrap();
+    assert!(report.is_clean(), "{report:#?}");
+    created(&server, "Opening", r#"eco: "C00", name: "French""#).await;
+}
+
+#[tokio::test]
+async fn copies_of_a_deleted_source_stay_and_are_no_drift() {
+    let server = ServedServer::start(CHESS).await;
+    let opening = created(&server, "Opening", r#"eco: "B20", name: "Sicilian""#).await;
+    let game = created(&server, "Game", &format!(r#"moves: "e4", openingId: "{opening}""#)).await;
+    let delete =
+        "mutation($input: DeleteOpeningInput!) { deleteOpening(input: $input) { deletedOpeningId } }";
+    server.data(None, delete, json!({ "input": { "openingId": opening } })).await;
+    server.settle().await;
+    let report = server.app.verify(false).await.unwrap();
+    assert!(report.is_clean(), "{report:#?}");
+    let shown =
+        server.data(None, "query($id: ID!) { game(id: $id) { opening { eco } } }", json!({ "id": game }));
+    assert_eq!(shown.await["game"]["opening"]["eco"], "B20");
+}
+
+const KEYED: &str = r#"
+extend schema
+  @model(name: "pharmacy")
+  @container(name: "drugs", key: "/level")
+  @container(name: "orders", key: "/id")
+
+type Drug @item(container: "drugs", partition: "level", write: CREATE) @auth(on: CREATE, allow: PUBLIC) {
+  id: ID!
+  level: String!
+  name: String!
+}
+
+type Order @item(container: "orders", write: [CREATE, UPDATE]) @auth(on: [CREATE, UPDATE], allow: PUBLIC) {
+  id: ID!
+  level: String!
+  drug: Drug! @reference(partition: ["level"])
+  text: String
+}
+"#;
+
+#[tokio::test]
+async fn a_kept_reference_keeps_the_key_of_its_target() {
+    let server = ServedServer::start(KEYED).await;
+    let drug = async |level: &str| {
+        let create = "mutation($input: CreateDrugInput!) { createDrug(input: $input) { drug { id } } }";
+        let input = json!({ "input": { "level": level, "name": "Aspirin" } });
+        server.data(None, create, input).await["createDrug"]["drug"]["id"].clone()
+    };
+    let (first, second) = (drug("A").await, drug("B").await);
+    let create = "mutation($input: CreateOrderInput!) { createOrder(input: $input) { order { id } } }";
+    let input = json!({ "input": { "level": "A", "drugId": first } });
+    let order = server.data(None, create, input).await["createOrder"]["order"]["id"].clone();
+    let update = "mutation($input: UpdateOrderInput!) { updateOrder(input: $input) { order { text level drug { name level } } } }";
+    let alone = json!({ "input": { "orderId": order, "level": "B" } });
+    let refused = server.refusal(None, update, alone).await;
+    assert_eq!(refused, ("BAD_USER_INPUT".to_owned(), json!("level")));
+    let other = json!({ "input": { "orderId": order, "text": "soon", "level": "A" } });
+    assert_eq!(server.data(None, update, other).await["updateOrder"]["order"]["drug"]["level"], "A");
+    let both = json!({ "input": { "orderId": order, "level": "B", "drugId": second } });
+    let changed = server.data(None, update, both).await["updateOrder"]["order"].clone();
+    assert_eq!((&changed["level"], &changed["drug"]["level"]), (&json!("B"), &json!("B")));
+}

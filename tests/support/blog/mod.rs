@@ -30,21 +30,20 @@ use onehop::webstore::Webstore;
 use onehop::webstore::commands::{WebstoreCommands, WebstoreParts};
 use onehop::webstore::reads::WebstoreReads;
 use onehop_change_feed::{Processor, Settings, WriteScope};
+use onehop_graphql_server::authentication::Authentication as _;
 use onehop_graphql_server::caller::{Caller, RequestRejection};
 use onehop_graphql_server::client_address::ClientAddress;
 use onehop_graphql_server::document::select_operation;
 use onehop_graphql_server::document_cache::Documents;
 use onehop_graphql_server::document_limits::DocumentLimits;
 use onehop_graphql_server::pipeline::context::RequestContext;
-use onehop_graphql_server::position::{InvalidPosition, Reach};
-use onehop_graphql_server::quota::{QuotaAccount, Unmetered};
+use onehop_graphql_server::position::{InvalidPosition, Positions, Reach};
+use onehop_graphql_server::quota::{ChargeRecord, QuotaAccount, Unmetered};
 use onehop_graphql_server::service::GraphqlService as _;
 use onehop_graphql_server::write_watch::SharedWatch;
 use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
 use onehop_runtime::tasks::Tasks;
-use onehop_store::{
-    ContainerName, Fault, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteMark, WriteOp,
-};
+use onehop_store::{ContainerName, Fault, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteOp};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -362,11 +361,7 @@ impl Recency for NoProjections {
         None
     }
 
-    fn join(&self, _one: &str, _other: &str) -> Option<String> {
-        None
-    }
-
-    async fn reach(
+    async fn wait_for(
         &self,
         _position: &str,
         _wait_max: Duration,
@@ -378,12 +373,20 @@ impl Recency for NoProjections {
     async fn watch_writes(&self, _ledger: &Ledger) -> Result<SharedWatch, Fault> {
         Err(Fault::new(FaultKind::Internal, "nothing is live here"))
     }
+}
 
-    fn last_write(&self) -> Option<u64> {
-        None
+#[async_trait]
+impl Positions for NoProjections {
+    async fn reach(
+        &self,
+        _position: &str,
+        _wait_max: Duration,
+        _charges: &dyn ChargeRecord,
+    ) -> Result<Reach, InvalidPosition> {
+        Ok(Reach::Reached)
     }
 
-    fn is_unwritten_since(&self, _mark: WriteMark, _write: u64) -> bool {
-        false
+    fn join(&self, _one: &str, _other: &str) -> Option<String> {
+        None
     }
 }

@@ -75,6 +75,33 @@ async fn a_rolling_deployment_neither_restarts_nor_skips_a_projection() {
 }
 
 #[tokio::test]
+async fn a_backfill_misses_nothing_before_a_page_that_was_full() {
+    let (world, diary) = (World::new(1), Diary::default());
+    world.put_many(1).await;
+    let both = ["first", "second"];
+    let new = open(&world, "new", &both, &diary).await;
+    new.drain().await.expect("drained");
+    new.release().await;
+    for id in 1..=25 {
+        world.put(0, id).await;
+    }
+    // The old release stops behind a full page, which states no progress.
+    let old = open(&world, "old", &["first"], &diary).await;
+    old.balance_leases().await.expect("a round");
+    for _ in 0..3 {
+        old.run_once().await.expect("a turn");
+    }
+    assert_eq!(times(&diary, "first"), 27);
+    old.release().await;
+    // Neither has the new one come to the end when the backfill looks whether it may join.
+    let new = open(&world, "new", &both, &diary).await;
+    new.balance_leases().await.expect("a round");
+    new.run_once().await.expect("a turn");
+    new.drain().await.expect("drained");
+    assert_eq!((times(&diary, "second"), seen(&diary, "second").len()), (37, 37));
+}
+
+#[tokio::test]
 async fn an_added_projection_does_not_hold_up_the_others() {
     let (world, diary) = (World::new(1), Diary::default());
     world.put_many(10).await;

@@ -7,7 +7,6 @@ mod clocks;
 mod expiring_bodies;
 mod faults;
 mod features;
-mod former_leases;
 mod handlers;
 mod pages;
 mod read_cache;

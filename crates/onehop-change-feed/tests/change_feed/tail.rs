@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::FutureExt;
-use onehop_change_feed::{Backoff, CreatedTail, CreatedTailSettings, Tail, TailSettings, TailSource};
-use onehop_store::{Change, FaultKind, Ledger, NewItem, Store, WriteOp};
+use onehop_change_feed::{
+    Backoff, CreatedTail, CreatedTailSettings, PositionError, Tail, TailPosition, TailSettings, TailSource,
+};
+use onehop_store::{Change, ContainerName, FaultKind, Ledger, NewItem, Store, WriteOp};
 use serde_json::{Value, json};
 
 use crate::toy::{THINGS, Thing, World};
@@ -138,6 +140,54 @@ async fn a_wait_that_is_dropped_loses_no_change() {
     world.put(1, 1).await;
     assert!(tail.next().now_or_never().is_none(), "it gathers");
     assert_eq!(numbers(&tail.next().await), [1]);
+}
+
+async fn tail_after(world: &World, position: &str, source: TailSource) -> Result<Tail, PositionError> {
+    let position = TailPosition::parse(position).expect("a position");
+    Tail::open_after(&position, world.store.clone(), source, polling(), &Ledger::new()).await
+}
+
+#[tokio::test]
+async fn a_tail_goes_on_at_the_position_of_an_earlier_one() {
+    let world = World::new(2);
+    let mut first = tail(&world, polling()).await;
+    world.put_many(1).await;
+    hear(&mut first, 12).await;
+    let position = first.position().encode();
+    drop(first);
+
+    // Between the two, ranges are split, and merged again. A feed has the latest version of an item alone.
+    world.put_many(2).await;
+    world.store.split(0);
+    world.store.split(1);
+    world.put_many(1).await;
+    world.store.merge(0);
+    let mut second = tail_after(&world, &position, SOURCE).await.expect("the tail opens");
+    assert_eq!(second.position().encode(), position, "nothing was returned yet");
+    assert_eq!(hear(&mut second, 24).await, (25..=48).collect::<Vec<_>>());
+
+    // Its own position is behind all that it returned.
+    let position = second.position().encode();
+    world.put(49, 1).await;
+    let mut third = tail_after(&world, &position, SOURCE).await.expect("the tail opens");
+    assert_eq!(hear(&mut third, 1).await, [49]);
+}
+
+#[tokio::test]
+async fn a_position_that_does_not_fit_is_refused() {
+    let world = World::new(1);
+    let mut tail = tail(&world, polling()).await;
+    world.put(1, 1).await;
+    hear(&mut tail, 1).await;
+    let position = tail.position().encode();
+
+    let other = TailSource { container: ContainerName("others"), ..SOURCE };
+    let refused = tail_after(&world, &position, other).await.err();
+    assert!(refused.is_some(), "the position is of another container");
+    world.store.fail_feed_pages(&[FaultKind::InvalidContinuation]);
+    let refused = tail_after(&world, &position, SOURCE).await.err();
+    assert!(matches!(refused, Some(PositionError::Invalid(_))), "{refused:?}");
+    assert!(TailPosition::parse("{}").is_err());
 }
 
 /// An item with its version.

@@ -38,7 +38,7 @@ impl GraphqlEndpoint {
     pub(crate) async fn authenticate(&self, request: &mut CallerRequest) -> Result<(), Refusal> {
         let Some(bearer) = request.bearer.as_deref() else { return Ok(()) };
         let charges = request.prior_charges.record(|span| self.service().new_charge_record(span));
-        let caller = self.service().authenticate(bearer, &*charges).await?;
+        let caller = self.service().authentication().authenticate(bearer, &*charges).await?;
         request.caller = Some(Arc::new(caller));
         Ok(())
     }
@@ -49,12 +49,13 @@ impl GraphqlEndpoint {
     /// As [`authenticate`](Self::authenticate), and where it takes too long.
     pub(crate) async fn authenticate_connection(&self, bearer: &str) -> Result<Caller, Refusal> {
         let charges = self.service().new_charge_record(None);
-        self.in_time(async { Ok(self.service().authenticate(bearer, &*charges).await?) }).await
+        self.in_time(async { Ok(self.service().authentication().authenticate(bearer, &*charges).await?) })
+            .await
     }
 
     /// Waits until the session of a caller has ended.
     pub(crate) fn session_ended(&self, caller: Arc<Caller>) -> BoxFuture<'static, ()> {
         let service = Arc::clone(self.service());
-        async move { service.session_ended(&caller).await }.boxed()
+        async move { service.authentication().session_ended(&caller).await }.boxed()
     }
 }

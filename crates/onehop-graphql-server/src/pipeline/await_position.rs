@@ -137,7 +137,7 @@ impl ReadYourWrites {
         named: Option<&Value>,
         caller: Option<&Caller>,
     ) -> String {
-        let join = |one: &str, other: &str| self.service.join_positions(one, other);
+        let join = |one: &str, other: &str| self.service.positions().join(one, other);
         let joined = match named {
             Some(Value::String(named)) => join(named, position),
             _ => None,
@@ -201,7 +201,7 @@ impl ReadYourWrites {
         let wait = self.waits.begin(context.rate_limit_key());
         let left = wait.as_ref().map_or(Duration::ZERO, |_| deadline.left(self.limits.wait_max));
         let charges = context.prior_charges.record(|span| self.service.new_charge_record(span));
-        let reach = self.service.reach(position, left, &*charges).await?;
+        let reach = self.service.positions().reach(position, left, &*charges).await?;
         let is_final = matches!(reach, Reach::Reached | Reach::NotReached(NotReached::Parked));
         if let Some(caller) = context.caller.as_ref().filter(|_| is_final) {
             self.own_writes.reached(&caller.id, position);

@@ -65,13 +65,15 @@ fn check_references(checked: &Checked<'_>) {
             if target.key.len() != container.key.len() {
                 continue;
             }
-            let is_known = target.key.iter().all(|source| !matches!(source, KeySource::Field(_)));
+            let fields = target.key.iter().filter(|source| matches!(source, KeySource::Field(_))).count();
+            let is_known = fields == 0;
             let span = checked.directive_span(&ty.name, &field.name, "reference");
             let name = target.name.to_string();
             match (is_known, reference.partition.len()) {
                 (true, 1..) => checked.reports.add(span, Problem::ReferenceWithPartition { ty: name }),
-                (false, named) if named != target.key.len() => {
-                    let paths = target.key.len();
+                // The id of a hierarchical key is the reference's own.
+                (false, named) if named != target.key.len() && named != fields => {
+                    let paths = fields;
                     checked.reports.add(span, Problem::ReferenceNeedsPartition { ty: name, paths });
                 }
                 _ => {}

@@ -46,11 +46,18 @@ fn shares_partition(item: &ItemType, reference: &str, parent: &ItemType) -> bool
         return false;
     };
     let mut held_fields = held.partition.iter();
+    let is_whole = held.partition.len() == parent.key.len();
     let pairs = item.key.iter().zip(&parent.key);
     item.container == parent.container
         && item.key.len() == parent.key.len()
         && pairs.into_iter().all(|(own, parent)| match parent {
-            KeySource::Id => *own == KeySource::Field(crate::value::Name::new(reference)),
+            KeySource::Id => {
+                // A reference may name a field for each path of the key.
+                if is_whole {
+                    held_fields.next();
+                }
+                *own == KeySource::Field(crate::value::Name::new(reference))
+            }
             // A constant is the type, which differs between two types.
             KeySource::Type => false,
             KeySource::Field(_) => {

@@ -9,7 +9,7 @@ use crate::value::{Action, Field, FieldKind, Keyword, Model, TypeOf};
 /// Reports the fields that a design does not have.
 pub(super) fn check(set: &RequestSet, design: &Model, reports: &mut RequestReports) {
     let checker = Checker { design, name: design.design().unwrap_or(design.name()) };
-    for request in &set.requests {
+    for request in set.requests.iter().filter(|request| request.is_of(checker.name)) {
         for selection in &request.fields {
             if request.is_write {
                 checker.mutation(selection, reports);

@@ -24,9 +24,11 @@ pub(super) enum RequestProblem {
     #[error("the operation `{0}` needs @request(perSecond: 10)")]
     NoRate(String),
     #[error(
-        "@request has `perSecond` from 0, `peak` from 1, and `skew: UNIFORM` or `skew: ZIPF`; found `{0}`"
+        "@request has `perSecond` from 0, `peak` from 1, `skew: UNIFORM` or `skew: ZIPF`, and `designs: [\"V1\"]`; found `{0}`"
     )]
     Rate(String),
+    #[error("@request names the design `{0}`, which the study does not have")]
+    UnknownDesign(String),
     #[error("unknown field `{field}` of {ty} in the design {design}")]
     UnknownField { ty: String, field: String, design: String },
     #[error("`{field}` of {ty} has no fields of its own")]
@@ -46,6 +48,7 @@ impl RequestProblem {
             Self::TooMany => "too-large",
             Self::NoRate(_) => "no-rate",
             Self::Rate(_) => "rate",
+            Self::UnknownDesign(_) => "unknown-design",
             Self::UnknownField { .. } => "unknown-field",
             Self::Leaf { .. } => "leaf",
             Self::NoSelection { .. } => "no-selection",

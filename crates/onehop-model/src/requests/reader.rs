@@ -10,6 +10,7 @@ use super::problem::{RequestProblem, RequestReports};
 use super::value::{ArgumentValue, Request, RequestSet, Selection, SelectionArgument, Skew};
 use crate::errors::Errors;
 use crate::limits::{FILE_BYTES_MAX, NESTING_MAX, REQUESTS_MAX};
+use crate::nearest::nearest;
 use crate::syntax::Span;
 use crate::value::{Literal, Model, Name};
 
@@ -23,7 +24,8 @@ impl RequestSet {
     /// All mistakes of the file.
     pub fn read(file: &str, text: &str, designs: &[&Model]) -> Result<Self, Errors> {
         let mut reports = RequestReports::default();
-        let set = parse(text, &mut reports);
+        let names: Vec<&str> = designs.iter().map(|it| it.design().unwrap_or(it.name())).collect();
+        let set = parse(text, &names, &mut reports);
         if reports.0.is_empty() {
             designs.iter().for_each(|design| check(&set, design, &mut reports));
         }
@@ -34,7 +36,7 @@ impl RequestSet {
     }
 }
 
-fn parse(text: &str, reports: &mut RequestReports) -> RequestSet {
+fn parse(text: &str, designs: &[&str], reports: &mut RequestReports) -> RequestSet {
     let end = Span { start: text.len(), end: text.len() };
     if text.len() > FILE_BYTES_MAX {
         reports.add(end, &RequestProblem::Syntax(format!("at most {FILE_BYTES_MAX} bytes")), None);
@@ -60,7 +62,7 @@ fn parse(text: &str, reports: &mut RequestReports) -> RequestSet {
             reports.add(at, &RequestProblem::Unsupported("fragments and type definitions"), None);
             continue;
         };
-        let Some(request) = request(&operation, reports) else { continue };
+        let Some(request) = request(&operation, designs, reports) else { continue };
         if !names.insert(request.name.to_string()) {
             reports.add(at, &RequestProblem::Duplicate(request.name.to_string()), None);
         }
@@ -73,7 +75,11 @@ fn parse(text: &str, reports: &mut RequestReports) -> RequestSet {
     RequestSet { requests }
 }
 
-fn request(operation: &cst::OperationDefinition, reports: &mut RequestReports) -> Option<Request> {
+fn request(
+    operation: &cst::OperationDefinition,
+    designs: &[&str],
+    reports: &mut RequestReports,
+) -> Option<Request> {
     let at = span(operation.syntax());
     let kind = operation.operation_type();
     if kind.as_ref().is_some_and(|kind| kind.subscription_token().is_some()) {
@@ -91,6 +97,7 @@ fn request(operation: &cst::OperationDefinition, reports: &mut RequestReports) -
         per_second: 0.0,
         peak: 1.0,
         skew: None,
+        designs: Vec::new(),
         fields: operation.selection_set().map(|set| selections(&set, reports)).unwrap_or_default(),
     };
     let directives = operation.directives().into_iter().flat_map(|it| it.directives());
@@ -99,17 +106,25 @@ fn request(operation: &cst::OperationDefinition, reports: &mut RequestReports) -
         reports.add(place, &RequestProblem::NoRate(request.name.to_string()), None);
         return None;
     };
-    rate(&directive, &mut request, reports);
+    rate(&directive, &mut request, designs, reports);
     Some(request)
 }
 
 /// The arguments of `@request`.
-fn rate(directive: &cst::Directive, request: &mut Request, reports: &mut RequestReports) {
+fn rate(directive: &cst::Directive, request: &mut Request, designs: &[&str], reports: &mut RequestReports) {
     let mut has_rate = false;
     for argument in directive.arguments().into_iter().flat_map(|it| it.arguments()) {
         let name = argument.name().map(|name| name.text().to_string()).unwrap_or_default();
         let value = argument.value().map(|value| value.syntax().text().to_string()).unwrap_or_default();
         let number = value.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+        if let Some(names) = argument.value().as_ref().and_then(texts).filter(|_| name == "designs") {
+            for unknown in names.iter().filter(|name| !designs.contains(&&***name)) {
+                let problem = RequestProblem::UnknownDesign(unknown.to_string());
+                reports.add(span(argument.syntax()), &problem, nearest(unknown, designs.iter().copied()));
+            }
+            request.designs = names;
+            continue;
+        }
         match (name.as_str(), value.trim(), number) {
             ("perSecond", _, Some(number)) if number >= 0.0 => {
                 request.per_second = number;
@@ -127,6 +142,21 @@ fn rate(directive: &cst::Directive, request: &mut Request, reports: &mut Request
     if !has_rate {
         let problem = RequestProblem::NoRate(request.name.to_string());
         reports.add(span(directive.syntax()), &problem, None);
+    }
+}
+
+/// One text, or a list of texts with at least one.
+fn texts(value: &cst::Value) -> Option<Vec<Name>> {
+    let text = |value: &cst::Value| match value {
+        cst::Value::StringValue(text) => Some(Name::new(&String::from(text))),
+        _ => None,
+    };
+    match value {
+        cst::Value::ListValue(list) => {
+            let names: Option<Vec<_>> = list.values().map(|value| text(&value)).collect();
+            names.filter(|names| !names.is_empty())
+        }
+        value => Some(vec![text(value)?]),
     }
 }
 

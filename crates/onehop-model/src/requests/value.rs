@@ -22,6 +22,9 @@ pub struct Request {
     pub peak: f64,
     /// The distribution over ids; `None` where it is not known.
     pub skew: Option<Skew>,
+    /// The designs that make it; empty for all. Work that one design alone needs, such as a job that fills a
+    /// summary, is a request of that design.
+    pub designs: Vec<Name>,
     /// Its root fields.
     pub fields: Vec<Selection>,
 }
@@ -89,6 +92,14 @@ impl RequestSet {
     pub fn times(mut self, multiple: f64) -> Self {
         self.requests.iter_mut().for_each(|request| request.per_second *= multiple);
         self
+    }
+}
+
+impl Request {
+    /// Whether a design makes it.
+    #[must_use]
+    pub fn is_of(&self, design: &str) -> bool {
+        self.designs.is_empty() || self.designs.iter().any(|name| &**name == design)
     }
 }
 

@@ -8,6 +8,7 @@ mod literal;
 mod names;
 mod operation;
 mod related;
+mod serving;
 mod types;
 
 pub use authorization::{Authorization, Claim, FieldAuthorization, Grants};
@@ -95,33 +96,6 @@ impl Model {
     pub fn expires(&self, item: &ItemType) -> bool {
         let container = self.container(&item.container);
         item.deletion == Deletion::Ttl || container.is_some_and(|container| container.ttl_seconds.is_some())
-    }
-
-    /// The same model whose counts of expiring items in a logical partition are queries: no write tells the
-    /// end of an item.
-    #[must_use]
-    pub fn with_expiring_items_counted(mut self) -> Self {
-        let expiring: Vec<Name> =
-            self.items().iter().filter(|item| self.expires(item)).map(|item| item.name.clone()).collect();
-        for item in &mut self.parts.items {
-            let is_counted = |field: &Field| match &field.kind {
-                FieldKind::Related(related) => {
-                    matches!(related.source, RelatedSource::Partition { .. })
-                        && expiring.contains(&related.item_type)
-                }
-                _ => false,
-            };
-            let lists = item.fields.iter().filter(|field| is_counted(field));
-            let lists: Vec<Name> = lists.map(|field| field.name.clone()).collect();
-            for field in &mut item.fields {
-                if let FieldKind::Count(count) = &mut field.kind
-                    && lists.contains(&count.of)
-                {
-                    count.kept = Kept::Query;
-                }
-            }
-        }
-        self
     }
 
     /// The embedded types, in the order of the file.

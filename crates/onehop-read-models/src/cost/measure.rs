@@ -153,7 +153,7 @@ impl Measurement {
     ) -> Result<RequestCharge, CostError> {
         let (partition_key, alone) = self.operation(sample).await?;
         let (_, counted) = self.operation(sample).await?;
-        let parent = self.parent(&counted, rule).await?;
+        let parent = self.parent(&counted, &partition_key, rule).await?;
         let container = rule.parent.container;
         let batch = |operations| Batch { container, partition_key: partition_key.clone(), operations };
         let (without, with) = (Ledger::new(), Ledger::new());
@@ -164,13 +164,18 @@ impl Measurement {
     }
 
     /// The parent of a counted item with one item more.
-    async fn parent(&self, counted: &WriteOp, rule: &CountRule) -> Result<WriteOp, CostError> {
+    async fn parent(
+        &self,
+        counted: &WriteOp,
+        key: &PartitionKey,
+        rule: &CountRule,
+    ) -> Result<WriteOp, CostError> {
         let WriteOp::Create(item) = counted else { return Err(CostError::NoSample(rule.counted.name)) };
         let counted: serde_json::Map<_, _> =
             serde_json::from_slice(&item.body).map_err(|_| CostError::NoSample(rule.counted.name))?;
         let id = Body(counted).text(rule.by)?.to_owned();
-        let (key, container) = (PartitionKey::from(id.as_str()), rule.parent.container);
-        let parent = self.meter.store.read(container, &key, &id, &Ledger::new()).await?;
+        let container = rule.parent.container;
+        let parent = self.meter.store.read(container, key, &id, &Ledger::new()).await?;
         let parent = parent.ok_or(CostError::NoSample(rule.parent.name))?;
         let edit = SampleEdit::Change(vec![FieldEdit::Alter(rule.field)]);
         self.edited(&edit, &rule.parent, Body::of(&parent)?, Some(parent.etag))

@@ -33,6 +33,20 @@ pub(crate) use profile::{DataProfile, StoredType};
 pub(crate) use sample::{FieldEdit, ItemKey, SampleChange, SampleEdit};
 pub use table::markdown;
 
+/// The request charge of one change of a rule, predicted alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PredictedCost {
+    /// The projection that is charged; for a count its field, for the change feed its container.
+    pub rule: String,
+    /// The change.
+    pub change: String,
+    /// The number of items or elements that the change reaches; for the change feed, the number of
+    /// projections that follow it.
+    pub fan_out: usize,
+    /// The predicted operations.
+    pub operations: Operations,
+}
+
 /// The request charge of one change of a rule, predicted and measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangeCost {
@@ -66,6 +80,36 @@ impl ChangeCost {
 }
 
 impl ReadModels {
+    /// Predicts the request charge of each kind of change on the data of a store, which it reads once and
+    /// leaves unchanged. It keeps the key of each live item.
+    ///
+    /// # Errors
+    /// A fault of the store, or data that the rules cannot read.
+    pub async fn predicted_costs(
+        &self,
+        store: &dyn Store,
+        charges: &CostCharges,
+    ) -> Result<Vec<PredictedCost>, CostError> {
+        let data = DataProfile::read(self.clone(), store, charges).await?;
+        let cost = |change: PredictedChange| PredictedCost {
+            rule: change.charged.to_string(),
+            change: change.change,
+            fan_out: change.fan_out,
+            operations: change.operations,
+        };
+        Ok(self.predict(&self.rule_projections(), &data).into_iter().map(cost).collect())
+    }
+
+    /// Each kind of change that the data has a sample of.
+    fn predict(&self, projections: &[Arc<dyn RuleProjection>], data: &DataProfile) -> Vec<PredictedChange> {
+        let mut predicted = self.predict_feeds(projections, data);
+        predicted.extend(projections.iter().flat_map(|projection| projection.predict(data)));
+        predicted.extend(
+            self.counts().filter(|rule| rule.projection.is_none()).filter_map(|rule| rule.predict(data)),
+        );
+        predicted
+    }
+
     /// Predicts and measures the request charge of each kind of change on the data of a store. The
     /// measurement adds, changes and deletes items, so the store should be a copy that nothing else needs.
     /// Its reads are charged as quorum reads, as reads of projections on an account are.
@@ -83,11 +127,7 @@ impl ReadModels {
         let mut measurement =
             Measurement::open(self.clone(), &projections, Arc::clone(&store), clock).await?;
         let data = DataProfile::read(self.clone(), &*store, charges).await?;
-        let mut predicted = self.predict_feeds(&projections, &data);
-        predicted.extend(projections.iter().flat_map(|projection| projection.predict(&data)));
-        predicted.extend(
-            self.counts().filter(|rule| rule.projection.is_none()).filter_map(|rule| rule.predict(&data)),
-        );
+        let predicted = self.predict(&projections, &data);
         let measured = measurement.measure_all(&predicted).await?;
         let cost = |(change, measured): (PredictedChange, _)| ChangeCost {
             rule: change.charged.to_string(),

@@ -148,7 +148,12 @@ impl DataProfile {
                 }
                 let sources: BTreeSet<&str> = body.texts(FieldPath::parse(target.by)).into_iter().collect();
                 for id in sources {
-                    let key = ItemKey { partition_key: source_key(&rule.source, id), id: id.to_owned() };
+                    let partition_key = match target.source_key.map(|fields| body.joined_key(fields)) {
+                        Some(Ok(key)) => key.into(),
+                        Some(Err(_)) => continue,
+                        None => source_key(&rule.source, id),
+                    };
+                    let key = ItemKey { partition_key, id: id.to_owned() };
                     self.count(rule.name, key, place, rule.targets.len());
                 }
             }

@@ -4,7 +4,7 @@ use onehop_change_feed::ProjectionError;
 use onehop_store::{ContainerSpec, PartitionKey};
 use serde_json::{Value, json};
 
-use crate::body::Body;
+use crate::body::{Body, SourcePlace};
 use crate::field_path::FieldPath;
 use crate::item_type::{DELETED, ID, ItemPartition, ItemType, TTL, VERSION};
 
@@ -101,10 +101,10 @@ impl FieldEdit {
             }
             Self::AlterCopy { path, by } => {
                 let first = body.keyed(*path, *by).into_iter().next();
-                let Some((id, value)) = first.map(|(id, value)| (id.to_owned(), altered(value))) else {
+                let Some((id, value)) = first.map(|copy| (copy.id.to_owned(), altered(copy.stored))) else {
                     return;
                 };
-                body.set_copies(*path, *by, &id, &value);
+                body.set_copies(*path, *by, SourcePlace { id: &id, key: None }, &value);
             }
         }
     }

@@ -87,7 +87,7 @@ impl BackReferences<'_> {
 
     fn rule(&self, types: &ItemTypes) -> Result<Rule, ModelError> {
         let source = types.get(&self.item.name)?.clone();
-        let fields = source.partition.fields().collect();
+        let fields = source.partition.fields_of_entries().collect();
         let element = ElementFields { partition_key: SOURCE_ID, id: element_id(self.item)? };
         let rule = ListRule {
             name: self.name,
@@ -105,6 +105,7 @@ impl BackReferences<'_> {
             immutable_partition: false,
             conditions: Vec::new(),
             keep: Keep::All,
+            is_counted: false,
         };
         Ok(Rule::List(rule.into()))
     }

@@ -8,7 +8,7 @@ use onehop_store::{ContainerName, ContainerSpec, TypeOrder, interned, interned_l
 use super::back_references::back_references;
 use super::counts::tombstone_of_owned;
 use super::item_types::property;
-use super::lists::{is_bounded, never_moves};
+use super::lists::{counts_behind, is_bounded, never_moves};
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
 use super::relations::{element_id, is_followed};
@@ -103,9 +103,6 @@ impl<'a> SpecDraft<'a> {
         if container.followed {
             return unsupported("`followed` containers are not supported");
         }
-        if container.composite.is_some() {
-            return unsupported("`composite` is derived from orders: (type, order, id)");
-        }
         Ok(Self {
             partition_key: interned(
                 &container
@@ -129,7 +126,8 @@ impl<'a> SpecDraft<'a> {
         let property = self.orders.first().map(|order| order.property);
         let is_one = self.orders.iter().all(|order| Some(order.property) == property);
         let (order_by, orders) = if is_one { (property, &[][..]) } else { (None, self.orders.as_slice()) };
-        let spec = ContainerSpec {
+        // A path by which queries filter or sort has its index, also where the model excludes it.
+        Ok(ContainerSpec {
             name: ContainerName::named(&self.container.name)?,
             partition_key: self.partition_key,
             order_by,
@@ -138,17 +136,7 @@ impl<'a> SpecDraft<'a> {
             newest_types: interned_list(&self.newest_types)?,
             ttl_s: self.container.ttl_seconds,
             soft_deletes: self.soft_deletes,
-        };
-        let needed = spec.needed_properties();
-        let is_needed = |path: &&onehop_model::PropertyPath| needed.contains(&path.last());
-        match self.container.exclude.iter().find(is_needed) {
-            None => Ok(spec),
-            Some(path) => Err(ModelError::unsupported(
-                &format!("container `{}`", self.container.name),
-                "@container",
-                format!("`exclude` names `{path}`, by which queries filter or sort"),
-            )),
-        }
+        })
     }
 }
 
@@ -204,9 +192,10 @@ impl<'a> Indexes<'a> {
             None => has_conditions.then_some(ID),
         };
         let is_by_element = field.is_some_and(|field| field.ty.list.is_some());
+        let is_marked = !is_by_element || counts_behind(self.model, place);
         let Some(draft) = self.draft(&list.container) else { return Ok(()) };
-        // Entries by elements are deleted for good.
-        draft.soft_deletes |= !is_by_element;
+        // Entries by elements are deleted for good, unless they are counted.
+        draft.soft_deletes |= is_marked;
         if let Some(found_by) = found_by.filter(|found_by| !draft.equality.contains(found_by)) {
             draft.equality.push(found_by);
         }

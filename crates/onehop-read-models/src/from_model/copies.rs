@@ -1,6 +1,8 @@
 //! Copy rules of a model: `@copy` on references and on scalars, grouped by the copied field.
 
-use onehop_model::{CopyOrigin, Field, FieldKind, ItemType, Model, Name, TypeOf};
+use onehop_model::{
+    Action, CopyOrigin, Field, FieldKind, ItemType, KeySource, Model, Mutation, Name, TypeOf,
+};
 use onehop_store::interned;
 use serde_json::Value;
 
@@ -9,7 +11,7 @@ use super::conditions::stored_values;
 use super::item_types::{ItemTypes, property};
 use super::model_error::ModelError;
 use super::projection_names::ProjectionNames;
-use super::relations::{copied, list_by};
+use super::relations::{copied, key_fields, list_by};
 use crate::item_type::{ID, ItemPartition};
 use crate::rule::{CopyMode, CopyRule, CopyTarget, Rule};
 
@@ -75,11 +77,6 @@ impl CopyGroup<'_> {
             ModelError::unsupported(place, COPY, format!("`{source}.{field}` is not stored in its items"))
         })?;
         let source_type = types.get(source)?.clone();
-        if !frozen && matches!(source_type.partition, ItemPartition::Field(_)) {
-            let reason =
-                format!("a copy finds its source by id, and the partition key of `{source}` is a field");
-            return Err(ModelError::unsupported(place, COPY, reason));
-        }
         let name = format!("{source}.{field}");
         // A frozen copy has no projection.
         let name = if *frozen { format!("{name}.frozen") } else { names.of_copy(&name) };
@@ -90,9 +87,18 @@ impl CopyGroup<'_> {
             targets: copies.iter().map(|copy| target(model, types, names, copy)).collect::<Result<_, _>>()?,
             mode: if *frozen { CopyMode::Frozen } else { CopyMode::Follows },
             absent: absent(model, source, field),
+            deletes_sources: model.item(source).is_some_and(|item| is_deleted_by_clients(model, item)),
         };
         Ok(Rule::Copy(rule.into()))
     }
+}
+
+/// Whether generated mutations delete the items of a type, or its items expire.
+fn is_deleted_by_clients(model: &Model, item: &ItemType) -> bool {
+    let by_mutation = |mutation: &Mutation| {
+        mutation.item_type == item.name && mutation.action == Action::Delete && !mutation.rust
+    };
+    item.writes.contains(&Action::Delete) || model.expires(item) || model.mutations().iter().any(by_mutation)
 }
 
 /// The value of copies where a source has no such field: null, or a default that items do not store.
@@ -202,6 +208,12 @@ fn target(
     if copy.frozen {
         return Ok(target);
     }
+    let source_key = source_key(model, types, copy)?;
+    if source_key.is_some() && reference_list.is_some() {
+        let reason = format!("the partition key of `{}` is a field, which no id of a list has", copy.source);
+        return Err(ModelError::unsupported(&copy.place, COPY, reason));
+    }
+    let target = CopyTarget { source_key, ..target };
     let target = CopyTarget { catch_up: interned(&names.of_catch_up(&copy.item.container))?, ..target };
     let list = match (copy.array, reference_list) {
         (None, None) => return Ok(target),
@@ -216,4 +228,40 @@ fn target(
         Some(list) => Ok(target.through(list)),
         None => Err(ModelError::unsupported(&copy.place, COPY, "nothing finds the copies by their source")),
     }
+}
+
+/// The properties of an item that hold the partition key of a copy's source; `None` where it is the id or
+/// constant.
+fn source_key(
+    model: &Model,
+    types: &ItemTypes,
+    copy: &DeclaredCopy<'_>,
+) -> Result<Option<&'static str>, ModelError> {
+    let source = model.item(copy.source);
+    let (Some(source), Some(field)) = (source, copy.reference) else { return Ok(None) };
+    let FieldKind::Reference(reference) = &field.kind else { return Ok(None) };
+    if !matches!(types.get(copy.source)?.partition, ItemPartition::Field(_)) {
+        return Ok(None);
+    }
+    // The fields beside the reference: of the item, or of the object in it.
+    let fields = match copy.array.map(|array| &array.ty.of) {
+        Some(TypeOf::Embedded(name)) => model.embedded_type(name).map_or(&[][..], |found| &found.fields),
+        _ => &copy.item.fields,
+    };
+    let field_of = |name: &Name| fields.iter().find(|field| field.name == *name);
+    let mut named = key_fields(source, reference);
+    let mut properties = Vec::new();
+    for part in &source.key {
+        let path = match part {
+            KeySource::Id => Some(&reference.property),
+            KeySource::Field(_) => named.next().and_then(|(_, name)| field_of(name)?.property()),
+            KeySource::Type => None,
+        };
+        let path = path.ok_or_else(|| {
+            let reason = "a copy needs the fields of its source's partition key beside the reference";
+            ModelError::unsupported(&copy.place, COPY, reason)
+        })?;
+        properties.push(property(&copy.place, path)?);
+    }
+    Ok(Some(interned(&properties.join("/"))?))
 }

@@ -1,16 +1,17 @@
 //! Count rules and owned items of a model: `@count` and `@owned`.
 
 use onehop_model::{
-    Deletion, Field, FieldKind, Function, ItemType, Kept, Model, Name, PropertyPath, RelatedSource,
-    ValueSource,
+    Deletion, Field, FieldKind, Function, ItemType as Declared, Kept, ListSource, Model, Name, PropertyPath,
+    RelatedSource, ValueSource,
 };
-use onehop_store::interned;
+use onehop_store::{ContainerName, interned};
 
 use super::item_types::{ItemTypes, property};
 use super::model_error::ModelError;
 use super::projection_names::ProjectionNames;
 use super::related::related_places;
 use crate::computation::Padding;
+use crate::item_type::ItemType;
 use crate::rule::{CountRule, CountText, OwnedType, OwnsRule, Rule};
 
 const COUNT: &str = "@count";
@@ -23,7 +24,7 @@ pub(super) fn rules(model: &Model, types: &ItemTypes) -> Vec<Result<Rule, ModelE
             _ => None,
         })
     });
-    let rule = |(item, field, count): (&ItemType, &Field, &onehop_model::CountField)| {
+    let rule = |(item, field, count): (&Declared, &Field, &onehop_model::CountField)| {
         let place = format!("{}.{}", item.name, field.name);
         let kept = match &count.kept {
             Kept::Query => return None,
@@ -45,7 +46,7 @@ struct KeptCount<'a> {
 fn count_rule(
     model: &Model,
     types: &ItemTypes,
-    item: &ItemType,
+    item: &Declared,
     field: &Field,
     of: &Name,
     kept: &KeptCount<'_>,
@@ -55,26 +56,39 @@ fn count_rule(
     let Some(FieldKind::Related(related)) = item.field(of).map(|field| &field.kind) else {
         return unsupported("it counts a field with related items");
     };
-    let RelatedSource::Partition { by } = &related.source else {
-        return unsupported("it counts the items of a logical partition, by `@partition`");
-    };
-    if !related.conditions.is_empty() {
-        return unsupported("it counts all items: conditions of the counted field are not supported");
-    }
     let counted = model.item(&related.item_type);
     if kept.projection.is_some() && counted.is_some_and(|counted| counted.deletion == Deletion::Hard) {
         return unsupported("no change feed shows the deletion of counted items, which is HARD");
     }
-    let key = by.first().and_then(|by| counted?.field(by)).and_then(Field::property);
-    let Some(key) = key else {
-        return unsupported("the counted items have no stored reference to their parent");
+    let refers_here = |by: &&Name| match counted.and_then(|it| it.field(by)).map(|field| &field.kind) {
+        Some(FieldKind::Reference(reference)) => reference.target == item.name,
+        _ => false,
+    };
+    let (counted, by) = match &related.source {
+        RelatedSource::Partition { by } => {
+            if !related.conditions.is_empty() {
+                return unsupported("it counts all items: `@where` is for counts of a `@list`");
+            }
+            let key = by.iter().find(refers_here).and_then(|by| counted?.field(by));
+            let Some(key) = key.and_then(Field::property) else {
+                return unsupported("the counted items have no stored reference to their parent");
+            };
+            (types.get(&related.item_type)?.clone(), property(&place, key)?)
+        }
+        RelatedSource::List(list) if kept.projection.is_some() => match list.by.as_slice() {
+            [by] if refers_here(&by) => entries_of(model, &place, list)?,
+            _ => return unsupported("it counts the entries of a `@list` by one reference to this type"),
+        },
+        RelatedSource::List(_) | RelatedSource::Find { .. } => {
+            return unsupported("it counts the items of a `@partition`, or of a `@list` with `kept: BEHIND`");
+        }
     };
     Ok(Rule::Count(
         CountRule {
-            counted: types.get(&related.item_type)?.clone(),
+            counted,
             parent: types.get(&item.name)?.clone(),
             field: property(&place, kept.property)?,
-            by: property(&place, key)?,
+            by,
             text: count_text(item, &place, &field.name)?,
             projection: kept.projection.map(interned).transpose()?,
         }
@@ -82,8 +96,18 @@ fn count_rule(
     ))
 }
 
+/// The entries of a list as counted items, with the property that names their parent: their partition key.
+fn entries_of(model: &Model, place: &str, list: &ListSource) -> Result<(ItemType, &'static str), ModelError> {
+    let key = model.container(&list.container).and_then(|container| container.key.first());
+    let key = key.ok_or_else(|| ModelError::unsupported(place, COUNT, "the list has no container"))?;
+    let by = property(place, key)?;
+    let container = ContainerName::named(&list.container)?;
+    let entries = ItemType::new(container, interned(&list.entry_type)?, &[by]);
+    Ok((entries.partitioned_by(by), by))
+}
+
 /// The text of a count in its parent: a stored `PADDED` of the count.
-fn count_text(item: &ItemType, place: &str, count: &Name) -> Result<Option<CountText>, ModelError> {
+fn count_text(item: &Declared, place: &str, count: &Name) -> Result<Option<CountText>, ModelError> {
     for field in &item.fields {
         let FieldKind::Stored(stored) = &field.kind else { continue };
         let ValueSource::Computed(computed) = &stored.source else { continue };
@@ -105,11 +129,11 @@ pub(super) fn owners(
     types: &ItemTypes,
     names: &ProjectionNames,
 ) -> Vec<Result<Rule, ModelError>> {
-    let owner_of = |item: &ItemType| match item.field(item.owned_by.as_ref()?).map(|field| &field.kind) {
+    let owner_of = |item: &Declared| match item.field(item.owned_by.as_ref()?).map(|field| &field.kind) {
         Some(FieldKind::Reference(reference)) => model.item(&reference.target),
         _ => None,
     };
-    let rule = |owner: &ItemType| -> Option<Result<Rule, ModelError>> {
+    let rule = |owner: &Declared| -> Option<Result<Rule, ModelError>> {
         let owned: Vec<_> = model
             .items()
             .iter()
@@ -131,8 +155,8 @@ fn owns(
     model: &Model,
     types: &ItemTypes,
     names: &ProjectionNames,
-    owner: &ItemType,
-    owned: &[&ItemType],
+    owner: &Declared,
+    owned: &[&Declared],
 ) -> Result<Rule, ModelError> {
     let rule = OwnsRule {
         name: interned(&names.of_owner(&owner.name))?,
@@ -142,7 +166,7 @@ fn owns(
     Ok(Rule::Owns(rule.into()))
 }
 
-fn owned_type(model: &Model, types: &ItemTypes, item: &ItemType) -> Result<OwnedType, ModelError> {
+fn owned_type(model: &Model, types: &ItemTypes, item: &Declared) -> Result<OwnedType, ModelError> {
     let by = item.owned_by.as_ref().and_then(|by| item.field(by)).and_then(Field::property);
     let by = by.ok_or_else(|| {
         ModelError::unsupported(&item.name, "@owned", "the reference to the owner is not stored")
@@ -158,7 +182,7 @@ fn owned_type(model: &Model, types: &ItemTypes, item: &ItemType) -> Result<Owned
 /// lists of the items, the items that it owns, and the reservations of its unique values. `None` where it can
 /// be removed at once.
 #[must_use]
-pub fn tombstone_of_owned(model: &Model, item: &ItemType) -> Option<u32> {
+pub fn tombstone_of_owned(model: &Model, item: &Declared) -> Option<u32> {
     let Deletion::Soft { ttl_seconds, .. } = item.deletion else { return None };
     item.owned_by.as_ref()?;
     let is_listed = related_places(model).iter().any(|place| {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use onehop_model::{
-    CountField, CurrencyProperty, Deletion, Field, FieldKind, ItemVersion, Kept, KeySource, Literal, Model,
-    Name, PropertyPath, TypeOf, ValueSource,
+    CountField, CurrencyProperty, Deletion, Field, FieldKind, ItemVersion, Kept, KeySource, Model, Name,
+    PropertyPath, Scalar, TypeOf, ValueSource,
 };
 use onehop_store::{ContainerName, interned};
 
 use super::model_error::ModelError;
-use crate::item_type::{DELETED, ID, ItemPartition, ItemType, VERSION};
+use crate::item_type::{ID, ItemPartition, ItemType, TYPE, VERSION};
 
 /// The item types of a model by their names in the file.
 pub(super) struct ItemTypes(BTreeMap<Name, ItemType>);
@@ -48,12 +48,24 @@ fn item_type(model: &Model, item: &onehop_model::ItemType) -> Result<ItemType, M
         sources => {
             let mut names = Vec::new();
             for source in sources {
-                let path = match source {
-                    KeySource::Field(field) => item.field(field).and_then(Field::property),
-                    KeySource::Id | KeySource::Type => None,
+                let field = match source {
+                    KeySource::Id => {
+                        names.push(ID);
+                        continue;
+                    }
+                    KeySource::Type => {
+                        names.push(TYPE);
+                        continue;
+                    }
+                    KeySource::Field(field) => item.field(field),
                 };
+                let path = field.and_then(Field::property);
                 let reason = "a key is `id`, `type`, or stored fields";
                 let path = path.ok_or_else(|| ModelError::unsupported(&item.name, "@item", reason))?;
+                if let Some(field) = field.filter(|field| !is_key_value(field)) {
+                    let reason = format!("a key has no `{}`", field.ty.of.name());
+                    return Err(ModelError::unsupported(&item.name, "@item(partition)", reason));
+                }
                 names.push(property(&item.name, path)?);
             }
             ItemPartition::Field(interned(&names.join("/"))?)
@@ -66,7 +78,17 @@ fn item_type(model: &Model, item: &onehop_model::ItemType) -> Result<ItemType, M
     Ok(ItemType { partition, ..ItemType::new(container, name, &fields) })
 }
 
-/// Items are told apart by `type` (items of a type with `@where` have it, too), compared by `version`, and
+/// Whether the stored values of a field are texts, numbers or Booleans, as the values of partition keys are.
+pub(super) fn is_key_value(field: &Field) -> bool {
+    match (&field.kind, &field.ty.of) {
+        (FieldKind::Reference(_), _) => true,
+        (FieldKind::Stored(_), TypeOf::Scalar(scalar)) => *scalar != Scalar::Money,
+        (FieldKind::Stored(_), TypeOf::Enum(_)) => true,
+        _ => false,
+    }
+}
+
+/// Items are distinguished by `type` (items of a type with `@where` have it, too), compared by `version`, and
 /// deleted softly by `deleted`.
 fn check_stored_form(item: &onehop_model::ItemType) -> Result<(), ModelError> {
     let unsupported = |directive, reason: &str| Err(ModelError::unsupported(&item.name, directive, reason));
@@ -75,15 +97,8 @@ fn check_stored_form(item: &onehop_model::ItemType) -> Result<(), ModelError> {
         _ => return unsupported("@item", "the version of an item is its property `version`"),
     }
     match &item.deletion {
-        Deletion::Hard | Deletion::Ttl => Ok(()),
-        Deletion::Soft { path, is, .. }
-            if path.properties() == [DELETED] && *is == Literal::Boolean(true) =>
-        {
-            Ok(())
-        }
-        Deletion::Soft { .. } => {
-            unsupported("@deletes", "a deleted item has the property `deleted`, which is true")
-        }
+        // Writers mark a deleted item with `deleted`, beside a mark of the model's own.
+        Deletion::Hard | Deletion::Ttl | Deletion::Soft { .. } => Ok(()),
         Deletion::AllVersions => unsupported("@deletes", "deletions are SOFT, TTL or HARD"),
     }
 }

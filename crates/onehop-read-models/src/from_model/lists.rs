@@ -1,17 +1,19 @@
 //! List rules of a model: `@list` by a reference, by the elements of an array, or under `Query`.
 
+use std::borrow::Cow;
+
 use onehop_model::{
-    Field, FieldKind, ItemType, Kept, KeySource, ListSource, Model, Name, RelatedField, RelatedSource,
-    ValueSource,
+    Condition as Declared, Field, FieldKind, ItemType, Kept, KeySource, ListSource, Model, Name,
+    RelatedField, RelatedSource, ValueSource,
 };
-use onehop_store::{ContainerName, interned};
+use onehop_store::{ContainerName, interned, joined_key, key_text};
 
 use super::conditions::conditions;
 use super::entry_fields::EntryFields;
-use super::item_types::{ItemTypes, property};
+use super::item_types::{ItemTypes, is_key_value, property};
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
-use super::relations::{element_id, is_constant, is_type};
+use super::relations::{element_id, is_constant};
 use crate::condition::{Condition, ConditionTest};
 use crate::item_type::{ID, TYPE};
 use crate::rule::{ElementFields, Keep, ListPartition, ListRule, Rule};
@@ -39,19 +41,15 @@ fn rule(
     let keys = container.map(|container| container.key.as_slice()).unwrap_or_default();
     let keys: Vec<&str> = keys.iter().map(|key| property(&place.place, key)).collect::<Result<_, _>>()?;
     let key = interned(&keys.join("/"))?;
+    check_values(place, &list.by)?;
     let partition = match list.by.as_slice() {
-        [] if container.is_some_and(is_type) => ListPartition::Constant(interned(&list.entry_type)?),
-        [] if keys.len() == 1 => ListPartition::Constant(fixed_key(model, place, key)?),
-        [] => {
-            let reason = "a list under `Query` is in a container with one key path";
-            return Err(ModelError::unsupported(&place.place, LIST, reason));
-        }
+        [] => ListPartition::Constant(fixed_key(model, place, list, &keys)?),
         [by] => partition_by(place, by)?,
         several => partition_by_several(place, several)?,
     };
     let mut fields = EntryFields::of(model, place, list)?;
     // An entry leads to its item.
-    source.partition.fields().for_each(|field| fields.require(field));
+    source.partition.fields_of_entries().for_each(|field| fields.require(field));
     let is_named = keys.iter().all(|key| fields.always.contains(key));
     Ok(Rule::List(
         ListRule {
@@ -71,6 +69,7 @@ fn rule(
             immutable_partition: !list.by.is_empty()
                 && list.by.iter().all(|by| never_moves(place.target, by)),
             keep: keep(place, list),
+            is_counted: counts_behind(model, place),
             conditions,
             fields: fields.always,
             unless_zero: fields.unless_zero,
@@ -79,6 +78,29 @@ fn rule(
         }
         .into(),
     ))
+}
+
+/// # Errors
+/// A field of the key that is an object or an amount.
+fn check_values(place: &RelatedPlace<'_>, by: &[Name]) -> Result<(), ModelError> {
+    let field = |by: &Name| place.target.field(by.as_ref()).filter(|field| !is_key_value(field));
+    match by.iter().find_map(field) {
+        Some(other) => {
+            let reason = format!("a key has no `{}`", other.ty.of.name());
+            Err(ModelError::unsupported(&place.place, LIST, reason))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether a count of the list is written behind.
+pub(super) fn counts_behind(model: &Model, place: &RelatedPlace<'_>) -> bool {
+    let Some((parent, list)) = place.place.split_once('.') else { return false };
+    let is_of_list = |field: &Field| match &field.kind {
+        FieldKind::Count(count) => *count.of == *list && matches!(count.kept, Kept::Behind { .. }),
+        _ => false,
+    };
+    model.item(parent).is_some_and(|parent| parent.fields.iter().any(is_of_list))
 }
 
 fn partition_by(place: &RelatedPlace<'_>, by: &str) -> Result<ListPartition, ModelError> {
@@ -120,24 +142,38 @@ fn has_key_field(partition: ListPartition, key: &str) -> bool {
     }
 }
 
-/// The partition key of a list under `Query` in a container whose key is another field: the value to which
-/// `@where` fixes that field.
-fn fixed_key(model: &Model, place: &RelatedPlace<'_>, key: &str) -> Result<&'static str, ModelError> {
-    let is_key = |condition: &&Condition| condition.field == key;
+/// The partition key of a list under `Query`: the type of the entries, or the values to which `@where` fixes
+/// the fields of the key.
+fn fixed_key(
+    model: &Model,
+    place: &RelatedPlace<'_>,
+    list: &ListSource,
+    keys: &[&str],
+) -> Result<&'static str, ModelError> {
     let fixed = conditions(model, place)?;
-    let value = fixed.iter().find(is_key).and_then(|condition| match &condition.test {
-        ConditionTest::In(values) => values.first().and_then(serde_json::Value::as_str),
-        _ => None,
-    });
-    match value {
-        Some(value) => Ok(interned(value)?),
-        None => {
-            let reason = format!(
-                "the key of a list under `Query` is `/type`, or a text that `@where` fixes; it is `/{key}`"
-            );
-            Err(ModelError::unsupported(&place.place, LIST, reason))
+    let value = |key: &&str| {
+        if *key == TYPE {
+            return Ok(list.entry_type.clone());
         }
-    }
+        // A key has the property of a field, or the field's own name.
+        let names_key = |declared: &Declared, condition: &Condition| {
+            condition.field == *key || declared.field.single().is_some_and(|field| **field == **key)
+        };
+        let mut conditions = place.related.conditions.iter().zip(&fixed);
+        let value = conditions.find_map(|(declared, condition)| match &condition.test {
+            _ if !names_key(declared, condition) => None,
+            ConditionTest::In(values) => values.first().and_then(key_text),
+            _ => None,
+        });
+        value.map(Cow::into_owned).ok_or_else(|| {
+            let reason = format!(
+                "the key of a list under `Query` is `/type`, or a value that `@where` fixes; it is `/{key}`"
+            );
+            ModelError::unsupported(&place.place, LIST, reason)
+        })
+    };
+    let values = keys.iter().map(value).collect::<Result<Vec<_>, _>>()?;
+    Ok(interned(&joined_key(values.iter().map(String::as_str)))?)
 }
 
 /// The items that a list keeps: the last items of a fixed order, or of an order whose values change. A list

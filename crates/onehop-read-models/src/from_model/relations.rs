@@ -1,14 +1,13 @@
 //! Relations that several rules ask for: followed references, lists by elements, and the names of entries.
 
 use onehop_model::{
-    Container, CopyOrigin, CopySource, Field, FieldKind, ItemType, Model, Name, ReferenceField,
+    CopyOrigin, CopySource, Field, FieldKind, ItemType, KeySource, Model, Name, ReferenceField,
     RelatedSource, ValueSource,
 };
 use onehop_store::interned;
 
 use super::model_error::ModelError;
 use super::related::related_places;
-use crate::item_type::TYPE;
 
 /// Whether a reference never changes, so that an entry never moves.
 pub(super) fn is_constant(reference: &ReferenceField) -> bool {
@@ -20,9 +19,16 @@ pub(super) fn element_id(item: &ItemType) -> Result<&'static str, ModelError> {
     Ok(interned(&format!("{}Id", item.type_value))?)
 }
 
-/// Whether a path is the property `type`.
-pub(super) fn is_type(container: &Container) -> bool {
-    matches!(container.key.as_slice(), [path] if path.properties() == [TYPE])
+/// The fields of the partition key of a reference's target, each with its place in the key. A reference
+/// names the fields of the key alone, or a field for each path of it.
+pub(super) fn key_fields<'a>(
+    target: &ItemType,
+    reference: &'a ReferenceField,
+) -> impl Iterator<Item = (usize, &'a Name)> {
+    let is_whole = reference.partition.len() == target.key.len();
+    let is_field = |place: &usize| matches!(target.key.get(*place), Some(KeySource::Field(_)));
+    let places: Vec<usize> = (0..target.key.len()).filter(|place| is_whole || is_field(place)).collect();
+    places.into_iter().zip(&reference.partition).filter(move |(place, _)| is_field(place))
 }
 
 /// Whether copies along a reference follow their source.

@@ -12,7 +12,7 @@ use crate::body::{Body, is_copy};
 use crate::entry::Entry;
 use crate::item_type::{ItemPartition, ItemType};
 use crate::rule::{CountRule, ListPartition, ListRule, OwnsRule};
-use crate::source_value::{copied_value, source_key};
+use crate::source_value::copied_value;
 use crate::stored_count::StoredCount;
 use crate::target_copy::TargetCopy;
 
@@ -45,7 +45,9 @@ impl Verifier {
     /// The differences between the items of a subject and its rule.
     pub(super) async fn compare(&self, subject: &Subject) -> Result<Vec<Suspect>, Fault> {
         let suspect = match subject {
-            Subject::Count { rule, id } => self.compare_count(self.count_rule(*rule), id).await?,
+            Subject::Count { rule, partition_key, id } => {
+                self.compare_count(self.count_rule(*rule), partition_key, id).await?
+            }
             Subject::Copy { copy, partition_key, id } => {
                 self.compare_copy(self.target_copy(*copy), partition_key, id).await?
             }
@@ -98,13 +100,18 @@ impl Verifier {
     }
 
     /// The parent with this id, and how many live items there are while it does not change.
-    pub(super) async fn counted(&self, rule: &CountRule, id: &str) -> Result<Option<(Stored, u64)>, Fault> {
-        let key = PartitionKey::from(id);
+    pub(super) async fn counted(
+        &self,
+        rule: &CountRule,
+        key: &PartitionKey,
+        id: &str,
+    ) -> Result<Option<(Stored, u64)>, Fault> {
         for _ in 0..COMPARISONS_MAX {
-            let Some(before) = self.read_live(&rule.parent, &key, id).await? else { return Ok(None) };
+            let Some(before) = self.read_live(&rule.parent, key, id).await? else { return Ok(None) };
             let container = rule.counted.container;
-            let counted = self.store.count(container, &key, rule.counted.name, &Ledger::new()).await?;
-            let Some(after) = self.read_live(&rule.parent, &key, id).await? else { return Ok(None) };
+            let of_items = rule.counted_key(key, id);
+            let counted = self.store.count(container, &of_items, rule.counted.name, &Ledger::new()).await?;
+            let Some(after) = self.read_live(&rule.parent, key, id).await? else { return Ok(None) };
             if after.item.etag == before.item.etag {
                 return Ok(Some((before, counted)));
             }
@@ -112,13 +119,13 @@ impl Verifier {
         Ok(None)
     }
 
-    async fn compare_count(&self, rule: &CountRule, id: &str) -> Result<Found, Fault> {
-        let Some((parent, counted)) = self.counted(rule, id).await? else { return Ok(None) };
+    async fn compare_count(&self, rule: &CountRule, key: &PartitionKey, id: &str) -> Result<Found, Fault> {
+        let Some((parent, counted)) = self.counted(rule, key, id).await? else { return Ok(None) };
         let drift = StoredCount::of(rule, &parent.body).drift(rule, counted);
         Ok(drift.map(|(field, stored)| {
             let drift = Drift::Count {
                 container: rule.parent.container.to_string(),
-                partition_key: id.to_owned(),
+                partition_key: key.to_string(),
                 id: id.to_owned(),
                 field: field.to_owned(),
                 stored,
@@ -130,11 +137,13 @@ impl Verifier {
 
     async fn compare_copy(&self, copy: &TargetCopy, key: &PartitionKey, id: &str) -> Result<Found, Fault> {
         let Some(target) = self.read_live(&copy.item_type, key, id).await? else { return Ok(None) };
-        for (source_id, stored) in target.body.keyed(copy.path, copy.by) {
-            let source = &copy.rule.source;
-            let read = self.read_live(source, &source_key(source, source_id), source_id).await?;
+        for keyed in target.body.keyed(copy.path, copy.by) {
+            let source_key = copy.source_key(&keyed).map_err(unexpected_shape)?;
+            let (read, stored) =
+                (self.read_live(&copy.rule.source, &source_key, keyed.id).await?, keyed.stored);
             let current = read.as_ref().and_then(|source| copied_value(&copy.rule, &source.body));
-            if current.as_ref().is_some_and(|current| is_copy(stored, current)) {
+            let is_left_alone = read.is_none() && copy.rule.deletes_sources;
+            if is_left_alone || current.as_ref().is_some_and(|current| is_copy(stored, current)) {
                 continue;
             }
             let drift = Drift::Copy {

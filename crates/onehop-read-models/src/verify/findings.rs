@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::feed_scan::for_each_result;
 use super::invariant::{Invariant, VerifyProgress};
 use super::report::{ItemCount, VerificationReport};
-use crate::body::{Body, is_copy};
+use crate::body::{Body, KeyedCopy, is_copy};
 use crate::declaration::ReadModels;
 use crate::entry::Entry;
 use crate::item_type::ItemPartition;
@@ -28,6 +28,7 @@ const PROGRESS_CHANGES: u64 = 1000;
 pub(super) enum Subject {
     Count {
         rule: usize,
+        partition_key: PartitionKey,
         id: String,
     },
     Copy {
@@ -62,12 +63,13 @@ pub(super) struct Findings<'a> {
     declared: &'a ReadModels,
     invariants: &'a [Box<dyn Invariant>],
     items: BTreeMap<(ContainerName, String), u64>,
-    /// The value of each source: rule and id.
-    values: HashMap<(usize, Box<str>), Value>,
+    /// The value of each source: rule, partition key and id.
+    values: HashMap<(usize, Box<str>, Box<str>), Value>,
     /// Targets whose copy differs from the source as far as it was seen.
     copies: Vec<Subject>,
     entries: HashMap<(usize, Box<str>, Box<str>), EntryHashes>,
-    counts: HashMap<(usize, Box<str>), Tally>,
+    /// The counts by rule, partition key and id of the parent.
+    counts: HashMap<(usize, Box<str>, Box<str>), Tally>,
     /// The owners by rule, partition key and id.
     owners: HashMap<(usize, Box<str>, Box<str>), Owner>,
     of_invariants: Vec<Subject>,
@@ -167,7 +169,7 @@ impl<'a> Findings<'a> {
         for (place, rule) in declared.following().enumerate() {
             if rule.source.container == container && rule.source.name == item_type {
                 let value = copied_value(rule, body).unwrap_or(Value::Null);
-                self.values.insert((place, id.into()), value);
+                self.values.insert((place, change.partition_key.as_str().into(), id.into()), value);
             }
         }
         self.visit_copies(container, change, body);
@@ -191,8 +193,10 @@ impl<'a> Findings<'a> {
                 continue;
             }
             let rule = following.iter().position(|rule| Arc::ptr_eq(rule, &copy.rule)).unwrap_or_default();
-            let is_current = |(id, stored): (&str, Option<&Value>)| {
-                self.values.get(&(rule, id.into())).is_some_and(|value| is_copy(stored, value))
+            let is_current = |keyed: KeyedCopy<'_>| {
+                let Ok(key) = copy.source_key(&keyed) else { return false };
+                let value = self.values.get(&(rule, key.as_str().into(), keyed.id.into()));
+                value.is_some_and(|value| is_copy(keyed.stored, value))
             };
             if !body.keyed(copy.path, copy.by).into_iter().all(is_current) {
                 let (partition_key, id) = (change.partition_key.clone(), change.id.clone());
@@ -239,14 +243,15 @@ impl<'a> Findings<'a> {
         change: &Change,
         body: &Body,
     ) -> Result<(), ProjectionError> {
-        let item_type = body.item_type();
+        let (item_type, id) = (body.item_type(), change.id.as_str());
         for (place, rule) in self.declared.counts().enumerate() {
             if rule.parent.container == container && rule.parent.name == item_type {
-                let tally = self.counts.entry((place, change.id.as_str().into())).or_default();
-                tally.stored = Some(StoredCount::of(rule, body));
+                self.tally(place, &change.partition_key, id).stored = Some(StoredCount::of(rule, body));
             }
             if rule.counted.container == container && rule.counted.name == item_type {
-                self.counts.entry((place, body.text(rule.by)?.into())).or_default().counted += 1;
+                let parent = body.text(rule.by)?;
+                let key = rule.parent_key(&change.partition_key, parent);
+                self.tally(place, &key, parent).counted += 1;
             }
         }
         for (place, rule) in self.declared.owners().enumerate() {
@@ -271,15 +276,20 @@ impl<'a> Findings<'a> {
         Ok(())
     }
 
+    fn tally(&mut self, rule: usize, key: &PartitionKey, parent: &str) -> &mut Tally {
+        self.counts.entry((rule, key.as_str().into(), parent.into())).or_default()
+    }
+
     /// Everything that has to be compared exactly.
     pub(super) fn subjects(self) -> BTreeSet<Subject> {
         let mut subjects: BTreeSet<Subject> = self.copies.into_iter().chain(self.of_invariants).collect();
-        for ((rule, id), tally) in self.counts {
+        for ((rule, partition_key, id), tally) in self.counts {
             let declared = self.declared.counts().nth(rule);
             let drift =
                 declared.zip(tally.stored).and_then(|(rule, stored)| stored.drift(rule, tally.counted));
             if drift.is_some() {
-                subjects.insert(Subject::Count { rule, id: id.into() });
+                let partition_key = PartitionKey::from(&*partition_key);
+                subjects.insert(Subject::Count { rule, partition_key, id: id.into() });
             }
         }
         for ((list, partition_key, id), EntryHashes { expected, stored, source_key }) in self.entries {

@@ -14,8 +14,9 @@ use super::verifier::{Suspect, Verifier};
 use crate::body::Body;
 use crate::entry::Entry;
 use crate::item_type::VERSION;
+use crate::list_elements::removal;
 use crate::rule::{CountRule, ListRule, OwnsRule};
-use crate::source_value::{copied_value, source_key};
+use crate::source_value::copied_value;
 use crate::stored_count::StoredCount;
 use crate::target_copy::TargetCopy;
 use onehop_change_feed::{Cause, ProjectionError};
@@ -58,7 +59,9 @@ impl Verifier {
     /// Repairs one drift; says whether something was written.
     async fn repair_one(&self, suspect: &Suspect) -> Result<bool, Fault> {
         match (&suspect.subject, &suspect.drift) {
-            (Subject::Count { rule, id }, _) => self.repair_count(self.count_rule(*rule), id).await,
+            (Subject::Count { rule, partition_key, id }, _) => {
+                self.repair_count(self.count_rule(*rule), partition_key, id).await
+            }
             (Subject::Copy { copy, partition_key, id }, _) => {
                 self.repair_copy(self.target_copy(*copy), partition_key, id).await
             }
@@ -78,16 +81,16 @@ impl Verifier {
         }
     }
 
-    async fn repair_count(&self, rule: &CountRule, id: &str) -> Result<bool, Fault> {
+    async fn repair_count(&self, rule: &CountRule, key: &PartitionKey, id: &str) -> Result<bool, Fault> {
         for _ in 0..TRIES_MAX {
-            let Some((parent, counted)) = self.counted(rule, id).await? else { return Ok(false) };
+            let Some((parent, counted)) = self.counted(rule, key, id).await? else { return Ok(false) };
             let expected = StoredCount::expected(rule, counted);
             if StoredCount::of(rule, &parent.body) == expected {
                 return Ok(false);
             }
             let Stored { mut body, item } = parent;
             expected.store(rule, &mut body);
-            if self.replace(rule.parent.container, &PartitionKey::from(id), body, &item).await? {
+            if self.replace(rule.parent.container, key, body, &item).await? {
                 return Ok(true);
             }
         }
@@ -95,15 +98,16 @@ impl Verifier {
     }
 
     async fn repair_copy(&self, copy: &TargetCopy, key: &PartitionKey, id: &str) -> Result<bool, Fault> {
-        let source = &copy.rule.source;
         for _ in 0..TRIES_MAX {
             let Some(target) = self.read_live(&copy.item_type, key, id).await? else { return Ok(false) };
             let mut corrected = target.body.clone();
             let mut is_changed = false;
-            for (source_id, _) in target.body.keyed(copy.path, copy.by) {
-                let read = self.read_live(source, &source_key(source, source_id), source_id).await?;
+            for keyed in target.body.keyed(copy.path, copy.by) {
+                let source_key = copy.source_key(&keyed).map_err(unexpected_shape)?;
+                let read = self.read_live(&copy.rule.source, &source_key, keyed.id).await?;
                 if let Some(value) = read.as_ref().and_then(|source| copied_value(&copy.rule, &source.body)) {
-                    is_changed |= corrected.set_copies(copy.path, copy.by, source_id, &value);
+                    let source = copy.place(keyed.id, &source_key);
+                    is_changed |= corrected.set_copies(copy.path, copy.by, source, &value);
                 }
             }
             if !is_changed {
@@ -153,7 +157,9 @@ impl Verifier {
     ) -> Result<EntryWrite, Fault> {
         let Some(source) = source else {
             let live = entry.filter(|entry| !entry.body.is_deleted());
-            return live.map_or(Ok(EntryWrite::None), |entry| delete(entry).map(EntryWrite::Write));
+            let Some(live) = live else { return Ok(EntryWrite::None) };
+            let operation = removal(rule, &live.body, &live.item).map_err(unexpected_shape)?;
+            return Ok(EntryWrite::Write(operation));
         };
         if let Some(entry) = entry.filter(|entry| entry.body.version() > source.body.version()) {
             // No item was ever of this version: the entry is damaged. The item overtakes it.

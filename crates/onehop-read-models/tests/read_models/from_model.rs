@@ -325,11 +325,9 @@ fn unsupported_containers_are_named() {
         errors(container, &followed)[0],
         "container `legacy`: @container: `followed` containers are not supported"
     );
-    assert_eq!(
-        with("exclude: \"/createdAt\""),
-        ["container `board`: @container: `exclude` names `createdAt`, by which queries filter or sort"]
-    );
-    assert_eq!(with("exclude: \"/title\""), Vec::<String>::new());
+    for exclude in ["exclude: \"/createdAt\"", "exclude: \"/title\""] {
+        assert_eq!(with(exclude), Vec::<String>::new());
+    }
 }
 
 #[test]

@@ -375,7 +375,7 @@ impl<'de> Visitor<'de> for TermSeed<'_, '_> {
 
     fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
         self.collector.literal(self.place, Some(value));
-        Ok(Scalar::None)
+        Ok(if self.keeps_scalar { Scalar::Boolean(value) } else { Scalar::None })
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {

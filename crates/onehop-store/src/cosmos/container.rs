@@ -4,8 +4,9 @@
 use std::sync::atomic::AtomicU32;
 
 use azure_data_cosmos::ContainerClient;
-use azure_data_cosmos::models::PartitionKeyDefinition;
+use azure_data_cosmos::models::{PartitionKeyDefinition, PartitionKeyValue};
 use azure_data_cosmos::options::ReadContainerOptions;
+use serde_json::Value;
 
 use super::client::default_options;
 use super::error_mapping::{OperationContext, fault_of};
@@ -15,7 +16,7 @@ use super::signals::ChangeSignals;
 use crate::document::{can_exist, check_text, check_write};
 use crate::{
     ChargeBasis, ChargeSource, ContainerSpec, Continuation, Fault, FaultKind, KEY_SEPARATOR, OperationKind,
-    OperationRecord, PartitionKey, Rejection, RequestCharge, WriteOp, limits,
+    OperationRecord, PartitionKey, Rejection, RequestCharge, WriteOp, key_value, limits,
 };
 
 /// A container of the database.
@@ -143,12 +144,24 @@ async fn partition_key_of(
 
 /// A partition key as the client wants it.
 pub(super) fn key(partition_key: &PartitionKey) -> azure_data_cosmos::PartitionKey {
-    match partition_key.as_str().split(KEY_SEPARATOR).map(str::to_owned).collect::<Vec<_>>().as_slice() {
+    match partition_key.as_str().split(KEY_SEPARATOR).map(value_of_key).collect::<Vec<_>>().as_slice() {
         [first, second] => azure_data_cosmos::PartitionKey::from((first.clone(), second.clone())),
         [first, second, third] => {
             azure_data_cosmos::PartitionKey::from((first.clone(), second.clone(), third.clone()))
         }
-        _ => azure_data_cosmos::PartitionKey::from(partition_key.as_str().to_owned()),
+        _ => azure_data_cosmos::PartitionKey::from(value_of_key(partition_key.as_str())),
+    }
+}
+
+/// One value of a partition key as the client wants it.
+fn value_of_key(text: &str) -> PartitionKeyValue {
+    match key_value(text) {
+        Value::Bool(is_true) => PartitionKeyValue::from(is_true),
+        Value::Number(number) => {
+            let number = number.as_f64().and_then(|number| PartitionKeyValue::try_from(number).ok());
+            number.unwrap_or_else(|| PartitionKeyValue::from(text.to_owned()))
+        }
+        _ => PartitionKeyValue::from(text.to_owned()),
     }
 }
 

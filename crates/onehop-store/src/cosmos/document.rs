@@ -1,5 +1,6 @@
 //! Items on the wire: the properties that the service adds, and the body without them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
@@ -8,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::document::PropertyName;
-use crate::{Change, ContainerSpec, ETag, Fault, FaultKind, Item, PartitionKey, joined_key};
+use crate::{Change, ContainerSpec, ETag, Fault, FaultKind, Item, PartitionKey, joined_key, key_text};
 
 /// Properties that the service adds to an item.
 const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];
@@ -37,8 +38,9 @@ pub(super) fn change_of(spec: &ContainerSpec, mut properties: Map<String, Value>
         }
     }
     let text = |name: &str| properties.get(name).and_then(Value::as_str).map(str::to_owned);
-    let key: Option<Vec<String>> = spec.key_properties().map(text).collect();
-    let key = key.map(|values| joined_key(values.iter().map(String::as_str)));
+    let key = spec.key_properties().map(|name| properties.get(name).and_then(key_text));
+    let key: Option<Vec<Cow<'_, str>>> = key.collect();
+    let key = key.map(|values| joined_key(values.iter().map(AsRef::as_ref)));
     let (Some(etag), Some(id), Some(partition_key)) = (etag, text("id"), key) else {
         return Err(Fault::new(FaultKind::Corrupt, "a change has no ETag, id or partition key"));
     };

@@ -40,7 +40,7 @@ impl PreparedEdit {
         Some(Self { of_sequence, base_sequence, splices })
     }
 
-    /// Whether a stored item is still the one that the difference was made from.
+    /// Whether a stored item has not been written since the difference was made.
     pub(super) fn fits(&self, stored: &Header) -> bool {
         stored.sequence == self.of_sequence
     }
@@ -84,7 +84,7 @@ pub(super) fn value_at(view: &View, item_key: &[u8], is_edited: bool) -> Result<
     }
 }
 
-/// The same where nothing says whether the item has an edit.
+/// The value of an item by its key in `items`, for callers that do not know of its edit.
 pub(super) fn value_with_any_edit(view: &View, item_key: &[u8]) -> Result<Option<Bytes>, Fault> {
     let Some(base) = view.get(KeySpace::Items, item_key)? else { return Ok(None) };
     match view.get(KeySpace::Items, &edit_key(item_key))? {
@@ -157,9 +157,9 @@ impl<I: Iterator<Item = KeyValue>> Iterator for WholeItems<I> {
     }
 }
 
-/// The difference between two bodies: for each place that changed the bytes kept before it, the bytes left
-/// out, the bytes put in, and these. What follows the last place is kept. `None` where it takes more than a
-/// quarter of the base.
+/// The difference between two bodies: for each changed place the number of bytes kept before it, the numbers
+/// of bytes removed and added there, and the added bytes. The bytes after the last place are kept. `None`
+/// where the difference takes more than a quarter of the base.
 fn splices(base: &[u8], body: &[u8]) -> Option<Vec<u8>> {
     let limit = base.len() / BASE_SHARE;
     let mut splices = Vec::new();

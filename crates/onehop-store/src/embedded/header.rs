@@ -95,7 +95,7 @@ impl Header {
     }
 }
 
-/// Whether the bytes of `ids` are those of an item with an edit.
+/// Whether an entry of `ids` belongs to an item with an edit.
 pub(super) fn is_edited(bytes: &[u8]) -> bool {
     bytes.get(FLAGS_AT).is_some_and(|flags| flags & EDITED_FLAG != 0)
 }

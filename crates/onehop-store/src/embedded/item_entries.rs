@@ -39,7 +39,7 @@ pub(super) fn value_entries(
     ]
 }
 
-/// Every entry that an item has outside `ids`, less the base where it has an edit.
+/// All entries of an item outside `ids`; of an item with an edit, all but the base.
 pub(super) fn entries(
     newest_types: &[&str],
     container: ContainerId,

@@ -382,7 +382,7 @@ impl GroupCommitWriter {
         }
         let last = changes.len();
         let Some(header) = &item.before else { return };
-        // Where the item has an edit, its entries are those of the edit.
+        // The entries of an item with an edit name the edit, and the base is one more.
         let base = header.edited.then(|| (KeySpace::Items, item.key_under(header), None));
         for entry in self.entries(item, header, None).into_iter().chain(base) {
             let written = changes[first..last].iter().any(|put| put.0 == entry.0 && put.1 == entry.1);

@@ -99,13 +99,13 @@ pub(super) enum TokenAge {
 
 impl StoredSession {
     pub(super) fn age_of(&self, token: &RefreshToken, now_ms: i64) -> TokenAge {
-        let grace_ms = i64::try_from(REFRESH_TOKEN_GRACE.as_millis()).unwrap_or(i64::MAX);
+        let grace_ms = u64::try_from(REFRESH_TOKEN_GRACE.as_millis()).unwrap_or(u64::MAX);
         if token.is_under(self.salt) {
             return TokenAge::Current;
         }
-        let is_former = |last: &LastRenewal| {
-            now_ms.saturating_sub(last.at_ms) <= grace_ms && token.is_under(last.former_salt)
-        };
+        // A renewal in the future was dated by a clock that ran ahead: its grace ends, too.
+        let is_former =
+            |last: &LastRenewal| now_ms.abs_diff(last.at_ms) <= grace_ms && token.is_under(last.former_salt);
         if self.renewal.as_ref().is_some_and(is_former) || planted!("old-refresh-token-stays-good") {
             TokenAge::Former
         } else {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onehop::served::input::{InputField, input_fields};
+use onehop::served::input::{InputField, follows_reference, input_fields};
 use onehop::served::{ServedModel, TypeIndex};
 use onehop_model::{
     Action, Checks, Field, FieldKind, FieldType, ItemType, Literal, Normalize, Scalar, StoredField, TypeOf,
@@ -198,8 +198,13 @@ impl Inputs {
             }
             TypeOf::Embedded(name) => {
                 let mut object = Map::new();
-                for field in &model.embedded(name)?.fields {
+                let fields = &model.embedded(name)?.fields;
+                for field in fields {
                     let FieldKind::Reference(reference) = &field.kind else {
+                        // The server knows it from the target.
+                        if follows_reference(fields, &field.name) {
+                            continue;
+                        }
                         if matches!(&field.kind, FieldKind::Stored(stored) if stored.source == onehop_model::ValueSource::Input)
                         {
                             object

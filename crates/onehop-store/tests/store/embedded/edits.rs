@@ -1,5 +1,5 @@
-//! Items that are stored as a base and an edit: what is read is the last write, whatever the way of reading
-//! and whatever happened to the directory between.
+//! Items that are stored as a base and an edit: every kind of read answers the last write, also after a
+//! backup, a recovery or another opening of the directory.
 
 use std::path::Path;
 

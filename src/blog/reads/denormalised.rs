@@ -1,5 +1,6 @@
-//! V3: as V2, and lists of posts come from short copies that are kept where they are read. Each question is
-//! one operation on one logical partition.
+//! V2 and V3: usernames and counts are in the items, so each question is one operation. In V2, a user's posts
+//! and the feed still ask every physical partition, because posts are partitioned by themselves. In V3, these
+//! lists come from short copies that are kept where they are read, in one logical partition.
 
 use std::sync::Arc;
 
@@ -10,21 +11,36 @@ use crate::blog::containers::{FEED, FEED_PARTITION, USERS};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
 use onehop_store::{Fault, PartitionKey, Store};
 
-/// Reads of copies, each from one logical partition.
-pub struct V3 {
+/// Reads of denormalised items.
+pub struct DenormalisedReads {
     store: Arc<dyn Store>,
+    lists: PostLists,
 }
 
-impl V3 {
-    /// Reads from this store.
+/// The source of lists of posts.
+enum PostLists {
+    /// The posts themselves, across all partitions.
+    AcrossPartitions,
+    /// Copies in the logical partition of the list.
+    Copies,
+}
+
+impl DenormalisedReads {
+    /// Reads of V2 from this store.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+    pub fn v2(store: Arc<dyn Store>) -> Self {
+        Self { store, lists: PostLists::AcrossPartitions }
+    }
+
+    /// Reads of V3 from this store.
+    #[must_use]
+    pub fn v3(store: Arc<dyn Store>) -> Self {
+        Self { store, lists: PostLists::Copies }
     }
 }
 
 #[async_trait]
-impl Reads for V3 {
+impl Reads for DenormalisedReads {
     async fn user(&self, id: UserId, session: &Session) -> Result<Option<UserView>, Fault> {
         points::user(self.store.as_ref(), id, session).await
     }
@@ -49,7 +65,13 @@ impl Reads for V3 {
         page: &PageRequest,
         session: &Session,
     ) -> Result<Page<PostView>, Fault> {
-        queries::post_copies(self.store.as_ref(), USERS, &user.partition_key(), page, session).await
+        let store = self.store.as_ref();
+        match self.lists {
+            PostLists::AcrossPartitions => queries::posts_by_fan_out(store, user, page, session).await,
+            PostLists::Copies => {
+                queries::post_copies(store, USERS, &user.partition_key(), page, session).await
+            }
+        }
     }
 
     async fn comments(
@@ -71,8 +93,11 @@ impl Reads for V3 {
     }
 
     async fn feed(&self, page: &PageRequest, session: &Session) -> Result<Page<PostView>, Fault> {
-        let key = PartitionKey::from(FEED_PARTITION);
-        queries::post_copies(self.store.as_ref(), FEED, &key, page, session).await
+        let (store, key) = (self.store.as_ref(), PartitionKey::from(FEED_PARTITION));
+        match self.lists {
+            PostLists::AcrossPartitions => queries::newest_by_fan_out(store, page, session).await,
+            PostLists::Copies => queries::post_copies(store, FEED, &key, page, session).await,
+        }
     }
 
     async fn contents(&self, posts: &[PostId], session: &Session) -> Result<Vec<Option<String>>, Fault> {

@@ -1,0 +1,165 @@
+//! Served form of a model: the same API, with stored forms that a server of its own data chooses.
+
+use std::collections::BTreeSet;
+
+use super::authorization::Grants;
+use super::field::{Field, FieldKind, Kept, ValueSource};
+use super::keyword::{Action, Function};
+use super::literal::Literal;
+use super::names::{Name, PropertyPath};
+use super::related::{RelatedField, RelatedSource};
+use super::types::{Deletion, ItemVersion};
+use super::{Model, QueryKind};
+use crate::defaults::{DELETED_PROPERTY, DELETED_TTL_SECONDS};
+
+/// The property with the version of an item.
+const VERSION: &str = "version";
+
+impl Model {
+    /// The form in which a server keeps the data of this model. It is equal for a model in this form.
+    ///
+    /// - Deletions by `TTL`, without a time to live of the container, and by `ALL_VERSIONS` are `SOFT`.
+    /// - The version of items is the property `version`, and no field has former properties.
+    /// - Lists of one type in one container have entries of different types.
+    /// - Products and sums are stored where entries have them.
+    /// - Counts of expiring items are queries.
+    /// - Claims name no caller: the tokens of the server have none. People sign up as an account type, so it
+    ///   has no other creation.
+    #[must_use]
+    pub fn for_serving(mut self) -> Self {
+        self.mark_deletions();
+        self.forget_former_properties();
+        self.distinguish_entries();
+        self.store_listed_amounts();
+        self.count_expiring_items();
+        self.drop_claims();
+        self
+    }
+
+    fn mark_deletions(&mut self) {
+        for place in 0..self.parts.items.len() {
+            let item = &self.parts.items[place];
+            let has_ttl = self.container(&item.container).is_some_and(|found| found.ttl_seconds.is_some());
+            let is_marked = match item.deletion {
+                Deletion::Ttl => !has_ttl,
+                Deletion::AllVersions => true,
+                Deletion::Soft { .. } | Deletion::Hard => false,
+            };
+            let item = &mut self.parts.items[place];
+            if is_marked {
+                item.deletion = Deletion::Soft {
+                    path: PropertyPath::property(DELETED_PROPERTY),
+                    is: Literal::Boolean(true),
+                    ttl_seconds: DELETED_TTL_SECONDS,
+                };
+            }
+            item.version = ItemVersion::Property(PropertyPath::property(VERSION));
+            if item.login.is_some() {
+                item.writes.retain(|action| *action != Action::Create);
+            }
+        }
+    }
+
+    fn forget_former_properties(&mut self) {
+        let items = self.parts.items.iter_mut().flat_map(|item| &mut item.fields);
+        let embedded = self.parts.embedded.iter_mut().flat_map(|embedded| &mut embedded.fields);
+        for field in items.chain(embedded) {
+            match &mut field.kind {
+                FieldKind::Stored(stored) => stored.former.clear(),
+                FieldKind::Reference(reference) => reference.former.clear(),
+                FieldKind::Count(count) => {
+                    if let Kept::Batch { former, .. } | Kept::Behind { former, .. } = &mut count.kept {
+                        former.clear();
+                    }
+                }
+                FieldKind::Related(_) | FieldKind::HasCaller(_) => {}
+            }
+        }
+    }
+
+    fn distinguish_entries(&mut self) {
+        let mut known = BTreeSet::new();
+        for related in self.related_mut() {
+            let RelatedSource::List(list) = &mut related.source else { continue };
+            if !known.insert((list.container.to_string(), list.entry_type.clone())) {
+                list.entry_type.clone_from(&list.projection);
+            }
+        }
+    }
+
+    /// All fields with related items.
+    fn related_mut(&mut self) -> impl Iterator<Item = &mut RelatedField> {
+        let fields = self.parts.items.iter_mut().flat_map(|item| &mut item.fields);
+        let of_items = fields.filter_map(|field| match &mut field.kind {
+            FieldKind::Related(related) => Some(related),
+            _ => None,
+        });
+        let of_query = self.parts.queries.iter_mut().filter_map(|query| match &mut query.kind {
+            QueryKind::Related(related) => Some(related),
+            _ => None,
+        });
+        of_items.chain(of_query)
+    }
+
+    fn store_listed_amounts(&mut self) {
+        let listed: BTreeSet<(Name, Name)> = self
+            .related_mut()
+            .filter_map(|related| match &related.source {
+                RelatedSource::List(list) => Some((related.item_type.clone(), list.fields.clone())),
+                _ => None,
+            })
+            .flat_map(|(item, paths)| {
+                paths.into_iter().map(move |path| (item.clone(), Name::new(path.first())))
+            })
+            .collect();
+        for item in &mut self.parts.items {
+            for field in item.fields.iter_mut() {
+                let FieldKind::Stored(stored) = &mut field.kind else { continue };
+                let ValueSource::Computed(computed) = &mut stored.source else { continue };
+                let is_arithmetic =
+                    matches!(computed.function, Function::Product | Function::Sum | Function::Padded);
+                computed.stored |= is_arithmetic && listed.contains(&(item.name.clone(), field.name.clone()));
+            }
+        }
+    }
+
+    fn drop_claims(&mut self) {
+        let drop_of = |grants: &mut Grants| grants.claims.clear();
+        for item in &mut self.parts.items {
+            let rules = &mut item.authorization;
+            [&mut rules.create, &mut rules.read, &mut rules.update, &mut rules.delete]
+                .into_iter()
+                .for_each(drop_of);
+            let fields = item.fields.iter_mut().map(|field| &mut field.authorization);
+            fields.flat_map(|rules| [&mut rules.read, &mut rules.update]).flatten().for_each(drop_of);
+        }
+        let queries = self.parts.queries.iter_mut().map(|query| &mut query.authorization);
+        let mutations = self.parts.mutations.iter_mut().map(|mutation| &mut mutation.authorization);
+        let subscriptions = self.parts.subscriptions.iter_mut().map(|found| &mut found.authorization);
+        queries.chain(mutations).chain(subscriptions).flatten().for_each(drop_of);
+    }
+
+    /// Counts of expiring items in a logical partition are queries: no write announces the expiry of an item.
+    fn count_expiring_items(&mut self) {
+        let expiring: Vec<Name> =
+            self.items().iter().filter(|item| self.expires(item)).map(|item| item.name.clone()).collect();
+        for item in &mut self.parts.items {
+            let is_counted = |field: &Field| match &field.kind {
+                FieldKind::Related(related) => {
+                    matches!(related.source, RelatedSource::Partition { .. })
+                        && expiring.contains(&related.item_type)
+                }
+                _ => false,
+            };
+            let lists = item.fields.iter().filter(|field| is_counted(field));
+            let lists: Vec<Name> = lists.map(|field| field.name.clone()).collect();
+            for field in &mut item.fields {
+                if let FieldKind::Count(count) = &mut field.kind
+                    && lists.contains(&count.of)
+                {
+                    count.kept = Kept::Query;
+                }
+            }
+        }
+    }
+}
