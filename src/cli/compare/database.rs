@@ -8,13 +8,16 @@ use crate::accounts::password::Password;
 use crate::app::comparison::Databases;
 use crate::app::work::{DEMO_PASSWORD, Progress};
 use crate::app::{App, Member};
+use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::containers::POSTS;
+use crate::blog::ids::RandomIds;
 use crate::blog::reads::DataModel;
 use crate::blog::study::measure::{ModelDatabase, Workload, WorkloadFigures};
 use crate::blog::study::report::SurveyedModel;
 use crate::blog::study::seed::{SeedProgress, Seeder};
 use crate::blog::study::writes::{Plain, WritePath};
 use crate::cli::progress::Bar;
+use onehop_store::Store;
 use onehop_study::follower;
 use onehop_study::measurement::{ConcurrentCharge, MeasurementRow};
 use onehop_study::metered::MeteredStore;
@@ -58,7 +61,7 @@ impl Measuring<'_> {
         let database = ModelDatabase {
             model,
             reads: app.reads.clone(),
-            writes: writes_of(app, model),
+            writes: writes_over(&app.decisive, app, model),
             follower: follower(app, member, model, MeteredStore::new(Arc::clone(&app.recent))).await?,
         };
         let (total, mut done) = (workload.requests(model), 0);
@@ -103,11 +106,19 @@ impl Measuring<'_> {
     }
 }
 
-fn writes_of(app: &App, model: DataModel) -> WritePath {
-    let plain = || Plain { store: Arc::clone(&app.store), clock: Arc::clone(&app.clock) };
+/// Writes as the data model does, with the limits of an account: commands that arrive together share a batch.
+pub(super) fn writes_over(store: &Arc<dyn Store>, app: &App, model: DataModel) -> WritePath {
+    let plain = || Plain { store: Arc::clone(store), clock: Arc::clone(&app.clock) };
     match model {
         DataModel::V1 => WritePath::SingleItems(plain()),
         DataModel::V2 => WritePath::Batches(plain()),
-        DataModel::V3 => WritePath::Commands(Box::new(app.commands.clone())),
+        DataModel::V3 => WritePath::Commands(Box::new(Commands::new(CommandParts {
+            store: Arc::clone(store),
+            clock: Arc::clone(&app.clock),
+            ids: Arc::new(RandomIds),
+            passwords: app.passwords.clone(),
+            tasks: app.tasks.clone(),
+            limits: CommandLimits::on_account(),
+        }))),
     }
 }

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Deserialize;
 
+use super::database::writes_over;
 use super::model_follower::follower;
 use crate::app::{App, Member};
-use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS, USERS};
-use crate::blog::ids::RandomIds;
 use crate::blog::items::types;
 use crate::blog::read_models;
 use crate::blog::reads::{DataModel, ReadModels};
@@ -20,7 +19,6 @@ use crate::blog::study::measure::{ModelDatabase, Workload};
 use crate::blog::study::read_path::ReadPath;
 use crate::blog::study::report::SurveyedModel;
 use crate::blog::study::survey::Survey;
-use crate::blog::study::writes::{Plain, WritePath};
 use crate::blog::verify::verifier;
 use onehop_read_models::verify::Settle;
 use onehop_store::{ContainerName, Direction, Fault, Ledger, PartitionKey, Query, Store};
@@ -134,24 +132,7 @@ fn database(
     follower: Option<Follower>,
 ) -> ModelDatabase {
     let store: Arc<dyn Store> = Arc::clone(meter) as _;
-    ModelDatabase { model, reads: ReadModels::new(&store), writes: writes(app, model, &store), follower }
-}
-
-/// Writes as the data model does, through another store than the app's.
-fn writes(app: &App, model: DataModel, store: &Arc<dyn Store>) -> WritePath {
-    let plain = || Plain { store: Arc::clone(store), clock: Arc::clone(&app.clock) };
-    match model {
-        DataModel::V1 => WritePath::SingleItems(plain()),
-        DataModel::V2 => WritePath::Batches(plain()),
-        DataModel::V3 => WritePath::Commands(Box::new(Commands::new(CommandParts {
-            store: Arc::clone(store),
-            clock: Arc::clone(&app.clock),
-            ids: Arc::new(RandomIds),
-            passwords: app.passwords.clone(),
-            tasks: app.tasks.clone(),
-            limits: CommandLimits::on_account(),
-        }))),
-    }
+    ModelDatabase { model, reads: ReadModels::new(&store), writes: writes_over(&store, app, model), follower }
 }
 
 /// The charge of rebuilding every read model, and of verifying all of them, once.

@@ -161,8 +161,9 @@ async fn background_work_and_storage_have_their_inputs() {
         let mut lines = work["lines"].as_array().unwrap().iter();
         lines.find(|line| line["kind"] == kind).unwrap()["throughput"].clone()
     };
-    // Two feed ranges are polled once more in 5 s each at most, and a change is charged.
-    assert!(line("discarded")[0].as_f64().unwrap() > 0.8, "{work}");
+    // One such change a second is charged. The page that has it says that nothing follows.
+    let charge = line("discarded")[0].as_f64().unwrap();
+    assert!(charge > 0.0 && charge < 0.8, "{work}");
     assert_eq!(line("metricsScrapes")[0], 0.0);
     let passes = work["passes"].as_array().unwrap();
     assert_eq!(passes.len(), 2, "{work}");
