@@ -2,8 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use onehop_store::PartitionKey;
 use onehop_store::limits::{ID_BYTES_MAX, PARTITION_KEY_BYTES_MAX};
+use onehop_store::{PartitionKey, joined_key, key_text};
+use serde_json::Value;
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -44,19 +45,36 @@ impl ItemPlace {
         Some(Self { ty, partition, id: id.to_owned() })
     }
 
+    /// The place of an item with UUIDs: its id, and before it the id that is its partition key, where the key
+    /// is no function of its own id. `None` for the wrong number of ids.
+    #[must_use]
+    pub fn of_uuids(model: &ServedModel, ty: TypeIndex, ids: &[Uuid]) -> Option<Self> {
+        match (model.ty(ty).key, ids) {
+            (PartitionSource::Properties(_), [partition, id]) => {
+                Some(Self::within(ty, &partition.to_string(), id.to_string()))
+            }
+            (PartitionSource::Id | PartitionSource::Constant, [id]) => {
+                Self::of_id(model, ty, &id.to_string())
+            }
+            _ => None,
+        }
+    }
+
+    /// The place of an item in a logical partition.
+    #[must_use]
+    pub fn within(ty: TypeIndex, partition: &str, id: String) -> Self {
+        Self { ty, partition: PartitionKey::from(partition), id }
+    }
+
     /// The id as clients see it.
     #[must_use]
     pub fn encode(&self, model: &ServedModel) -> String {
         let ty = model.ty(self.ty);
-        let text = match ty.key {
-            PartitionSource::Properties(_) => {
-                format!("{}{SEPARATOR}{}{SEPARATOR}{}", ty.type_value, self.id, self.partition)
-            }
-            PartitionSource::Id | PartitionSource::Constant => {
-                format!("{}{SEPARATOR}{}", ty.type_value, self.id)
-            }
+        let partition = match ty.key {
+            PartitionSource::Properties(_) => Some(self.partition.as_str()),
+            PartitionSource::Id | PartitionSource::Constant => None,
         };
-        URL_SAFE_NO_PAD.encode(text)
+        global_id(ty.type_value, &self.id, partition)
     }
 
     /// Reads an id.
@@ -86,6 +104,24 @@ impl ItemPlace {
         };
         place.filter(|_| is_stored).ok_or(InvalidItemId)
     }
+}
+
+/// The id of an item as clients see it: with its partition key, where that does not follow from the id.
+#[must_use]
+pub fn global_id(type_value: &str, id: &str, partition: Option<&str>) -> String {
+    let mut text = format!("{type_value}{SEPARATOR}{id}");
+    if let Some(partition) = partition {
+        text.push(SEPARATOR);
+        text.push_str(partition);
+    }
+    URL_SAFE_NO_PAD.encode(text)
+}
+
+/// The text of a partition key with these values; `None` where a value can be no part of a key.
+#[must_use]
+pub fn partition_text(values: &[Value]) -> Option<String> {
+    let texts: Option<Vec<_>> = values.iter().map(key_text).collect();
+    texts.map(|texts| joined_key(texts.iter().map(AsRef::as_ref)))
 }
 
 /// The id that is derived from these texts: equal for equal texts.

@@ -16,6 +16,7 @@ use crate::domain::ids::IdSource;
 use crate::graphql::charged::FollowUp;
 use crate::graphql::errors;
 use crate::graphql::executor::reads_recent;
+use crate::graphql::plans::PlannedDomain;
 use crate::graphql::recency::Recency;
 use crate::graphql::viewer::session_of;
 use crate::served::live::ServedLive;
@@ -32,6 +33,8 @@ pub struct ServedServices {
     pub reads: ServedReads,
     /// The reads after a wait for a position: they see commits of other processes.
     pub recent_reads: ServedReads,
+    /// The same reads, for compiled plans.
+    pub planned: Arc<[PlannedDomain]>,
     /// The write side.
     pub commands: ServedCommands,
     /// The look-ups of the write side, which see commits of other processes.
@@ -69,15 +72,13 @@ pub(super) struct ServedScope {
 
 impl ServedScope {
     pub(super) fn new(services: Arc<ServedServices>, context: Arc<RequestContext>, ledger: Ledger) -> Self {
-        let account = context.caller.as_ref().and_then(|caller| AccountId::parse(&caller.id));
-        let account = account.map(|account| account.id);
-        let is_staff = account.is_some_and(|account| services.staff.contains(&account));
+        let requester = requester(&services, &context);
         let ledger = Arc::new(ledger);
         let reads = if reads_recent(&context) { &services.recent_reads } else { &services.reads }.clone();
         Self {
             loader: reads.loader(Arc::clone(&ledger)),
             reads,
-            requester: Requester { account, is_staff },
+            requester,
             follow_up: FollowUp::default(),
             services,
             context,
@@ -145,6 +146,14 @@ impl ServedScope {
     pub(super) fn check_room(&self) -> Result<(), Error> {
         self.context.budget.check().map_err(ResponseRefused::into_error)
     }
+}
+
+/// The caller of a request.
+pub(super) fn requester(services: &ServedServices, context: &RequestContext) -> Requester {
+    let account = context.caller.as_ref().and_then(|caller| AccountId::parse(&caller.id));
+    let account = account.map(|account| account.id);
+    let is_staff = account.is_some_and(|account| services.staff.contains(&account));
+    Requester { account, is_staff }
 }
 
 /// The request that a resolver works for.

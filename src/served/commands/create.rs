@@ -1,14 +1,13 @@
 //! Create: the checks of the input, the references with their copies, the reservations of unique values, and
 //! the batch with the counts of parents.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use onehop_model::{
     Action, Computed, Field, FieldKind, ItemType, Kept, Literal, PathCondition, PathTest, ReferenceField,
     Scalar, TypeOf, ValueSource,
 };
-use onehop_store::{KEY_SEPARATOR, Ledger, PartitionKey, WriteOp, joined_key, key_text, key_value};
+use onehop_store::{KEY_SEPARATOR, Ledger, WriteOp, key_value};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -22,9 +21,10 @@ use crate::domain::reservations::KeyClaim;
 use crate::domain::text::IdempotencyKey;
 use crate::served::amounts::{AmountError, evaluated, stored_form};
 use crate::served::formats::{currency_path, currency_roots, encoded, is_money};
+use crate::served::identity;
 use crate::served::ids::{ItemPlace, derived_id};
 use crate::served::input::{AMOUNT, InputCheck, InputCurrency, InputField, input_fields, input_name};
-use crate::served::model::{Body, PartitionSource, ServedType, TypeIndex, UniqueField};
+use crate::served::model::{Body, ServedType, TypeIndex, UniqueField};
 use crate::served::names::interned;
 use crate::served::recognition::{field_of, holds, literal_value, recognised_properties};
 use crate::served::references::{key_fields, partition_beside, write_copied_scalars, write_reference};
@@ -501,31 +501,7 @@ impl ServedCommands {
 
     /// The id that is derived from the fields of `idFrom`.
     pub(super) fn derived(&self, ty: TypeIndex, body: &Body) -> Uuid {
-        let ty = self.ty(ty);
-        let text = |name: &onehop_model::Name| {
-            let field = ty.item.field(name)?;
-            match stored::value_of(self.model.model(), &ty.item.fields, field, body) {
-                Value::String(text) => Some(text),
-                value => Some(value.to_string()),
-            }
-        };
-        let texts: Vec<String> = ty.item.id_from.iter().filter_map(text).collect();
-        let parts: Vec<&str> = std::iter::once("fields").chain(texts.iter().map(String::as_str)).collect();
-        derived_id(&parts)
-    }
-
-    /// The place of the item of an account that refers to another item, where its id is derived from both.
-    #[must_use]
-    pub fn derived_place(&self, ty: TypeIndex, owner: &ItemPlace, account: Uuid) -> Option<ItemPlace> {
-        let mut body = Body::new();
-        for name in &self.ty(ty).item.id_from {
-            let field = self.ty(ty).item.field(name)?;
-            let FieldKind::Reference(reference) = &field.kind else { return None };
-            let id = if reference.caller { account.to_string() } else { owner.id.clone() };
-            stored::set(&mut body, &reference.property, json!(id));
-        }
-        let id = self.derived(ty, &body);
-        self.identify(ty, id, &mut body).ok()
+        identity::derived(&self.model, ty, body)
     }
 
     /// Writes the id and the partition key.
@@ -533,33 +509,7 @@ impl ServedCommands {
     /// # Errors
     /// `BAD_USER_INPUT` on the field of the key, where it is empty or too long.
     pub(super) fn identify(&self, ty: TypeIndex, id: Uuid, body: &mut Body) -> Result<ItemPlace, Refusal> {
-        let served = self.ty(ty);
-        let id = id.to_string();
-        body.insert("id".to_owned(), json!(id));
-        let partition = match served.key {
-            PartitionSource::Id => PartitionKey::from(id.as_str()),
-            PartitionSource::Constant => PartitionKey::from(served.type_value),
-            PartitionSource::Properties(properties) => {
-                let mut values = Vec::with_capacity(properties.len());
-                let max = onehop_store::limits::PARTITION_KEY_BYTES_MAX / properties.len().max(1);
-                for property in properties {
-                    let value = match *property {
-                        "type" => Some(Cow::Borrowed(served.type_value)),
-                        property => body.get(property).and_then(key_text),
-                    };
-                    let value = value.unwrap_or_default();
-                    if value.is_empty() || value.len() > max {
-                        return Err(Refusal::bad_input(property, format_args!("must have 1 to {max} bytes")));
-                    }
-                    values.push(value);
-                }
-                PartitionKey::new(joined_key(values.iter().map(AsRef::as_ref)))
-            }
-        };
-        for (property, value) in served.key_properties.iter().zip(partition.as_str().split(KEY_SEPARATOR)) {
-            body.insert((*property).to_owned(), key_value(value));
-        }
-        Ok(ItemPlace { ty, partition, id })
+        identity::identify(&self.model, ty, id, body)
     }
 
     /// Reserves the unique values of an item.
