@@ -44,8 +44,7 @@ pub fn served_executor_of(app: &ServedApp, parts: &ServedApiParts) -> Result<Ser
         .with_sealer(tokens.sealer());
     let reads = ServedReads::new(Arc::clone(&engine.store), Arc::clone(&app.model));
     let recent_reads = ServedReads::new(Arc::clone(&engine.recent), Arc::clone(&app.model));
-    let planned =
-        PlannedDomain { reads: reads.clone(), recent_reads: recent_reads.clone(), additions: None };
+    let planned = PlannedDomain { reads: reads.clone(), recent_reads: recent_reads.clone(), additions: None };
     let services = ServedServices {
         reads,
         recent_reads,

@@ -38,16 +38,16 @@ pub use access::{Decision, Requester};
 pub use browse::{BrowseError, BrowsedItem, BrowsedList, BrowsedPage};
 pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMutation, WrittenItem};
 pub use identity::derived_place;
-pub use ids::{InvalidItemId, ItemPlace, global_id, partition_text};
+pub use ids::{InvalidItemId, ItemPlace, partition_text, write_global_id};
 pub use in_building::FieldsInBuilding;
 pub use model::{
     Body, ListPlace, ListScope, OwnerValue, PartitionSource, ServedModel, ServedType, ThroughLink, TypeIndex,
 };
 pub use names::interned;
-pub use pages::{ItemPage, ListPosition, ListRange, StoredItem, StoredPage};
+pub use pages::{ItemPage, ListPosition, ListRange, ListedItem, StoredPage};
 pub use reads::{ItemLoader, ServedItem, ServedReads};
 pub use redaction::{REDACTED, is_secret, redacted};
-pub use references::{copied_part, elements, embedded_place, place_of_id, target_place};
+pub use references::{copied_part, elements, embedded_place, key_fields, place_of_id, target_place};
 pub use related_fields::{lists, related};
 pub use released::projections;
 pub use supported::{Unsupported, mutation_name, pascal};

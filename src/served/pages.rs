@@ -38,7 +38,7 @@ pub struct ItemPage {
 #[derive(Debug, Default)]
 pub struct StoredPage {
     /// The items.
-    pub items: Vec<StoredItem>,
+    pub items: Vec<ListedItem>,
     /// The position of each item, for its cursor.
     pub positions: Vec<ListPosition>,
     /// The position before the page, where that is not its first item.
@@ -55,7 +55,7 @@ pub struct StoredPage {
 
 /// An item of a page: as it is stored, and decoded.
 #[derive(Debug, Clone)]
-pub struct StoredItem {
+pub struct ListedItem {
     /// The item.
     pub item: Item,
     /// Its place.
@@ -102,7 +102,7 @@ impl ServedReads {
     ) -> Result<ItemPage, Fault> {
         let page = self.page_with_items(ty, list, owner, range, ledger).await?;
         let entry_fields: Option<Arc<[&'static str]>> = list.entry_fields.clone().map(Into::into);
-        let served = |StoredItem { place, body, .. }| ServedItem {
+        let served = |ListedItem { place, body, .. }| ServedItem {
             place,
             body,
             entry_fields: entry_fields.clone(),
@@ -164,7 +164,7 @@ impl ServedReads {
                 place = Some(keyset.clone());
                 if list.conditions.iter().all(|condition| condition.holds_for(&body)) {
                     let place = self.place_of(ty, list.id_property, &body)?;
-                    found.add(StoredItem { item: item.clone(), place, body: Arc::new(body) }, keyset);
+                    found.add(ListedItem { item: item.clone(), place, body: Arc::new(body) }, keyset);
                 }
                 if found.items.len() == found.wanted {
                     found.has_more = found.shows_more() && (page.has_more || number + 1 < page.items.len());
@@ -241,7 +241,7 @@ struct FoundItems<'a> {
     /// The number of shown items up to the position from which the page is read.
     seen: usize,
     wanted: usize,
-    items: Vec<StoredItem>,
+    items: Vec<ListedItem>,
     positions: Vec<ListPosition>,
     /// Whether the list goes on in the direction of the page.
     has_more: bool,
@@ -268,7 +268,7 @@ impl<'a> FoundItems<'a> {
         }
     }
 
-    fn add(&mut self, item: StoredItem, keyset: Keyset) {
+    fn add(&mut self, item: ListedItem, keyset: Keyset) {
         self.items.push(item);
         let position = self.position(keyset);
         self.positions.push(position);

@@ -1,6 +1,6 @@
-//! Stored items: the reads of a model whose results are the items as they are stored, for compiled plans. They
-//! ask the store the same as the reads of the general executor, and are charged the same. Whether an item is
-//! deleted, or of another type, its reader finds out.
+//! Stored items: the reads of a model whose results are the items as they are stored, for compiled plans.
+//! They ask the store the same as the reads of the general executor, and are charged the same. Whether an
+//! item is deleted, or of another type, its reader finds out.
 
 use onehop_store::{Fault, Item, Ledger, PartitionKey, QueryPage, properties_of_order};
 

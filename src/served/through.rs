@@ -6,7 +6,7 @@ use onehop_store::{Fault, Keyset, Ledger, PartitionKey, order_value_of};
 
 use super::ids::ItemPlace;
 use super::model::{Body, ListPlace, ThroughLink, TypeIndex};
-use super::pages::{ListPosition, ListRange, StoredItem, StoredPage};
+use super::pages::{ListPosition, ListRange, ListedItem, StoredPage};
 use super::reads::{ServedItem, ServedReads};
 use super::references::target_place;
 
@@ -42,7 +42,7 @@ impl ServedReads {
                 let Some(body) = self.present(ty, Some(item.clone()))? else { continue };
                 if list.conditions.iter().all(|condition| condition.holds_for(&body)) {
                     let keyset = keyset(through, place, &body);
-                    found.push((keyset, StoredItem { item, place: place.clone(), body }));
+                    found.push((keyset, ListedItem { item, place: place.clone(), body }));
                 }
             }
         }

@@ -81,7 +81,9 @@ impl Documents {
         let of_type = |name: &&'_ str| self.types.get_key_value(*name);
         let types = shown.iter().filter_map(of_type);
         types
-            .flat_map(|(name, object)| object.fields.iter().map(move |field| (name.as_str(), field.name.as_str())))
+            .flat_map(|(name, object)| {
+                object.fields.iter().map(move |field| (name.as_str(), field.name.as_str()))
+            })
             .collect()
     }
 
@@ -93,7 +95,8 @@ impl Documents {
         }
         let mut queries = Vec::new();
         for (id, of) in self.nodes() {
-            let below = if of == type_name { vec![selected.clone()] } else { self.paths(of, type_name, &selected) };
+            let below =
+                if of == type_name { vec![selected.clone()] } else { self.paths(of, type_name, &selected) };
             queries.extend(below.into_iter().map(|selection| RandomDocument {
                 text: format!("query($id: ID!) {{ node(id: $id) {{ ... on {of} {{ {selection} }} }} }}"),
                 variables: json!({ "id": id }),
@@ -121,9 +124,10 @@ impl Documents {
                 let mut longer = path.clone();
                 longer.push(field.with_arguments(&field.name));
                 if field.of == to {
-                    let nested = longer.iter().rev().fold(selection.to_owned(), |inner, field| {
-                        format!("{field} {{ {inner} }}")
-                    });
+                    let nested = longer
+                        .iter()
+                        .rev()
+                        .fold(selection.to_owned(), |inner, field| format!("{field} {{ {inner} }}"));
                     found.push(nested);
                 } else {
                     open.push_back((field.of.clone(), longer));
@@ -134,7 +138,8 @@ impl Documents {
     }
 
     fn nodes(&self) -> impl Iterator<Item = (&str, &str)> {
-        let nodes = self.ids.iter().filter(|(name, _)| self.types.get(*name).is_some_and(|object| object.is_node));
+        let nodes =
+            self.ids.iter().filter(|(name, _)| self.types.get(*name).is_some_and(|object| object.is_node));
         nodes.flat_map(|(of, ids)| ids.iter().take(3).map(move |id| (id.as_str(), of.as_str())))
     }
 
@@ -150,10 +155,17 @@ impl Documents {
 
     /// A selection of `Query` with each id that its arguments may have.
     fn with_ids(&self, selection: &str) -> Vec<RandomDocument> {
+        if selection.contains("$ids") {
+            let text = format!("query($ids: [ID!]!) {{ {selection} }}");
+            let ids: Vec<&String> = self.ids.values().flat_map(|ids| ids.iter().take(2)).collect();
+            return vec![RandomDocument { text, variables: json!({ "ids": ids }) }];
+        }
         if selection.contains("$id") {
-            let text = format!("query($id: ID!) {{ {selection} }}").replace("[$id]", "[$id]");
+            let text = format!("query($id: ID!) {{ {selection} }}");
             let ids = self.ids.values().flat_map(|ids| ids.iter().take(2));
-            return ids.map(|id| RandomDocument { text: text.clone(), variables: json!({ "id": id }) }).collect();
+            return ids
+                .map(|id| RandomDocument { text: text.clone(), variables: json!({ "id": id }) })
+                .collect();
         }
         vec![RandomDocument { text: format!("{{ {selection} }}"), variables: json!({}) }]
     }
@@ -169,7 +181,7 @@ impl ObjectField {
     fn with_arguments(&self, name: &str) -> String {
         let needs = |argument: &str| self.arguments.iter().any(|own| own == argument);
         if needs("ids") {
-            return format!("{name}(ids: [$id])");
+            return format!("{name}(ids: $ids)");
         }
         if needs("id") {
             return format!("{name}(id: $id)");
@@ -256,18 +268,28 @@ impl Author<'_> {
         let types: Vec<&String> = ids.keys().collect();
         let (of, other) = ((*self.rng.pick(&types)).clone(), (*self.rng.pick(&types)).clone());
         let id = self.rng.pick(&ids[&of]).clone();
-        let (selection, kind) = (self.selection(&of, DEPTH_MAX), "{ it: __typename }");
-        let variable = if number == 0 { "node" } else { "node1" };
-        if self.documents.types["Query"].fields.iter().any(|field| field.name == "nodes") && self.chance(4) {
+        let has_nodes = self.documents.types["Query"].fields.iter().any(|field| field.name == "nodes");
+        if has_nodes && self.chance(4) {
             let more = self.rng.pick(&ids[&other]).clone();
-            let ids = self.variable(if number == 0 { "ids" } else { "ids1" }, "[ID!]!", json!([id, more, id]));
-            return format!("{alias}nodes(ids: {ids}) {directive} {{ __typename id ... on {of} {{ {selection} }} }}");
+            let name = if number == 0 { "ids" } else { "ids1" };
+            let ids = self.variable(name, "[ID!]!", json!([id, more, id]));
+            let selection = self.selection(&of, DEPTH_MAX);
+            return format!(
+                "{alias}nodes(ids: {ids}) {directive} {{ __typename id ... on {of} {{ {selection} }} }}"
+            );
         }
+        let variable = if number == 0 { "node" } else { "node1" };
         let id = self.variable(variable, "ID!", json!(id));
+        if self.chance(8) {
+            // Of an object of another type nothing is selected.
+            let selection = self.selection(&other, 2);
+            return format!("{alias}node(id: {id}) {directive} {{ ... on {other} {{ {selection} }} }}");
+        }
+        let selection = self.selection(&of, DEPTH_MAX);
         // The same key on two types is another field on each.
         format!(
             "{alias}node(id: {id}) {directive} {{ __typename id ... on Node {{ key: id }} \
-             ... on {of} {{ {selection} }} ... on {other} {kind} }}"
+             ... on {of} {{ {selection} }} ... on {other} {{ it: __typename }} }}"
         )
     }
 
@@ -277,7 +299,8 @@ impl Author<'_> {
         if has("id") {
             let ids = &self.documents.ids;
             let own = ids.get(&field.of).filter(|_| number < 9);
-            let all: Vec<&String> = own.map_or_else(|| ids.values().flatten().collect(), |own| own.iter().collect());
+            let all: Vec<&String> =
+                own.map_or_else(|| ids.values().flatten().collect(), |own| own.iter().collect());
             let id = (*self.rng.pick(&all)).clone();
             let id = if self.chance(2) {
                 self.variable(if number == 0 { "id" } else { "id1" }, "ID!", json!(id))

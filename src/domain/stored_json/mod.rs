@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
+pub use self::scanner::StoredValue;
 use self::scanner::{MemberValue, Scanner};
 
 /// The most members that a shape may name.
@@ -47,49 +48,55 @@ impl StoredShape {
         size_of_val(&*self.0)
     }
 
-    /// The members of one body; `None` where it is not as serde_json writes it.
-    #[must_use]
-    pub fn read<'b>(&self, body: &'b [u8]) -> Option<StoredMembers<'b>> {
-        ShapeReader::new(self).read(body)
-    }
-
     fn place(&self, name: &[u8]) -> Option<u8> {
         let place = self.0.iter().position(|known| known.as_bytes() == name)?;
         u8::try_from(place).ok()
     }
 }
 
-/// A reader of bodies that are mostly written alike: it expects the members of a body in the order in which the
-/// body before had them.
+/// A reader of bodies that are mostly written alike: it expects the members of a body in the order of the
+/// body before.
 pub struct ShapeReader<'s, 'b> {
     shape: &'s StoredShape,
     layout: Vec<(&'b str, Option<u8>)>,
+    /// Of the body that was read last.
+    values: [MemberValue; MEMBERS_MAX],
 }
 
 impl<'s, 'b> ShapeReader<'s, 'b> {
     /// A reader of one shape.
     #[must_use]
     pub fn new(shape: &'s StoredShape) -> Self {
-        Self { shape, layout: Vec::new() }
+        Self { shape, layout: Vec::new(), values: [MemberValue::Missing; MEMBERS_MAX] }
     }
 
     /// The members of a body; `None` where it is not as serde_json writes it.
     #[must_use]
-    pub fn read(&mut self, body: &'b [u8]) -> Option<StoredMembers<'b>> {
+    pub fn read<'m>(&'m mut self, body: &'b [u8]) -> Option<StoredMembers<'m>>
+    where
+        'b: 'm,
+    {
         let mut scanner = Scanner::of(body)?;
-        let text = scanner.text;
-        let mut members = StoredMembers { values: [MemberValue::Missing; MEMBERS_MAX], body: text };
+        self.values[..self.shape.0.len()].fill(MemberValue::Missing);
+        self.members(&mut scanner)?;
+        let is_end = scanner.at == scanner.text.len();
+        let values = &self.values[..self.shape.0.len()];
+        is_end.then_some(StoredMembers { values, body: scanner.text })
+    }
+
+    /// Reads the members of the object that is next.
+    fn members(&mut self, scanner: &mut Scanner<'b>) -> Option<()> {
         let mut expected = 0;
         scanner.skip(b'{')?;
         if scanner.peek() == Some(b'}') {
             scanner.at += 1;
-            return (scanner.at == text.len()).then_some(members);
+            return Some(());
         }
         loop {
-            let slot = self.member(&mut scanner, &mut expected)?;
+            let slot = self.member(scanner, &mut expected)?;
             let value = scanner.value()?;
             if let Some(slot) = slot {
-                let found = members.values.get_mut(usize::from(slot))?;
+                let found = self.values.get_mut(usize::from(slot))?;
                 if !matches!(found, MemberValue::Missing) {
                     return None;
                 }
@@ -97,11 +104,10 @@ impl<'s, 'b> ShapeReader<'s, 'b> {
             }
             match scanner.next()? {
                 b',' => {}
-                b'}' => break,
+                b'}' => return Some(()),
                 _ => return None,
             }
         }
-        (scanner.at == text.len()).then_some(members)
     }
 
     /// The slot of the member that is next, behind its name.
@@ -129,43 +135,27 @@ impl<'s, 'b> ShapeReader<'s, 'b> {
 /// The members of one body.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredMembers<'b> {
-    values: [MemberValue; MEMBERS_MAX],
+    values: &'b [MemberValue],
     body: &'b str,
 }
 
 /// The members of a body, kept without it.
-#[derive(Debug, Clone, Copy)]
-pub struct DetachedMembers([MemberValue; MEMBERS_MAX]);
+#[derive(Debug, Clone)]
+pub struct DetachedMembers(Box<[MemberValue]>);
 
 impl DetachedMembers {
     /// The members in the body that they were read from; `None` for a body that is no text.
     #[must_use]
-    pub fn of<'b>(&self, body: &'b [u8]) -> Option<StoredMembers<'b>> {
-        // The body has been read, so the check of its form is all that is left.
-        Some(StoredMembers { values: self.0, body: std::str::from_utf8(body).ok()? })
+    pub fn of<'b>(&'b self, body: &'b [u8]) -> Option<StoredMembers<'b>> {
+        Some(StoredMembers { values: &self.0, body: std::str::from_utf8(body).ok()? })
     }
-}
-
-/// A stored value that is not null.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoredValue<'b> {
-    /// A text, with its quotes.
-    Text(&'b str),
-    /// A number.
-    Number(&'b str),
-    /// A Boolean.
-    Flag(bool),
-    /// A list, with its brackets.
-    List(&'b str),
-    /// An object, with its braces.
-    Object(&'b str),
 }
 
 impl<'b> StoredMembers<'b> {
     /// The members without their body.
     #[must_use]
     pub fn detached(&self) -> DetachedMembers {
-        DetachedMembers(self.values)
+        DetachedMembers(self.values.into())
     }
 
     /// The body.

@@ -1,9 +1,22 @@
 //! The scanner of stored JSON: the values of a text, one after another, in the form that serde_json writes.
 
-use super::StoredValue;
-
 /// The levels of lists and objects in a value.
 const DEPTH_MAX: usize = 64;
+
+/// A stored value that is not null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoredValue<'b> {
+    /// A text, with its quotes.
+    Text(&'b str),
+    /// A number.
+    Number(&'b str),
+    /// A Boolean.
+    Flag(bool),
+    /// A list, with its brackets.
+    List(&'b str),
+    /// An object, with its braces.
+    Object(&'b str),
+}
 
 /// The value of a member.
 #[derive(Debug, Clone, Copy)]

@@ -55,7 +55,10 @@ impl<'d> Compiler<'d> {
         match name {
             "node" => {
                 let points = self.nodes(&sets);
-                return Some(RootValue::Node(self.ids(field, "id")?, (!points.is_empty()).then_some(points)?));
+                return Some(RootValue::Node(
+                    self.ids(field, "id")?,
+                    (!points.is_empty()).then_some(points)?,
+                ));
             }
             "nodes" if self.schema.rules.has_nodes && self.schema.query(name).is_none() => {
                 let points = self.nodes(&sets);

@@ -78,12 +78,12 @@ impl<'d> Compiler<'d> {
                 let item = CallerItem { ty: of.ty, times: 0, of_beside };
                 let item = within.fetched.caller_item.get_or_insert(item);
                 item.times += selected.fields.len();
-                (item.ty == of.ty && item.of_beside == of_beside).then_some((WORD_BYTES, ObjectValue::HasCaller))
+                (item.ty == of.ty && item.of_beside == of_beside)
+                    .then_some((WORD_BYTES, ObjectValue::HasCaller))
             }
             FieldKind::Reference(_) if is_read_with(form, field) => {
                 let outer = within.outer.filter(|_| within.place == Place::Alone)?;
-                let mut beside =
-                    Within { place: Place::Beside, fetched: &mut *within.fetched, outer: None };
+                let mut beside = Within { place: Place::Beside, fetched: &mut *within.fetched, outer: None };
                 let fields = self.object(&selected.sets(), outer.form, &mut beside)?;
                 Some((0, ObjectValue::Beside(fields)))
             }
@@ -147,7 +147,11 @@ impl<'d> Compiler<'d> {
             FieldKind::Count(count) => match count.kept {
                 Kept::Batch { .. } | Kept::Behind { .. } => {
                     let missing = Missing::Constant((*b"0").into(), 8);
-                    Some(ObjectValue::Scalar(Scalar { slot: form.slot(field)?, kind: ScalarKind::Int, missing }))
+                    Some(ObjectValue::Scalar(Scalar {
+                        slot: form.slot(field)?,
+                        kind: ScalarKind::Int,
+                        missing,
+                    }))
                 }
                 Kept::Query => None,
             },
@@ -404,4 +408,3 @@ fn right_of(right: AddedRight, form: &Form<'_>, outer: Option<Outer<'_, '_>>) ->
 pub(super) fn entry_form<'m>(fields: &[&'static str], id_property: &'static str) -> FormKind<'m> {
     FormKind::Entry(Rc::from(fields), id_property)
 }
-

@@ -4,13 +4,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use onehop_model::{Field, FieldKind, Grants, KeySource, Name, PropertyPath, ReferenceField};
+use onehop_model::{Field, FieldKind, FieldPath, Grants, KeySource, PropertyPath, ReferenceField};
 
 use super::plan::{FieldOwner, GlobalIdSource, Guard, ItemShape, KeyPart, PlaceGuard, PlaceOwner};
 use super::schema::{PlannedModel, PlannedType};
 use crate::domain::stored_json::{MemberSlot, StoredShape};
 use crate::served::formats::currency_roots;
-use crate::served::{PartitionSource, TypeIndex, interned};
+use crate::served::{PartitionSource, TypeIndex, interned, key_fields};
 
 /// The members of an object that a plan uses, while the plan is compiled. Clones are the same members.
 #[derive(Clone, Default)]
@@ -183,12 +183,13 @@ impl<'m> Form<'m> {
     /// The id of the target of a reference of this object; `None` where it takes another read.
     pub(super) fn target_id(&self, reference: &ReferenceField, id: MemberSlot) -> Option<TargetId> {
         let target = self.planned.model.ty(self.planned.model.index_of(&reference.target)?);
-        let mut named = self.key_fields(reference, &target.item.key).into_iter();
+        let mut named = key_fields(&self.planned.model, reference).into_iter();
         let part = |source: &KeySource| match source {
             KeySource::Id => Some(KeyPart::Id),
             KeySource::Type => Some(KeyPart::Constant(target.type_value)),
             KeySource::Field(_) => {
-                let (_, field) = self.field(named.next()?)?;
+                let (_, name) = named.next()?;
+                let (_, field) = self.field(name)?;
                 self.slot(field).map(KeyPart::Member)
             }
         };
@@ -201,15 +202,6 @@ impl<'m> Form<'m> {
         Some(TargetId { id, partition, copies })
     }
 
-    /// The fields beside a reference that hold the partition key of its target.
-    fn key_fields<'r>(&self, reference: &'r ReferenceField, key: &[KeySource]) -> Vec<&'r Name> {
-        let is_whole = reference.partition.len() == key.len();
-        let is_field = |place: &usize| matches!(key.get(*place), Some(KeySource::Field(_)));
-        let places = (0..key.len()).filter(|place| is_whole || is_field(place));
-        let fields = places.zip(&reference.partition).filter(|(place, _)| is_field(place));
-        fields.map(|(_, name)| name).collect()
-    }
-
     /// The condition of grants on the caller; `None` inside where all callers have one.
     pub(super) fn guard(&self, grants: &Grants) -> Option<Option<Guard>> {
         if grants.public {
@@ -217,9 +209,13 @@ impl<'m> Form<'m> {
         }
         let by_id = grants.owner.iter().all(|path| path.single().is_some_and(|name| &**name == "id"));
         let is_decided = by_id || matches!(self.kind, FormKind::Whole);
-        let owner = |path: &onehop_model::FieldPath| {
+        let owner = |path: &FieldPath| {
             let name = path.single().filter(|_| is_decided)?;
-            self.owner_slot(name)
+            match &self.kind {
+                // The general executor compares the entry's own id.
+                FormKind::Entry(..) => self.shape.slot("id"),
+                _ => self.owner_slot(name),
+            }
         };
         let owners = grants.owner.iter().map(owner).collect();
         Some(Some(Guard { model: self.model, grants: grants.clone(), owners }))
@@ -237,7 +233,7 @@ impl<'m> Form<'m> {
     /// The condition of grants on the caller, by the place of an item; `None` where the item decides.
     pub(super) fn place_guard(&self, grants: &Grants) -> Option<PlaceGuard> {
         let served = self.planned.model.ty(self.item_type()?.ty);
-        let owner = |path: &onehop_model::FieldPath| {
+        let owner = |path: &FieldPath| {
             let name = path.single()?;
             let is_key = |source: &KeySource| matches!(source, KeySource::Field(field) if field == name);
             match &**name {

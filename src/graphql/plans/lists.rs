@@ -230,5 +230,8 @@ fn order_slots(
     place: &ListPlace,
 ) -> Option<Vec<(&'static str, MemberSlot)>> {
     let properties = compiler.schema.model(of).model.order_properties(place);
-    std::iter::once("id").chain(properties).map(|property| Some((property, form.shape.slot(property)?))).collect()
+    std::iter::once("id")
+        .chain(properties)
+        .map(|property| Some((property, form.shape.slot(property)?)))
+        .collect()
 }

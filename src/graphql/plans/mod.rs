@@ -22,6 +22,7 @@ mod selection;
 mod unplanned;
 mod write;
 mod write_lists;
+mod write_values;
 
 use std::ops::ControlFlow;
 use std::sync::OnceLock;

@@ -4,7 +4,7 @@ use onehop_model::Grants;
 
 use super::arguments::{DesignArgument, IdsArgument, RangeArguments};
 use super::schema::{CursorFormat, IdFormat, PlannedType};
-use crate::domain::stored_json::{MemberSlot, StoredShape};
+use crate::domain::stored_json::{MemberSlot, StoredMembers, StoredShape};
 use crate::served::{ListPlace, TypeIndex};
 
 /// The plan of an operation.
@@ -78,6 +78,13 @@ pub(super) struct ItemShape {
     pub(super) deleted: MemberSlot,
 }
 
+impl ItemShape {
+    /// Whether an item with these members is of its type and not deleted.
+    pub(super) fn is_present(&self, members: &StoredMembers<'_>) -> bool {
+        members.is_text(self.item_type, self.type_value) && !members.flag(self.deleted)
+    }
+}
+
 /// An item that is read together with another one of its logical partition, whose key is its id.
 #[derive(Debug)]
 pub(super) struct BesidePlan {
@@ -123,7 +130,11 @@ pub(super) enum PlaceOwner {
 pub(super) enum ObjectValue {
     Constant(Box<[u8]>),
     Scalar(Scalar),
-    Scalars { slot: MemberSlot, kind: ScalarKind, missing: Missing },
+    Scalars {
+        slot: MemberSlot,
+        kind: ScalarKind,
+        missing: Missing,
+    },
     GlobalId(GlobalIdSource),
     Money(MoneySource, Fields<MoneyValue>),
     CreationDateOfId(MemberSlot),
@@ -132,15 +143,38 @@ pub(super) enum ObjectValue {
     /// A field for callers of its own.
     Guarded(Guard, Box<ObjectValue>),
     /// The target of a reference, as far as copies beside the reference show it.
-    Target { id: MemberSlot, missing: Missing, guard: Option<Guard>, fields: Fields<ObjectValue> },
+    Target {
+        id: MemberSlot,
+        missing: Missing,
+        guard: Option<Guard>,
+        fields: Fields<ObjectValue>,
+    },
     /// The targets of a list of references.
-    Targets { slot: MemberSlot, elements: TargetElements, guard: Option<Guard>, fields: Fields<ObjectValue> },
-    Embedded { slot: MemberSlot, missing: Missing, shape: StoredShape, fields: Fields<ObjectValue> },
-    EmbeddedList { slot: MemberSlot, missing: Missing, shape: StoredShape, fields: Fields<ObjectValue> },
+    Targets {
+        slot: MemberSlot,
+        elements: TargetElements,
+        guard: Option<Guard>,
+        fields: Fields<ObjectValue>,
+    },
+    Embedded {
+        slot: MemberSlot,
+        missing: Missing,
+        shape: StoredShape,
+        fields: Fields<ObjectValue>,
+    },
+    EmbeddedList {
+        slot: MemberSlot,
+        missing: Missing,
+        shape: StoredShape,
+        fields: Fields<ObjectValue>,
+    },
     /// A field of the item that was read together with this one.
     Beside(Fields<ObjectValue>),
     /// A field that an entry lacks, of the whole item.
-    OfWhole { value: Box<ObjectValue>, excerpt: Option<MemberSlot> },
+    OfWhole {
+        value: Box<ObjectValue>,
+        excerpt: Option<MemberSlot>,
+    },
     /// By its place among the lists of the object that is read.
     List(usize),
 }
@@ -163,7 +197,9 @@ pub(super) enum ScalarKind {
     /// The stored texts of an enum with the names of its values.
     Enum(Vec<(Box<str>, Box<[u8]>)>),
     /// A number of units since 1970, each of this many milliseconds.
-    Epoch { unit_ms: i64 },
+    Epoch {
+        unit_ms: i64,
+    },
     /// A decimal that is stored as a number.
     DecimalNumber,
 }
@@ -178,7 +214,10 @@ pub(super) enum Missing {
     /// JSON, and its bytes in the response budget.
     Constant(Box<[u8]>, usize),
     /// The excerpt of a text.
-    Excerpt { text: MemberSlot, characters: usize },
+    Excerpt {
+        text: MemberSlot,
+        characters: usize,
+    },
     /// The value of a computation on the decoded item.
     Computed(ComputedField),
 }

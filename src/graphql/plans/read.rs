@@ -165,8 +165,12 @@ impl PlanReader<'_> {
                 let at = places.iter().position(|read| read == place);
                 let Some(Some(item)) = at.and_then(|at| items.get(at)) else { continue };
                 let item = kept(&plan.item, item.clone())?;
-                *point = item.map(|item| {
-                    PointItems { plan, item, beside: None, lists: Vec::new(), has_caller: false }
+                *point = item.map(|item| PointItems {
+                    plan,
+                    item,
+                    beside: None,
+                    lists: Vec::new(),
+                    has_caller: false,
                 });
             }
         }
@@ -210,11 +214,10 @@ impl PlanReader<'_> {
                 None => return Ok(RootItems::Null),
             },
         };
-        let members = item.members()?;
         if let Some(guard) = &plan.guard {
-            is_admitted(guard, caller, &members)?;
+            is_admitted(guard, caller, &item.members()?)?;
         }
-        let lists = self.lists(plan, (&place, &members));
+        let lists = self.lists(plan, (&place, &item));
         let (lists, has_caller) = match caller_item {
             None => (lists.await?, false),
             Some((caller_item, account)) => {
@@ -239,10 +242,14 @@ impl PlanReader<'_> {
     async fn lists(
         self,
         plan: &PointPlan,
-        owner: (&ItemPlace, &StoredMembers<'_>),
+        (place, item): (&ItemPlace, &ReadItem),
     ) -> Result<Vec<ListItems>, Unplanned> {
+        if plan.lists.is_empty() {
+            return Ok(Vec::new());
+        }
+        let members = item.members()?;
+        let owner = (place, &members);
         match plan.lists.as_slice() {
-            [] => Ok(Vec::new()),
             [only] => Ok(vec![self.list(only, Some(owner)).await?]),
             lists => try_join_all(lists.iter().map(|list| self.list(list, Some(owner)))).await,
         }
@@ -310,7 +317,16 @@ impl PlanReader<'_> {
                 }
                 let items = items.into_iter().map(|found| found.item).collect();
                 let owner = owner_place.cloned();
-                ListItems { owner, items, positions, start, end, has_previous, has_next, ..ListItems::default() }
+                ListItems {
+                    owner,
+                    items,
+                    positions,
+                    start,
+                    end,
+                    has_previous,
+                    has_next,
+                    ..ListItems::default()
+                }
             }
         };
         let (have_caller, whole) = self.beside_page(plan, &list.items).await?;
@@ -414,15 +430,12 @@ pub(super) fn json_of(members: &StoredMembers<'_>, slot: MemberSlot) -> Result<V
     }
 }
 
-/// The members of an item that is of its type and not deleted.
-fn present<'b>(planned: &ItemShape, item: &'b Item) -> Result<Option<StoredMembers<'b>>, Unplanned> {
-    let members = planned.shape.read(&item.body).ok_or(Unplanned)?;
-    let is_present = members.is_text(planned.item_type, planned.type_value) && !members.flag(planned.deleted);
-    Ok(is_present.then_some(members))
-}
-
-/// The same members, with the item.
+/// The item with its members, if it is of its type and not deleted.
 fn kept(planned: &ItemShape, item: Item) -> Result<Option<ReadItem>, Unplanned> {
-    let members = present(planned, &item)?.map(|members| members.detached());
+    let members = {
+        let mut reader = ShapeReader::new(&planned.shape);
+        let members = reader.read(&item.body).ok_or(Unplanned)?;
+        planned.is_present(&members).then(|| members.detached())
+    };
     Ok(members.map(|members| ReadItem { item, members }))
 }

@@ -1,5 +1,5 @@
-//! Scalars: stored values in the form of the API, as the general executor writes them. A value of another type
-//! than its field's has no form here.
+//! Scalars: stored values in the form of the API, as the general executor writes them. A value of another
+//! type than its field's has no form here.
 
 use std::borrow::Cow;
 

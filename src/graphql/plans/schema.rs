@@ -159,8 +159,7 @@ impl PlannedSchema {
         let is_short = id.len() <= UUID_CHARACTERS_MAX;
         let length = is_short.then(|| URL_SAFE_NO_PAD.decode_slice(id, &mut bytes).ok()).flatten()?;
         let (kind, rest) = bytes.get(..length)?.split_first()?;
-        let ids: Vec<Uuid> =
-            rest.chunks(UUID_BYTES).map(Uuid::from_slice).collect::<Result<_, _>>().ok()?;
+        let ids: Vec<Uuid> = rest.chunks(UUID_BYTES).map(Uuid::from_slice).collect::<Result<_, _>>().ok()?;
         self.models.iter().enumerate().find_map(|(model, planned)| {
             let kinds = planned.additions?.id_kinds;
             let (name, _) = kinds.iter().find(|(_, of_type)| of_type == kind)?;

@@ -96,9 +96,7 @@ impl DataWriter<'_> {
             let whole = match (&mut whole_reader, list.whole.get(read_at)) {
                 (Some((whole, reader)), Some(Some(item))) => {
                     let members = reader.read(&item.body).ok_or(Unplanned)?;
-                    let is_present =
-                        members.is_text(whole.item_type, whole.type_value) && !members.flag(whole.deleted);
-                    is_present.then_some(members)
+                    whole.is_present(&members).then_some(members)
                 }
                 _ => None,
             };
@@ -177,7 +175,8 @@ impl DataWriter<'_> {
         match (beyond, list.items().nth(place)) {
             (Some(position), _) => self.cursor(plan, list, position, times),
             (None, Some(item)) => {
-                let members = read_item(plan, &mut ShapeReader::new(&plan.shape), item)?;
+                let mut reader = ShapeReader::new(&plan.shape);
+                let members = read_item(plan, &mut reader, item)?;
                 let position = position(self.request, plan, (list, place), &members)?;
                 self.cursor(plan, list, &position, times)
             }
@@ -225,14 +224,13 @@ fn position(
 }
 
 /// The members of an item of a list, in which nothing is deleted.
-fn read_item<'b>(
+fn read_item<'m, 'b: 'm>(
     plan: &ListPlan,
-    reader: &mut ShapeReader<'_, 'b>,
+    reader: &'m mut ShapeReader<'_, 'b>,
     item: &'b Item,
-) -> Result<StoredMembers<'b>, Unplanned> {
+) -> Result<StoredMembers<'m>, Unplanned> {
     let members = reader.read(&item.body).ok_or(Unplanned)?;
     let has_key = plan.key.iter().all(|slot| members.value(*slot).is_some());
     let is_sound = has_key && members.text_json(plan.id).is_some() && !members.flag(plan.deleted);
     is_sound.then_some(members).ok_or(Unplanned)
 }
-

@@ -186,8 +186,7 @@ impl GraphqlService for ServedExecutor {
         }
         let document = &context.document;
         let compiled = CompiledOperation::of(document, context.operation(), &self.complexity)?;
-        let plan =
-            compiled.plans.plan(&self.planned, document, context.operation(), context.variables())?;
+        let plan = compiled.plans.plan(&self.planned, document, context.operation(), context.variables())?;
         if !context.is_live && self.has_ended(context).await {
             return None;
         }

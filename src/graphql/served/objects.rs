@@ -19,8 +19,8 @@ use crate::graphql::errors::{self, Code};
 use crate::served::amounts::{currency_of, evaluated};
 use crate::served::formats::{currency_roots, decoded, format_of, is_money};
 use crate::served::{
-    Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, copied_part, derived_place, elements, embedded_place,
-    interned, place_of_id, related, stored, target_place,
+    Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, copied_part, derived_place, elements,
+    embedded_place, interned, place_of_id, related, stored, target_place,
 };
 
 /// The interface of all items.

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use async_graphql::{Context, Error};
+use async_graphql::{Context, Error, PathSegment};
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 use crate::accounts::account_id::AccountId;
@@ -68,6 +69,8 @@ pub(super) struct ServedScope {
     ledger: Arc<Ledger>,
     requester: Requester,
     follow_up: FollowUp,
+    /// The paths of objects with a failed field.
+    failures: Mutex<Vec<Vec<PathSegment>>>,
 }
 
 impl ServedScope {
@@ -80,6 +83,7 @@ impl ServedScope {
             reads,
             requester,
             follow_up: FollowUp::default(),
+            failures: Mutex::default(),
             services,
             context,
             ledger,
@@ -120,6 +124,16 @@ impl ServedScope {
 
     pub(super) fn follow_up(&self) -> &FollowUp {
         &self.follow_up
+    }
+
+    /// Remembers that a field of the object at a path has failed.
+    pub(super) fn add_failure_within(&self, path: Vec<PathSegment>) {
+        self.failures.lock().push(path);
+    }
+
+    /// Whether a field of the object at a path has failed.
+    pub(super) fn has_failure_within(&self, path: &[PathSegment]) -> bool {
+        self.failures.lock().iter().any(|failed| failed == path)
     }
 
     /// The session of the access token.

@@ -5,7 +5,7 @@ use onehop::graphql::GlobalId;
 use serde_json::{Value, json};
 
 use super::shop::{category_node, customer_id, customer_node, order_node, product_node, tag_node};
-use super::{compare, comment_node, like_node, planned, unplanned};
+use super::{comment_node, compare, like_node, planned, unplanned};
 use crate::planned_requests::Asked;
 use crate::support::blog::{Blog, post_node, small, user_id, user_node};
 

@@ -92,6 +92,14 @@ impl Driver {
         }
     }
 
+    /// Creates items at random, and brings the read models up to them.
+    pub async fn create_many(&mut self, steps: usize) {
+        for _ in 0..steps {
+            self.create().await;
+        }
+        self.server.settle().await;
+    }
+
     /// Compares every answer with the items, and the stored data with the rules.
     pub async fn check(&self) {
         self.server.settle().await;
