@@ -13,7 +13,7 @@ use crate::accounts::brute_force_protection::Attempts;
 use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::token::Tokens;
 use crate::accounts::write_limits::AccountWrites;
-use crate::app::App;
+use crate::app::{App, planned_domains};
 use crate::blog;
 use crate::blog::ids::RandomIds;
 use crate::blog::reads::ReadModels;
@@ -30,7 +30,7 @@ use crate::webstore::{self, Webstore};
 use self::endpoint_parts::{EndpointParts, ProcessorRecency};
 
 pub use self::endpoint_parts::{Api, ApiError, ApiOptions};
-pub use self::served::{ServedApiParts, served_api_of};
+pub use self::served::{ServedApiParts, served_api_of, served_executor_of};
 
 /// The parts of the API beside the app.
 pub struct ApiParts {
@@ -59,6 +59,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     let declared_writes = blog::write_limits::ALL.iter().chain(webstore::write_limits::ALL);
     let services = Services {
         reads: app.reads.clone(),
+        planned: planned_domains(&app.store, &app.recent),
         commands: app.commands.clone(),
         webstore: Webstore {
             reads: app.webstore_reads.clone(),

@@ -11,6 +11,7 @@ mod open_store;
 mod operated;
 pub mod operations;
 mod partitions;
+mod planned_domains;
 mod predicted_costs;
 pub mod provisioning;
 pub mod read_model_costs;
@@ -26,6 +27,7 @@ use model_record::ModelRecord;
 pub use model_record::{AcceptedChanges, RefusedChange};
 pub use open_store::OpenStore;
 pub use operated::{OperatedDomain, ServedDomain};
+pub use planned_domains::planned_domains;
 pub use predicted_costs::PredictionError;
 pub use served::ServedApp;
 

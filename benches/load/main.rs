@@ -1,9 +1,9 @@
 //! The load run: the cost of a request over HTTP, next to the same shapes answered from memory.
 //!
 //! The release server runs on a seeded data directory, and beside it a bare async-graphql schema that holds
-//! the same data in memory. Both answer the same requests, in turns, from the same client. The figure is the
-//! servers' CPU time a request, since the client shares their cores. C2 to C4 have no bare schema; they are
-//! compared with its Q1.
+//! the same data in memory, and a server of the blog's model alone on a copy of the data. All answer the same
+//! requests, in turns, from the same client. The figure is the servers' CPU time a request, since the client
+//! shares their cores. C2 to C4 have no bare schema; they are compared with its Q1.
 
 mod arguments;
 mod bare;
@@ -85,6 +85,9 @@ struct Servers {
     /// The program before a change.
     before: Option<ServerProcess>,
     bare: ServerProcess,
+    /// The blog's model, served without its Rust, and the data under the ids that it shows.
+    served: ServerProcess,
+    served_catalogue: Catalogue,
 }
 
 impl Servers {
@@ -101,6 +104,10 @@ impl Servers {
             }
             None => None,
         };
+        let copy = scratch.join("served");
+        process::copy_directory(data, &copy)?;
+        let served = ServerProcess::start_served(process::blog_model(), &copy, scratch).await?;
+        let served_catalogue = Catalogue::read(served.address(), arguments.connections).await?;
         let real = ServerProcess::start_real(process::this_program(), data, scratch).await?;
         let mut catalogue = Catalogue::read(real.address(), arguments.connections).await?;
         if arguments.random {
@@ -111,7 +118,7 @@ impl Servers {
         let bare = ServerProcess::start_bare(&file, scratch).await?;
         let (users, posts) = (catalogue.users.len(), catalogue.posts.len());
         eprintln!("server {}, bare schema {}; {users} users, {posts} posts", real.id(), bare.id());
-        Ok(Self { catalogue, real, before, bare })
+        Ok(Self { catalogue, real, before, bare, served, served_catalogue })
     }
 }
 
@@ -145,18 +152,21 @@ async fn measure_all(arguments: &Arguments, servers: &Servers) -> Result<Vec<Row
         measured.extend(servers.before.as_ref().map(|server| (server, &before)));
         let mut figures = measure::in_turns(&plan, &measured).await?.into_iter();
         let server = figures.next().context("no figures")?;
-        rows.push(Row { operation, server, before: figures.next(), bare: None, bare_q1: bare_q1.clone() });
+        let bare_q1 = bare_q1.clone();
+        rows.push(Row { operation, server, before: figures.next(), bare: None, bare_q1, served: None });
     }
     Ok(rows)
 }
 
 async fn measure_read(plan: &Plan, operation: Operation, servers: &Servers) -> Result<Row> {
-    let Servers { catalogue, real, before, bare } = servers;
+    let Servers { catalogue, real, before, bare, served, served_catalogue } = servers;
     let workload = Workload::anonymous(operation.document(), catalogue.variables(operation));
+    let served_workload = Workload::anonymous(operation.document(), served_catalogue.variables(operation));
     measure::compare_answers(&workload, real.address(), bare.address()).await?;
-    let mut measured = vec![(real, &workload), (bare, &workload)];
+    let mut measured = vec![(real, &workload), (bare, &workload), (served, &served_workload)];
     measured.extend(before.as_ref().map(|server| (server, &workload)));
     let mut figures = measure::in_turns(plan, &measured).await?.into_iter();
     let (server, bare) = (figures.next().context("no figures")?, figures.next());
-    Ok(Row { operation, server, before: figures.next(), bare, bare_q1: None })
+    let served = figures.next();
+    Ok(Row { operation, server, before: figures.next(), bare, bare_q1: None, served })
 }

@@ -43,8 +43,20 @@ impl Drop for KilledOnDrop {
 impl ServerProcess {
     /// A release server on a data directory.
     pub async fn start_real(program: &Path, data: &Path, scratch: &Path) -> Result<Self> {
+        Self::start_on(program, None, data, scratch).await
+    }
+
+    /// A release server of a model on a data directory.
+    pub async fn start_served(model: &Path, data: &Path, scratch: &Path) -> Result<Self> {
+        Self::start_on(this_program(), Some(model), data, scratch).await
+    }
+
+    async fn start_on(program: &Path, model: Option<&Path>, data: &Path, scratch: &Path) -> Result<Self> {
         let mut command = Command::new(program);
         command.arg("serve");
+        if let Some(model) = model {
+            command.arg("--model").arg(model);
+        }
         // One address sends everything.
         command.args(["--write-limits-percent=0", "--caller-ru-per-second=0", "--connections-per-network=0"]);
         command.arg("--sign-ups-per-address=0");
@@ -124,6 +136,11 @@ impl ServerProcess {
 /// The release binary of this build.
 pub fn this_program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_onehop"))
+}
+
+/// The model of the blog, for a server that knows nothing else of it.
+pub fn blog_model() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/blog/model.graphql"))
 }
 
 /// Copies a directory with its content.

@@ -29,6 +29,8 @@ pub struct Row {
     pub bare: Option<Figures>,
     /// Of a write: Q1 of the bare schema.
     pub bare_q1: Option<Figures>,
+    /// The same from a server of the blog's model; it has no writes.
+    pub served: Option<Figures>,
 }
 
 impl Row {
@@ -49,11 +51,12 @@ impl Row {
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut row = serializer.serialize_struct("Row", 6)?;
+        let mut row = serializer.serialize_struct("Row", 7)?;
         row.serialize_field("operation", &self.operation)?;
         row.serialize_field("server", &self.server)?;
         row.serialize_field("before", &self.before)?;
         row.serialize_field("bare", &self.bare)?;
+        row.serialize_field("served", &self.served)?;
         row.serialize_field("cpuRatio", &self.ratio(&self.server))?;
         row.serialize_field("cpuRatioBefore", &self.before.as_ref().and_then(|before| self.ratio(before)))?;
         row.end()
@@ -64,9 +67,9 @@ impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             formatter,
-            "| request | requests/s | p50 ms | p99 ms | CPU ms | bare: requests/s | p50 ms | p99 ms | CPU ms | before: CPU ms | ratio before | CPU ratio | target |"
+            "| request | requests/s | p50 ms | p99 ms | CPU ms | bare: requests/s | p50 ms | p99 ms | CPU ms | before: CPU ms | ratio before | served model: CPU ms | to the blog | CPU ratio | target |"
         )?;
-        writeln!(formatter, "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")?;
+        writeln!(formatter, "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")?;
         for row in &self.rows {
             write!(formatter, "| {:?} {} |", row.operation, row.operation.title())?;
             write_figures(formatter, &row.server)?;
@@ -77,6 +80,9 @@ impl fmt::Display for Report {
             let before = row.before.as_ref();
             write_number(formatter, before.map(|before| before.cpu_ms), 3)?;
             write_number(formatter, before.and_then(|before| row.ratio(before)), 2)?;
+            let served = row.served.as_ref().map(|served| served.cpu_ms);
+            write_number(formatter, served, 3)?;
+            write_number(formatter, served.map(|served| served / row.server.cpu_ms), 2)?;
             let (ratio, max) = (row.ratio(&row.server), row.ratio_max());
             write_number(formatter, ratio, 2)?;
             let mark = if ratio.is_some_and(|ratio| ratio > max) { " (above)" } else { "" };

@@ -13,7 +13,8 @@ use crate::accounts::token::Tokens;
 use crate::app::ServedApp;
 use crate::domain::accounts::sessions::Sessions;
 use crate::domain::ids::RandomIds;
-use crate::graphql::served::{ServedExecutor, ServedServices};
+use crate::graphql::PlannedDomain;
+use crate::graphql::served::{ServedError, ServedExecutor, ServedServices};
 use crate::http::playground_routes;
 use crate::http::static_files::StaticFiles;
 use crate::operations::public_routes;
@@ -31,41 +32,52 @@ pub struct ServedApiParts {
     pub telemetry: Option<Arc<Telemetry>>,
 }
 
+/// The executor of a served model.
+///
+/// # Errors
+/// The model gives no schema.
+pub fn served_executor_of(app: &ServedApp, parts: &ServedApiParts) -> Result<ServedExecutor, ServedError> {
+    let ServedApiParts { tokens, staff, options, .. } = parts;
+    let engine = &app.engine;
+    let (recent, clock) = (Arc::clone(&engine.recent), Arc::clone(&engine.clock));
+    let sessions = Sessions::new(recent, Arc::clone(&clock), tokens.audience().clone(), options.sessions)
+        .with_sealer(tokens.sealer());
+    let reads = ServedReads::new(Arc::clone(&engine.store), Arc::clone(&app.model));
+    let recent_reads = ServedReads::new(Arc::clone(&engine.recent), Arc::clone(&app.model));
+    let planned = PlannedDomain { reads: reads.clone(), recent_reads: recent_reads.clone(), additions: None };
+    let services = ServedServices {
+        reads,
+        recent_reads,
+        planned: [planned].into(),
+        commands: app.commands.clone(),
+        recent_commands: app.recent_commands.clone(),
+        live: app.live.clone(),
+        in_building: app.in_building.clone(),
+        staff: Arc::new(staff.clone()),
+        attempts: Arc::new(Attempts::new(options.attempts)),
+        tokens: tokens.clone(),
+        sessions,
+        recency: Arc::new(ProcessorRecency { engine: Arc::clone(engine), sealer: tokens.sealer() }),
+        clock,
+        ids: Arc::new(RandomIds),
+    };
+    ServedExecutor::new(&app.model, services, Authenticator::new(tokens.clone(), None), options.schema)
+}
+
 /// All routes over a served model.
 ///
 /// # Errors
 /// The model gives no schema, or a trusted document is refused.
 pub fn served_api_of(app: &ServedApp, parts: ServedApiParts) -> Result<Api, ApiError> {
-    let ServedApiParts { tokens, staff, options, telemetry } = parts;
-    let engine = &app.engine;
-    let (recent, clock) = (Arc::clone(&engine.recent), Arc::clone(&engine.clock));
-    let sessions = Sessions::new(recent, Arc::clone(&clock), tokens.audience().clone(), options.sessions)
-        .with_sealer(tokens.sealer());
-    let sealer = tokens.sealer();
-    let services = ServedServices {
-        reads: ServedReads::new(Arc::clone(&engine.store), Arc::clone(&app.model)),
-        recent_reads: ServedReads::new(Arc::clone(&engine.recent), Arc::clone(&app.model)),
-        commands: app.commands.clone(),
-        recent_commands: app.recent_commands.clone(),
-        live: app.live.clone(),
-        in_building: app.in_building.clone(),
-        staff: Arc::new(staff),
-        attempts: Arc::new(Attempts::new(options.attempts)),
-        tokens: tokens.clone(),
-        sessions,
-        recency: Arc::new(ProcessorRecency { engine: Arc::clone(engine), sealer: sealer.clone() }),
-        clock,
-        ids: Arc::new(RandomIds),
-    };
-    let executor =
-        ServedExecutor::new(&app.model, services, Authenticator::new(tokens, None), options.schema)?;
+    let executor = served_executor_of(app, &parts)?;
+    let ServedApiParts { tokens, options, telemetry, .. } = parts;
     let files = StaticFiles::embedded().with_playground(options.playground).with_browser(options.operations);
     let (sdl, operations) = (executor.sdl().to_owned(), options.public_operations());
     let parts = EndpointParts {
-        engine: Arc::clone(engine),
+        engine: Arc::clone(&app.engine),
         service: Arc::new(executor),
         sdl: &sdl,
-        sealer,
+        sealer: tokens.sealer(),
         commands_waiting: Box::new(|| 0),
         telemetry,
         options,

@@ -29,6 +29,18 @@ id!(
     ModerationEntryId
 );
 
+/// The kinds of global ids: the first byte of the id of each type.
+pub mod kinds {
+    /// A user.
+    pub const USER: u8 = b'u';
+    /// A post.
+    pub const POST: u8 = b'p';
+    /// A comment.
+    pub const COMMENT: u8 = b'c';
+    /// A like.
+    pub const LIKE: u8 = b'l';
+}
+
 impl From<UserId> for AccountId {
     fn from(id: UserId) -> Self {
         Self::user(id.0)

@@ -1,5 +1,6 @@
 //! The blogging domain: commands, projections and reads over the store port. It knows no GraphQL and no HTTP.
 
+pub mod api_additions;
 pub mod closures;
 pub mod commands;
 pub mod containers;

@@ -2,6 +2,7 @@
 //! It knows no domain, no GraphQL and no HTTP.
 
 pub mod accounts;
+pub mod api_additions;
 pub(crate) mod command_marker;
 pub(crate) mod conditional_write;
 pub mod containers;

@@ -13,7 +13,7 @@ use onehop_graphql_server::document::Document;
 use onehop_graphql_server::selections::{SelectionVisitor, visit};
 
 /// The arguments on which the complexity of an operation depends.
-const COUNTED_ARGUMENTS: [&str; 2] = ["first", "request"];
+const COUNTED_ARGUMENTS: [&str; 4] = ["first", "last", "ids", "request"];
 
 /// The properties of one operation.
 #[derive(Debug)]

@@ -7,7 +7,6 @@
 //! and a query that sends one reads in `extensions.reached` whether they had, and in `extensions.notReached`
 //! why they had not.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -21,7 +20,8 @@ use super::charged::{Charged, StoreCharges, ledger_of};
 use super::compiled_operation::CompiledOperation;
 use super::complexity::Complexity;
 use super::errors::{self, Code};
-use super::plans::{PlanCaller, PlanRequest};
+use super::planned_answer::{AnswerSources, answer};
+use super::plans::{ExecutorRules, PlanCaller, PlannedSchema};
 use super::recency::Recency;
 use super::response_completion::{complete, conceal_schema, root_keys};
 use super::response_extensions::{OPERATIONS, set_charges};
@@ -37,9 +37,7 @@ use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdenti
 use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
-use crate::blog::reads::Session;
 use crate::domain::ids::IdSource;
-use crate::webstore::ids::CustomerId;
 use onehop_change_feed::WriteScope;
 use onehop_graphql_server::authentication::Authentication;
 use onehop_graphql_server::caller::{Caller, CallerSession, RequestRejection};
@@ -55,6 +53,10 @@ use onehop_runtime::clock::Clock;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::Ledger;
 
+/// The place of the model whose accounts are users, and of the one whose accounts are customers.
+const USERS_MODEL: usize = 0;
+const CUSTOMERS_MODEL: usize = 1;
+
 /// The logical partitions that a live query may read.
 const LIVE_READS_MAX: usize = 1_000;
 
@@ -65,6 +67,7 @@ pub struct Executor {
     unchecked_schema: BlogSchema,
     pub(super) live_schema: BlogSchema,
     complexity: Complexity,
+    planned: PlannedSchema,
     /// Made when the first document is validated.
     validator: OnceLock<Validator>,
     pub(super) options: SchemaOptions,
@@ -97,6 +100,7 @@ impl Executor {
             unchecked_schema: unchecked_schema(options),
             live_schema: live_schema(options),
             complexity,
+            planned: PlannedSchema::new(&services.planned, ExecutorRules::STATIC),
             validator: OnceLock::new(),
             options,
             services: Arc::new(services),
@@ -153,43 +157,28 @@ impl Executor {
         }
         let compiled = CompiledOperation::of(document, context.operation(), &self.complexity)?;
         let variables = context.variables();
-        let plan = compiled.plans.plan(document, context.operation(), variables)?;
+        let plan = compiled.plans.plan(&self.planned, document, context.operation(), variables)?;
         if self.has_ended(context).await {
             return None;
         }
-        let services = if reads_recent(context) { &self.live_services } else { &self.services };
-        let session = Session::new(Arc::new(ledger_for(context)));
-        let ledger = session.ledger();
-        let charged = Charged::new(&*context.quota, ledger);
-        let caller = plan_caller(context);
-        let request = PlanRequest {
-            blog: services.reads.stored(),
-            webstore: services.webstore.reads.stored(),
-            session: &session,
-            caller,
-            is_staff: matches!(caller, PlanCaller::User(user) if services.staff.member(user.0).is_some()),
-            variables,
-            budget: &context.budget,
+        let sources = AnswerSources {
+            schema: &self.planned,
+            domains: &self.services.planned,
+            caller: self.plan_caller(context),
+            tells_operations: self.tells_operations(context.extensions()),
         };
-        let data = plan.run(request).await;
-        charged.finish();
-        let mut extensions = BTreeMap::new();
-        let tells_operations = self.tells_operations(context.extensions());
-        match context.prior_charges() {
-            Some(before) => {
-                let spent = sum([ledger_of(&*before), ledger]);
-                set_charges(&mut extensions, &spent, tells_operations);
-            }
-            None => set_charges(&mut extensions, ledger, tells_operations),
+        answer(plan, sources, context).await
+    }
+
+    /// The caller of a request, in the form for plans.
+    fn plan_caller(&self, context: &RequestContext) -> PlanCaller {
+        let account = context.caller.as_ref().and_then(|caller| AccountId::parse(&caller.id));
+        let Some(AccountId { kind, id }) = account else { return PlanCaller::default() };
+        let is_user = kind == AccountKind::User;
+        PlanCaller {
+            account: Some((if is_user { USERS_MODEL } else { CUSTOMERS_MODEL }, id)),
+            is_staff: is_user && self.services.staff.member(id).is_some(),
         }
-        if let Some(waited) = context.waited {
-            waited.state_in(&mut extensions);
-        }
-        let data = data?;
-        if let (Some(trace), Some(marks)) = (&context.read_trace, ledger.touched()) {
-            trace.set(marks.into_iter().map(|mark| mark.0).collect());
-        }
-        Some(WrittenResponse { data, extensions })
     }
 
     /// Whether the session of the caller's access token has ended.
@@ -408,16 +397,6 @@ impl Authentication for Executor {
 impl std::fmt::Debug for Executor {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Executor").finish_non_exhaustive()
-    }
-}
-
-/// The caller of a request, in the form for plans.
-fn plan_caller(context: &RequestContext) -> PlanCaller {
-    let account = context.caller.as_ref().and_then(|caller| AccountId::parse(&caller.id));
-    match account {
-        Some(AccountId { kind: AccountKind::User, id }) => PlanCaller::User(UserId(id)),
-        Some(AccountId { kind: AccountKind::Customer, id }) => PlanCaller::Customer(CustomerId(id)),
-        None => PlanCaller::Anonymous,
     }
 }
 

@@ -7,18 +7,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use thiserror::Error;
 use uuid::Uuid;
 
+use crate::blog::ids::kinds::{COMMENT, LIKE, POST, USER};
 use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
+use crate::webstore::ids::kinds::{CUSTOMER, PRODUCT, PRODUCT_CATEGORY, PRODUCT_TAG, SALES_ORDER};
 use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
-
-const USER: u8 = b'u';
-const POST: u8 = b'p';
-const COMMENT: u8 = b'c';
-const LIKE: u8 = b'l';
-const CUSTOMER: u8 = b'C';
-const SALES_ORDER: u8 = b'O';
-const PRODUCT: u8 = b'P';
-const PRODUCT_CATEGORY: u8 = b'G';
-const PRODUCT_TAG: u8 = b'T';
 
 const UUID_BYTES: usize = 16;
 const SHORT_BYTES: usize = 1 + UUID_BYTES;
@@ -50,13 +42,6 @@ impl GlobalId {
     #[must_use]
     pub fn encode(self) -> String {
         self.with_bytes(|bytes| URL_SAFE_NO_PAD.encode(bytes))
-    }
-
-    /// Writes the id in the form for clients at the end of a buffer.
-    pub(super) fn encode_to(self, out: &mut Vec<u8>) {
-        let mut characters = [0; CHARACTERS_MAX];
-        let length = self.with_bytes(|bytes| URL_SAFE_NO_PAD.encode_slice(bytes, &mut characters));
-        out.extend_from_slice(&characters[..length.unwrap_or_default()]);
     }
 
     fn with_bytes<T>(self, encode: impl FnOnce(&[u8]) -> T) -> T {
@@ -97,6 +82,17 @@ impl GlobalId {
             _ => Err(InvalidId),
         }
     }
+}
+
+/// Writes the id of an object with this kind and one or two UUIDs at the end of a buffer.
+pub(super) fn encode_uuids(kind: u8, ids: &[Uuid], out: &mut Vec<u8>) {
+    let mut characters = [0; CHARACTERS_MAX];
+    let length = match ids {
+        [id] => URL_SAFE_NO_PAD.encode_slice(short(kind, *id), &mut characters),
+        [partition, id] => URL_SAFE_NO_PAD.encode_slice(long(kind, *partition, *id), &mut characters),
+        _ => Ok(0),
+    };
+    out.extend_from_slice(&characters[..length.unwrap_or_default()]);
 }
 
 fn short(kind: u8, id: Uuid) -> [u8; SHORT_BYTES] {
@@ -140,8 +136,13 @@ mod tests {
                 GlobalId::ProductTag(TagId(first)),
             ] {
                 prop_assert_eq!(GlobalId::decode(&id.encode()), Ok(id));
+            }
+            for (id, kind, ids) in [
+                (GlobalId::User(UserId(first)), USER, vec![first]),
+                (GlobalId::Product(CategoryId(first), ProductId(second)), PRODUCT, vec![first, second]),
+            ] {
                 let mut out = b"before".to_vec();
-                id.encode_to(&mut out);
+                encode_uuids(kind, &ids, &mut out);
                 prop_assert_eq!(out, [b"before", id.encode().as_bytes()].concat());
             }
         }

@@ -6,6 +6,7 @@ use async_graphql::{ContextBase, Error};
 
 use super::charged::FollowUp;
 use super::errors::{self, Code};
+use super::plans::PlannedDomain;
 use super::recency::Recency;
 use super::viewer::session_of;
 use crate::accounts::account_id::{AccountId, AccountKind};
@@ -32,6 +33,8 @@ use onehop_store::{Fault, Ledger};
 #[derive(Clone)]
 pub struct Services {
     pub reads: ReadModels,
+    /// The reads of compiled plans: of the blog, and of the web store.
+    pub planned: Arc<[PlannedDomain]>,
     pub commands: Commands,
     /// The web store.
     pub webstore: Webstore,

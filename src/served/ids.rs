@@ -2,15 +2,18 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use onehop_store::PartitionKey;
 use onehop_store::limits::{ID_BYTES_MAX, PARTITION_KEY_BYTES_MAX};
+use onehop_store::{PartitionKey, joined_key, key_text};
+use serde_json::Value;
 use thiserror::Error;
 use uuid::Uuid;
 
 use super::model::{PartitionSource, ServedModel, TypeIndex};
 
 /// Separates the parts of an id. A stored id has no control characters.
-const SEPARATOR: char = '\u{1f}';
+const SEPARATOR: &str = "\u{1f}";
+/// The bytes of an id that takes no memory of its own while it is written.
+const ID_BYTES_EXPECTED: usize = 192;
 /// Characters of the longest id: base64 of the parts.
 const CHARACTERS_MAX: usize = (ID_BYTES_MAX + PARTITION_KEY_BYTES_MAX + 256).div_ceil(3) * 4;
 /// The namespace of derived ids (UUID version 5).
@@ -44,19 +47,38 @@ impl ItemPlace {
         Some(Self { ty, partition, id: id.to_owned() })
     }
 
+    /// The place of an item with UUIDs: its id, and before it the id that is its partition key, where the key
+    /// is no function of its own id. `None` for the wrong number of ids.
+    #[must_use]
+    pub fn of_uuids(model: &ServedModel, ty: TypeIndex, ids: &[Uuid]) -> Option<Self> {
+        match (model.ty(ty).key, ids) {
+            (PartitionSource::Properties(_), [partition, id]) => {
+                Some(Self::within(ty, &partition.to_string(), id.to_string()))
+            }
+            (PartitionSource::Id | PartitionSource::Constant, [id]) => {
+                Self::of_id(model, ty, &id.to_string())
+            }
+            _ => None,
+        }
+    }
+
+    /// The place of an item in a logical partition.
+    #[must_use]
+    pub fn within(ty: TypeIndex, partition: &str, id: String) -> Self {
+        Self { ty, partition: PartitionKey::from(partition), id }
+    }
+
     /// The id as clients see it.
     #[must_use]
     pub fn encode(&self, model: &ServedModel) -> String {
         let ty = model.ty(self.ty);
-        let text = match ty.key {
-            PartitionSource::Properties(_) => {
-                format!("{}{SEPARATOR}{}{SEPARATOR}{}", ty.type_value, self.id, self.partition)
-            }
-            PartitionSource::Id | PartitionSource::Constant => {
-                format!("{}{SEPARATOR}{}", ty.type_value, self.id)
-            }
+        let partition = match ty.key {
+            PartitionSource::Properties(_) => Some(self.partition.as_str()),
+            PartitionSource::Id | PartitionSource::Constant => None,
         };
-        URL_SAFE_NO_PAD.encode(text)
+        let mut id = Vec::new();
+        write_global_id(ty.type_value, &self.id, partition, &mut id);
+        String::from_utf8(id).unwrap_or_default()
     }
 
     /// Reads an id.
@@ -88,6 +110,35 @@ impl ItemPlace {
     }
 }
 
+/// Writes the id of an item as clients see it at the end of a buffer: with its partition key, where that does
+/// not follow from the id.
+pub fn write_global_id(type_value: &str, id: &str, partition: Option<&str>, out: &mut Vec<u8>) {
+    let mut bytes = [0; ID_BYTES_EXPECTED];
+    let parts = [type_value, id].into_iter().chain(partition);
+    let mut length = 0;
+    for (place, part) in parts.clone().enumerate() {
+        let start = length + usize::from(place > 0) * SEPARATOR.len();
+        let Some(space) = bytes.get_mut(length..start + part.len()) else {
+            let text = parts.collect::<Vec<_>>().join(SEPARATOR);
+            return out.extend_from_slice(URL_SAFE_NO_PAD.encode(text).as_bytes());
+        };
+        let (separator, rest) = space.split_at_mut(start - length);
+        separator.copy_from_slice(&SEPARATOR.as_bytes()[..separator.len()]);
+        rest.copy_from_slice(part.as_bytes());
+        length = start + part.len();
+    }
+    let mut characters = [0; ID_BYTES_EXPECTED * 4 / 3 + 4];
+    let written = URL_SAFE_NO_PAD.encode_slice(&bytes[..length], &mut characters).unwrap_or_default();
+    out.extend_from_slice(&characters[..written]);
+}
+
+/// The text of a partition key with these values; `None` where a value can be no part of a key.
+#[must_use]
+pub fn partition_text(values: &[Value]) -> Option<String> {
+    let texts: Option<Vec<_>> = values.iter().map(key_text).collect();
+    texts.map(|texts| joined_key(texts.iter().map(AsRef::as_ref)))
+}
+
 /// The id that is derived from these texts: equal for equal texts.
 #[must_use]
 pub fn derived_id(parts: &[&str]) -> Uuid {
@@ -104,6 +155,20 @@ mod tests {
     use onehop_model::Model;
 
     use super::*;
+
+    #[test]
+    fn ids_of_all_lengths_are_base64_of_their_parts() {
+        for length in [0, 1, 36, 100, 180, 190, 191, 192, 400] {
+            for partition in [None, Some("p".repeat(length / 2))] {
+                let id = "i".repeat(length);
+                let mut out = b"before".to_vec();
+                write_global_id("type", &id, partition.as_deref(), &mut out);
+                let parts: Vec<&str> = ["type", &id].into_iter().chain(partition.as_deref()).collect();
+                let expected = format!("before{}", URL_SAFE_NO_PAD.encode(parts.join(SEPARATOR)));
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "{length}");
+            }
+        }
+    }
 
     #[test]
     fn an_id_leads_back_to_its_place_and_no_other_text_does() {

@@ -162,7 +162,19 @@ impl ServedModel {
     /// Everything in the model that the program cannot serve, at once.
     pub fn new(model: Model) -> Result<Self, Vec<Unsupported>> {
         let model = model.for_serving();
-        let mut refused = unsupported(&model);
+        let refused = unsupported(&model);
+        Self::prepared(model, refused)
+    }
+
+    /// Prepares a model for reads alone: the commands of its domain are in Rust.
+    ///
+    /// # Errors
+    /// Read models that the program does not support.
+    pub fn for_reads(model: Model) -> Result<Self, Vec<Unsupported>> {
+        Self::prepared(model.for_serving(), Vec::new())
+    }
+
+    fn prepared(model: Model, mut refused: Vec<Unsupported>) -> Result<Self, Vec<Unsupported>> {
         let read_models = ReadModels::from_model(&model);
         let own = container_specs(&model);
         for error in read_models.as_ref().err().or(own.as_ref().err()).into_iter().flatten() {

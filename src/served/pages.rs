@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use onehop_store::limits::PAGE_ITEMS_MAX;
-use onehop_store::{Fault, Keyset, Ledger};
+use onehop_store::{Fault, Item, Keyset, Ledger};
 
+use super::ids::ItemPlace;
 use super::model::{Body, ListPlace, TypeIndex};
 use super::reads::{ServedItem, ServedReads};
 
@@ -31,6 +32,36 @@ pub struct ItemPage {
     pub has_next: bool,
     /// Whether a list through a link type has more links than are looked at.
     pub is_too_long: bool,
+}
+
+/// A page of a list with its items as they are stored.
+#[derive(Debug, Default)]
+pub struct StoredPage {
+    /// The items.
+    pub items: Vec<ListedItem>,
+    /// The position of each item, for its cursor.
+    pub positions: Vec<ListPosition>,
+    /// The position before the page, where that is not its first item.
+    pub start: Option<ListPosition>,
+    /// The position behind the page, where that is not its last item.
+    pub end: Option<ListPosition>,
+    /// Whether items precede the page.
+    pub has_previous: bool,
+    /// Whether more items follow.
+    pub has_next: bool,
+    /// Whether a list through a link type has more links than are looked at.
+    pub is_too_long: bool,
+}
+
+/// An item of a page: as it is stored, and decoded.
+#[derive(Debug, Clone)]
+pub struct ListedItem {
+    /// The item.
+    pub item: Item,
+    /// Its place.
+    pub place: ItemPlace,
+    /// Its properties.
+    pub body: Arc<Body>,
 }
 
 /// The range of a list that a page has: the first or the last items between two positions.
@@ -69,6 +100,31 @@ impl ServedReads {
         range: ListRange<'_>,
         ledger: &Ledger,
     ) -> Result<ItemPage, Fault> {
+        let page = self.page_with_items(ty, list, owner, range, ledger).await?;
+        let entry_fields: Option<Arc<[&'static str]>> = list.entry_fields.clone().map(Into::into);
+        let served = |ListedItem { place, body, .. }| ServedItem {
+            place,
+            body,
+            entry_fields: entry_fields.clone(),
+            is_own: false,
+        };
+        let StoredPage { items, positions, start, end, has_previous, has_next, is_too_long } = page;
+        let items = items.into_iter().map(served).collect();
+        Ok(ItemPage { items, positions, start, end, has_previous, has_next, is_too_long })
+    }
+
+    /// A page of a list with the items as they are stored.
+    ///
+    /// # Errors
+    /// As [`page`](Self::page).
+    pub async fn page_with_items(
+        &self,
+        ty: TypeIndex,
+        list: &ListPlace,
+        owner: Option<&ServedItem>,
+        range: ListRange<'_>,
+        ledger: &Ledger,
+    ) -> Result<StoredPage, Fault> {
         if let Some(through) = &list.through {
             return self.page_through((ty, list, through), owner, range, ledger).await;
         }
@@ -87,9 +143,8 @@ impl ServedReads {
         owner: Option<&ServedItem>,
         range: ListRange<'_>,
         ledger: &Ledger,
-    ) -> Result<ItemPage, Fault> {
+    ) -> Result<StoredPage, Fault> {
         let mut found = FoundItems::new(list, range);
-        let entry_fields: Option<Arc<[&'static str]>> = list.entry_fields.clone().map(Into::into);
         let (from, until) = range.ends();
         let mut place = from.map(|position| position.keyset.clone());
         let mut looked_at = 0;
@@ -108,13 +163,8 @@ impl ServedReads {
                 }
                 place = Some(keyset.clone());
                 if list.conditions.iter().all(|condition| condition.holds_for(&body)) {
-                    let item = ServedItem {
-                        place: self.place_of(ty, list.id_property, &body)?,
-                        body: Arc::new(body),
-                        entry_fields: entry_fields.clone(),
-                        is_own: false,
-                    };
-                    found.add(item, keyset);
+                    let place = self.place_of(ty, list.id_property, &body)?;
+                    found.add(ListedItem { item: item.clone(), place, body: Arc::new(body) }, keyset);
                 }
                 if found.items.len() == found.wanted {
                     found.has_more = found.shows_more() && (page.has_more || number + 1 < page.items.len());
@@ -142,8 +192,8 @@ impl ServedReads {
         range: ListRange<'_>,
         shown_max: usize,
         ledger: &Ledger,
-    ) -> Result<ItemPage, Fault> {
-        let mut last = ItemPage { has_previous: range.after.is_some(), ..ItemPage::default() };
+    ) -> Result<StoredPage, Fault> {
+        let mut last = StoredPage { has_previous: range.after.is_some(), ..StoredPage::default() };
         let mut after = range.after.cloned();
         loop {
             let items_max = shown_max.min(PAGE_ITEMS_MAX);
@@ -172,7 +222,7 @@ impl<'a> ListRange<'a> {
     }
 
     /// The position from which the page is read, and the position where the range ends.
-    fn ends(&self) -> (Option<&'a ListPosition>, Option<&'a ListPosition>) {
+    pub(super) fn ends(&self) -> (Option<&'a ListPosition>, Option<&'a ListPosition>) {
         if self.is_backward { (self.before, self.after) } else { (self.after, self.before) }
     }
 
@@ -191,7 +241,7 @@ struct FoundItems<'a> {
     /// The number of shown items up to the position from which the page is read.
     seen: usize,
     wanted: usize,
-    items: Vec<ServedItem>,
+    items: Vec<ListedItem>,
     positions: Vec<ListPosition>,
     /// Whether the list goes on in the direction of the page.
     has_more: bool,
@@ -218,7 +268,7 @@ impl<'a> FoundItems<'a> {
         }
     }
 
-    fn add(&mut self, item: ServedItem, keyset: Keyset) {
+    fn add(&mut self, item: ListedItem, keyset: Keyset) {
         self.items.push(item);
         let position = self.position(keyset);
         self.positions.push(position);
@@ -244,17 +294,17 @@ impl<'a> FoundItems<'a> {
     }
 
     /// The page in the order of the list.
-    fn into_page(mut self) -> ItemPage {
+    fn into_page(mut self) -> StoredPage {
         let has_other_end = self.range.ends().0.is_some();
         if self.range.is_backward {
             self.items.reverse();
             self.positions.reverse();
         }
         let Self { items, positions, has_more, stopped_at, .. } = self;
-        let page = ItemPage { items, positions, ..ItemPage::default() };
+        let page = StoredPage { items, positions, ..StoredPage::default() };
         match self.range.is_backward {
-            true => ItemPage { start: stopped_at, has_previous: has_more, has_next: has_other_end, ..page },
-            false => ItemPage { end: stopped_at, has_previous: has_other_end, has_next: has_more, ..page },
+            true => StoredPage { start: stopped_at, has_previous: has_more, has_next: has_other_end, ..page },
+            false => StoredPage { end: stopped_at, has_previous: has_other_end, has_next: has_more, ..page },
         }
     }
 }

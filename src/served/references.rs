@@ -59,7 +59,8 @@ pub fn partition_beside(
 
 /// The fields beside a reference that hold the partition key of its target, each with its place in the key. A
 /// reference names the fields of the key alone, or a field for each path of it.
-pub(super) fn key_fields<'a>(model: &ServedModel, reference: &'a ReferenceField) -> Vec<(usize, &'a Name)> {
+#[must_use]
+pub fn key_fields<'a>(model: &ServedModel, reference: &'a ReferenceField) -> Vec<(usize, &'a Name)> {
     let key = model.index_of(&reference.target).map_or(&[][..], |target| &model.ty(target).item.key);
     let is_whole = reference.partition.len() == key.len();
     let is_field = |place: &usize| matches!(key.get(*place), Some(KeySource::Field(_)));

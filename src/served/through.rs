@@ -1,13 +1,12 @@
 //! Lists through a link type: the items that the links of an owner lead to, each once.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use onehop_store::{Fault, Keyset, Ledger, PartitionKey, order_value_of};
 
 use super::ids::ItemPlace;
 use super::model::{Body, ListPlace, ThroughLink, TypeIndex};
-use super::pages::{ItemPage, ListPosition, ListRange};
+use super::pages::{ListPosition, ListRange, ListedItem, StoredPage};
 use super::reads::{ServedItem, ServedReads};
 use super::references::target_place;
 
@@ -28,9 +27,9 @@ impl ServedReads {
         owner: Option<&ServedItem>,
         range: ListRange<'_>,
         ledger: &Ledger,
-    ) -> Result<ItemPage, Fault> {
+    ) -> Result<StoredPage, Fault> {
         let Some(places) = self.linked(list, through, owner, ledger).await? else {
-            return Ok(ItemPage { is_too_long: true, ..ItemPage::default() });
+            return Ok(StoredPage { is_too_long: true, ..StoredPage::default() });
         };
         let container = self.model.ty(ty).container;
         let mut found = Vec::new();
@@ -39,31 +38,33 @@ impl ServedReads {
                 batch.iter().map(|place| (place.partition.clone(), place.id.clone())).collect();
             let items = self.store.read_many(container, &keys, ledger).await?;
             for (place, item) in batch.iter().zip(items) {
-                let Some(body) = self.present(ty, item)? else { continue };
+                let Some(item) = item else { continue };
+                let Some(body) = self.present(ty, Some(item.clone()))? else { continue };
                 if list.conditions.iter().all(|condition| condition.holds_for(&body)) {
-                    found.push((keyset(through, place, &body), place.clone(), body));
+                    let keyset = keyset(through, place, &body);
+                    found.push((keyset, ListedItem { item, place: place.clone(), body }));
                 }
             }
         }
-        found.sort_by(|(one, ..), (other, ..)| natural(list, one, other));
+        found.sort_by(|(one, _), (other, _)| natural(list, one, other));
         let is_within = |keyset: &Keyset| {
             let compared = |position: &ListPosition| natural(list, keyset, &position.keyset);
             range.after.is_none_or(|after| compared(after).is_gt())
                 && range.before.is_none_or(|before| compared(before).is_lt())
         };
-        let start = found.iter().position(|(keyset, ..)| is_within(keyset)).unwrap_or(found.len());
-        let within = found[start..].iter().take_while(|(keyset, ..)| is_within(keyset)).count();
+        let start = found.iter().position(|(keyset, _)| is_within(keyset)).unwrap_or(found.len());
+        let within = found[start..].iter().take_while(|(keyset, _)| is_within(keyset)).count();
         let shown = within.min(range.items_max);
         let left_out = if range.is_backward { within - shown } else { 0 };
         let first = start + left_out;
-        let mut page = ItemPage {
+        let mut page = StoredPage {
             has_previous: if range.is_backward { first > 0 } else { range.after.is_some() },
             has_next: if range.is_backward { range.before.is_some() } else { first + shown < found.len() },
-            ..ItemPage::default()
+            ..StoredPage::default()
         };
-        for (keyset, place, body) in &found[first..first + shown] {
+        for (keyset, item) in &found[first..first + shown] {
             page.positions.push(ListPosition { keyset: keyset.clone(), seen: 0 });
-            page.items.push(ServedItem::whole(place.clone(), Arc::clone(body)));
+            page.items.push(item.clone());
         }
         Ok(page)
     }

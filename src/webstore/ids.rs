@@ -27,6 +27,20 @@ id!(
     TagId
 );
 
+/// The kinds of global ids: the first byte of the id of each type.
+pub mod kinds {
+    /// A customer.
+    pub const CUSTOMER: u8 = b'C';
+    /// A sales order.
+    pub const SALES_ORDER: u8 = b'O';
+    /// A product.
+    pub const PRODUCT: u8 = b'P';
+    /// A category.
+    pub const PRODUCT_CATEGORY: u8 = b'G';
+    /// A tag.
+    pub const PRODUCT_TAG: u8 = b'T';
+}
+
 impl From<CustomerId> for AccountId {
     fn from(id: CustomerId) -> Self {
         Self::customer(id.0)

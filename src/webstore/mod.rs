@@ -1,6 +1,7 @@
 //! The web store domain: commands and reads over the store port. It knows no GraphQL, no HTTP and no other
 //! domain.
 
+pub mod api_additions;
 pub mod commands;
 pub mod containers;
 pub mod dataset;

@@ -6,6 +6,8 @@ mod api;
 mod graphql;
 mod hostile;
 mod http;
+mod planned_requests;
+mod random_documents;
 mod schema;
 mod served;
 #[path = "../support/mod.rs"]

@@ -11,8 +11,6 @@ mod lookups;
 mod points;
 mod queries;
 mod session;
-pub mod shapes;
-mod stored;
 mod v1;
 mod views;
 
@@ -24,7 +22,6 @@ pub use self::accounts::AccountReads;
 pub use crate::domain::page::{FIRST_MAX, FIRST_MIN, Page, PageRequest};
 pub use denormalised::DenormalisedReads;
 pub use session::Session;
-pub use stored::StoredReads;
 pub use v1::V1;
 pub use views::{CommentView, LikeView, ModerationEntryView, PostText, PostView, UserView};
 
@@ -118,7 +115,6 @@ pub struct ReadModels {
     v1: Arc<dyn Reads>,
     v2: Arc<dyn Reads>,
     v3: Arc<dyn Reads>,
-    stored: StoredReads,
     accounts: AccountReads,
 }
 
@@ -130,15 +126,8 @@ impl ReadModels {
             v1: Arc::new(V1::new(Arc::clone(store))),
             v2: Arc::new(DenormalisedReads::v2(Arc::clone(store))),
             v3: Arc::new(DenormalisedReads::v3(Arc::clone(store))),
-            stored: StoredReads::new(Arc::clone(store)),
             accounts: AccountReads::new(Arc::clone(store)),
         }
-    }
-
-    /// The reads of V3, whose answers are the stored items.
-    #[must_use]
-    pub fn stored(&self) -> &StoredReads {
-        &self.stored
     }
 
     /// The reads about accounts, which are the same in every data model.

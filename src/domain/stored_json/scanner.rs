@@ -1,6 +1,22 @@
 //! The scanner of stored JSON: the values of a text, one after another, in the form that serde_json writes.
 
-use uuid::Uuid;
+/// The levels of lists and objects in a value.
+const DEPTH_MAX: usize = 64;
+
+/// A stored value that is not null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoredValue<'b> {
+    /// A text, with its quotes.
+    Text(&'b str),
+    /// A number.
+    Number(&'b str),
+    /// A Boolean.
+    Flag(bool),
+    /// A list, with its brackets.
+    List(&'b str),
+    /// An object, with its braces.
+    Object(&'b str),
+}
 
 /// The value of a member.
 #[derive(Debug, Clone, Copy)]
@@ -11,10 +27,24 @@ pub(super) enum MemberValue {
     Number(Span),
     /// With its quotes.
     Text(Span),
-    Id(Uuid),
     /// With its brackets.
     List(Span),
-    Object,
+    /// With its braces.
+    Object(Span),
+}
+
+impl MemberValue {
+    /// The value in its text; `None` where it is missing or null.
+    pub(super) fn stored(self, text: &str) -> Option<StoredValue<'_>> {
+        Some(match self {
+            Self::Missing | Self::Null => return None,
+            Self::Flag(is_set) => StoredValue::Flag(is_set),
+            Self::Number(span) => StoredValue::Number(span.of(text)),
+            Self::Text(span) => StoredValue::Text(span.of(text)),
+            Self::List(span) => StoredValue::List(span.of(text)),
+            Self::Object(span) => StoredValue::Object(span.of(text)),
+        })
+    }
 }
 
 /// A part of a body.
@@ -25,13 +55,13 @@ pub(super) struct Span {
 }
 
 impl Span {
-    pub(super) fn of(self, body: &[u8]) -> &[u8] {
-        body.get(self.start as usize..self.end as usize).unwrap_or_default()
+    pub(super) fn of(self, text: &str) -> &str {
+        text.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 
     /// Without quotes.
-    pub(super) fn inner(self, body: &[u8]) -> &[u8] {
-        body.get(self.start as usize + 1..(self.end as usize).saturating_sub(1)).unwrap_or_default()
+    pub(super) fn inner(self, text: &str) -> &str {
+        text.get(self.start as usize + 1..(self.end as usize).saturating_sub(1)).unwrap_or_default()
     }
 }
 
@@ -62,7 +92,7 @@ impl Scanner<'_> {
         (self.next()? == byte).then_some(())
     }
 
-    /// Skips a name and its colon, if they are next. Most members stand in the order of their shape.
+    /// Skips a name and its colon, if they are next.
     pub(super) fn skip_name(&mut self, name: &str) -> bool {
         let rest = self.text.as_bytes().get(self.at..).and_then(|rest| rest.strip_prefix(b"\""));
         let is_next = rest
@@ -74,19 +104,47 @@ impl Scanner<'_> {
         is_next
     }
 
-    pub(super) fn span(&self, start: usize) -> Option<Span> {
+    fn span(&self, start: usize) -> Option<Span> {
         Some(Span { start: u32::try_from(start).ok()?, end: u32::try_from(self.at).ok()? })
     }
 
-    /// A scalar value.
+    /// The value that is next.
     pub(super) fn value(&mut self) -> Option<MemberValue> {
-        match *self.text.as_bytes().get(self.at)? {
+        self.value_within(DEPTH_MAX)
+    }
+
+    fn value_within(&mut self, depth: usize) -> Option<MemberValue> {
+        match self.peek()? {
             b'"' => self.text().map(MemberValue::Text),
-            b'0'..=b'9' => self.number().map(MemberValue::Number),
+            b'-' | b'0'..=b'9' => self.number().map(MemberValue::Number),
             b't' => self.literal("true", MemberValue::Flag(true)),
             b'f' => self.literal("false", MemberValue::Flag(false)),
             b'n' => self.literal("null", MemberValue::Null),
+            b'[' => self.sequence(b']', depth.checked_sub(1)?).map(MemberValue::List),
+            b'{' => self.sequence(b'}', depth.checked_sub(1)?).map(MemberValue::Object),
             _ => None,
+        }
+    }
+
+    /// A list or an object, whose values are not kept.
+    fn sequence(&mut self, end: u8, depth: usize) -> Option<Span> {
+        let start = self.at;
+        self.at += 1;
+        if self.peek()? == end {
+            self.at += 1;
+            return self.span(start);
+        }
+        loop {
+            if end == b'}' {
+                self.text()?;
+                self.skip(b':')?;
+            }
+            self.value_within(depth)?;
+            match self.next()? {
+                b',' => {}
+                byte if byte == end => return self.span(start),
+                _ => return None,
+            }
         }
     }
 
@@ -96,14 +154,33 @@ impl Scanner<'_> {
         Some(value)
     }
 
-    /// A whole number without a sign.
     fn number(&mut self) -> Option<Span> {
-        let (bytes, start) = (self.text.as_bytes(), self.at);
-        while bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+        let start = self.at;
+        self.at += usize::from(self.peek() == Some(b'-'));
+        let whole = self.at;
+        self.digits()?;
+        if self.text.as_bytes()[whole] == b'0' && self.at - whole > 1 {
+            return None;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+            self.digits()?;
+        }
+        self.span(start)
+    }
+
+    /// One digit or more.
+    fn digits(&mut self) -> Option<()> {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
         }
-        let has_zero_before = bytes[start] == b'0' && self.at - start > 1;
-        if has_zero_before { None } else { self.span(start) }
+        (self.at > start).then_some(())
     }
 
     /// A text, with its quotes.
@@ -123,7 +200,6 @@ impl Scanner<'_> {
         }
     }
 }
-
 /// The bytes before the first quote, backslash or control character, if there is one.
 fn plain_bytes(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;

@@ -3,20 +3,26 @@
 //! An operation of a validated document is compiled once, where each field that it selects is stored in an
 //! item that is read, is a constant, or is computed from ids. Whether that is so is decided here, so that
 //! requests ask nothing. A case that a plan was not made for ends it at run time, and the general executor
-//! answers. Both give the same bytes.
+//! answers. Both give the same bytes. Types and fields come from models; no domain is named here.
 
 mod arguments;
-mod blog_fields;
 mod compile;
-mod objects;
+mod compiler;
+mod computed;
+mod fields;
+mod forms;
+mod guards;
+mod lists;
 mod plan;
-mod plan_size;
 mod read;
 mod request;
-mod root_fields;
+mod scalars;
+mod schema;
 mod selection;
-mod webstore_fields;
+mod unplanned;
 mod write;
+mod write_lists;
+mod write_values;
 
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -30,6 +36,8 @@ use async_graphql_value::Value as InputValue;
 use self::plan::Plan;
 use self::read::PlanReader;
 pub(super) use self::request::{PlanCaller, PlanRequest};
+pub use self::schema::PlannedDomain;
+pub(super) use self::schema::{ExecutorRules, PlannedSchema};
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::selections::{SelectionVisitor, visit};
 use onehop_graphql_server::written_response::WrittenData;
@@ -77,6 +85,7 @@ impl OperationPlans {
     /// bytes to the document's.
     pub(super) fn plan(
         &self,
+        schema: &PlannedSchema,
         document: &Document,
         operation: &OperationDefinition,
         variables: &Variables,
@@ -94,14 +103,14 @@ impl OperationPlans {
         };
         let plan = self.variants.get(variant)?;
         let compile = || {
-            let plan = compile::compile(&document.definitions, operation, &is_set)?;
-            let bytes = plan.bytes();
+            let plan = compile::compile(schema, &document.definitions, operation, &is_set)?;
+            let bytes = plan.bytes;
             let is_kept = bytes <= PLAN_BYTES_MAX;
             document.add_compiled_bytes(if is_kept { bytes } else { 0 });
             is_kept.then_some(plan)
         };
         let plan = plan.get_or_init(compile).as_ref()?;
-        plan.models.iter().all(|model| model.is_v3(variables)).then_some(FittingPlan(plan))
+        plan.designs.iter().all(|design| design.fits(variables)).then_some(FittingPlan(plan))
     }
 }
 

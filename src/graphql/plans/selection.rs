@@ -56,6 +56,28 @@ impl<'d> Selections<'d> {
         Some(selected)
     }
 
+    /// The types that fragments at this level are on.
+    pub(super) fn conditions(&self, sets: &[&'d SelectionSet]) -> Vec<&'d str> {
+        let mut named = Vec::new();
+        for selection in sets.iter().flat_map(|set| &set.items) {
+            let (condition, within) = match &selection.node {
+                Selection::Field(_) => continue,
+                Selection::InlineFragment(inline) => {
+                    (inline.node.type_condition.as_ref(), &inline.node.selection_set)
+                }
+                Selection::FragmentSpread(spread) => {
+                    let Some(fragment) = self.document.fragments.get(&spread.node.fragment_name.node) else {
+                        continue;
+                    };
+                    (Some(&fragment.node.type_condition), &fragment.node.selection_set)
+                }
+            };
+            named.extend(condition.map(|condition| condition.node.on.node.as_str()));
+            named.extend(self.conditions(&[&within.node]));
+        }
+        named
+    }
+
     fn add(
         &self,
         set: &'d SelectionSet,

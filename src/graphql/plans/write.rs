@@ -1,36 +1,22 @@
 //! Writing by a plan: the data of a response, straight from the bodies of stored items into one buffer.
 
-use std::borrow::Cow;
-use std::io::Write as _;
-
-use uuid::Uuid;
-
-use super::objects::{AmountSource, CurrencySource, IdFormat, ListItems, ListType, ViewerRight};
-use super::plan::{
-    ConnectionPlan, ConnectionValue, EdgeValue, Fields, ObjectValue, PageInfoValue, Plan, RootValue,
-};
-use super::read::{PageItems, PointItems, RootItems, Unplanned};
-use super::request::{PlanCaller, PlanRequest};
-use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
-use crate::blog::items::TEXT_VERSION_FIRST;
-use crate::blog::reads::shapes::POST;
-use crate::blog::summary::summarise;
-use crate::domain::cursor;
+use super::guards::{has_right, is_admitted};
+use super::plan::{Fields, Guard, ObjectValue, Plan, RootValue, Scalar, ScalarKind};
+use super::read::{ListItems, PointItems, RootItems};
+use super::request::PlanRequest;
+use super::scalars::{word, write_scalar};
+use super::unplanned::Unplanned;
 use crate::domain::ids::creation_ms;
-use crate::domain::money::StoredAmount;
-use crate::domain::stored_json::{MemberSlot, StoredMembers, StoredShape};
-use crate::graphql::ids::GlobalId;
-use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
+use crate::domain::stored_json::{ShapeReader, StoredMembers, StoredValue};
 use onehop_graphql_server::written_response::WrittenData;
 use onehop_runtime::clock::format_timestamp;
-use onehop_store::Item;
 
 /// The bytes of names, punctuation and computed values beside the bodies, for each item and once.
 const BYTES_BESIDE_BODY: usize = 64;
 const BYTES_BESIDE_ITEMS: usize = 512;
-/// Null, in JSON and in the response budget.
-const NULL: &[u8] = b"null";
-const NULL_BYTES: usize = 5;
+/// Bytes of an object or a list in the response budget.
+pub(super) const NESTED_BYTES: usize = 3;
+pub(super) const NULL: &[u8] = b"null";
 
 /// Writes the data of a response within its budget.
 pub(super) fn write(
@@ -45,16 +31,22 @@ pub(super) fn write(
         writer.put(&field.before);
         match (&field.value, read) {
             (RootValue::Constant(value), _) => writer.put(value),
-            (_, RootItems::Null) => writer.put(NULL),
-            (_, RootItems::Point(point)) => writer.point(point)?,
-            (RootValue::Page(plan), RootItems::List(page)) => writer.connection(plan, page, None)?,
-            (RootValue::All(list, plan), RootItems::List(page)) => {
-                writer.list(list, page, None, |writer, source| writer.object(plan, source))?;
+            (_, RootItems::Null) => writer.root_null(),
+            (_, RootItems::Point(point)) => {
+                writer.root_nested();
+                writer.point(point)?;
+            }
+            (RootValue::Nodes(..), RootItems::Points(points)) => writer.points(points)?,
+            (RootValue::List(plan), RootItems::List(list)) => {
+                writer.root_nested();
+                writer.list_field(plan, list, None, 1)?;
             }
             _ => return Err(Unplanned),
         }
     }
-    // The fields at the root take nothing themselves.
+    if request.schema.rules.counts_elements {
+        writer.bytes += plan.roots.bytes;
+    }
     writer.put_end(&plan.roots);
     writer.settle()?;
     Ok(data)
@@ -64,76 +56,62 @@ impl RootItems<'_> {
     fn bytes_expected(&self) -> usize {
         match self {
             Self::Constant | Self::Null => 0,
-            Self::Point(point) => {
-                let pages = point.pages.iter().map(PageItems::bytes_expected);
-                point.item.body.len() + pages.sum::<usize>()
-            }
-            Self::List(page) => page.bytes_expected(),
+            Self::Point(point) => point.bytes_expected(),
+            Self::Points(points) => points.iter().flatten().map(PointItems::bytes_expected).sum(),
+            Self::List(list) => list.bytes_expected(),
         }
     }
 }
 
-impl PageItems {
+impl PointItems<'_> {
     fn bytes_expected(&self) -> usize {
-        let items = self.page.items.iter().map(|item| item.body.len() + BYTES_BESIDE_BODY);
-        let posts = self.posts.iter().flatten().map(|post| post.body.len());
-        items.sum::<usize>() + posts.sum::<usize>()
+        self.item.bytes() + self.lists.iter().map(ListItems::bytes_expected).sum::<usize>()
+    }
+}
+
+impl ListItems {
+    fn bytes_expected(&self) -> usize {
+        let items = self.items.iter().map(|item| item.body.len() + BYTES_BESIDE_BODY);
+        let whole = self.whole.iter().flatten().map(|item| item.body.len());
+        items.sum::<usize>() + whole.sum::<usize>()
     }
 }
 
 /// Where an object's values are.
 #[derive(Clone, Copy)]
-struct Source<'a> {
-    object: Members<'a>,
-    /// The members of the object that this one is a part of.
-    outer: Option<Members<'a>>,
-    /// The members of the object to whose list this one belongs.
-    owner: Option<Members<'a>>,
+pub(super) struct Source<'a> {
+    pub(super) object: &'a StoredMembers<'a>,
+    /// The members of the item that the object is in.
+    pub(super) item: &'a StoredMembers<'a>,
+    /// The members of the item that this one is below, or that was read together with it.
+    pub(super) outer: Option<&'a StoredMembers<'a>>,
     /// The items read with an object that was read by itself.
-    point: Option<&'a PointItems<'a>>,
-    /// Whether the caller likes the post.
-    is_liked: bool,
-    /// The whole post of a short copy, where contents are selected.
-    post: Option<&'a Item>,
+    pub(super) point: Option<&'a PointItems<'a>>,
+    pub(super) has_caller: bool,
+    /// The whole item of an entry.
+    pub(super) whole: Option<&'a StoredMembers<'a>>,
 }
 
-/// The members of a stored object, and the text that they are in.
-#[derive(Clone, Copy)]
-struct Members<'a> {
-    members: &'a StoredMembers,
-    body: &'a [u8],
-}
-
-impl<'a> Members<'a> {
-    fn json(self, slot: MemberSlot) -> Option<&'a [u8]> {
-        self.members.json(slot, self.body)
-    }
-
-    fn text(self, slot: MemberSlot) -> Option<Cow<'a, str>> {
-        self.json(slot).and_then(unescaped)
-    }
-}
-
-struct DataWriter<'a> {
-    out: &'a mut Vec<u8>,
-    request: PlanRequest<'a>,
+pub(super) struct DataWriter<'a> {
+    pub(super) out: &'a mut Vec<u8>,
+    pub(super) request: PlanRequest<'a>,
     /// Bytes that are not yet taken from the response budget.
-    bytes: usize,
+    pub(super) bytes: usize,
 }
 
 impl DataWriter<'_> {
-    fn put(&mut self, bytes: &[u8]) {
+    pub(super) fn put(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
 
     /// A text that counts with its length, as often as it is selected.
-    fn put_text(&mut self, json: &[u8], times: usize) {
+    pub(super) fn put_text(&mut self, json: &str, times: usize) {
         self.bytes += json.len() * times;
-        self.put(json);
+        self.put(json.as_bytes());
     }
 
     /// Ends an object, which begins with its first field, and counts its bytes.
-    fn close<V>(&mut self, fields: &Fields<V>) {
+    pub(super) fn close<V>(&mut self, fields: &Fields<V>) {
         self.put_end(fields);
         self.bytes += fields.bytes;
     }
@@ -143,20 +121,78 @@ impl DataWriter<'_> {
     }
 
     /// Takes the written bytes from the response budget.
-    fn settle(&mut self) -> Result<(), Unplanned> {
+    pub(super) fn settle(&mut self) -> Result<(), Unplanned> {
         let bytes = std::mem::take(&mut self.bytes);
         self.request.budget.try_take(bytes).then_some(()).ok_or(Unplanned)
     }
 
+    fn root_null(&mut self) {
+        self.put(NULL);
+        if self.request.schema.rules.counts_elements {
+            self.bytes += self.request.schema.rules.null_bytes;
+        }
+    }
+
+    fn root_nested(&mut self) {
+        if self.request.schema.rules.counts_elements {
+            self.bytes += NESTED_BYTES;
+        }
+    }
+
+    /// Counts an element of a list that takes these bytes.
+    pub(super) fn count_element(&mut self, bytes: usize, times: usize) {
+        if self.request.schema.rules.counts_elements {
+            self.bytes += bytes * times;
+        }
+    }
+
+    pub(super) fn null(&mut self, times: usize) {
+        self.put(NULL);
+        self.bytes += self.request.schema.rules.null_bytes * times;
+    }
+
+    pub(super) fn nested(&mut self, times: usize) {
+        self.bytes += NESTED_BYTES * times;
+    }
+
+    fn points(&mut self, points: &[Option<PointItems<'_>>]) -> Result<(), Unplanned> {
+        self.root_nested();
+        self.put(b"[");
+        for (place, point) in points.iter().enumerate() {
+            if place > 0 {
+                self.put(b",");
+            }
+            match point {
+                Some(point) => {
+                    self.count_element(NESTED_BYTES, 1);
+                    if let Some(guard) = &point.plan.guard {
+                        is_admitted(guard, self.request.caller, &point.item.members()?)?;
+                    }
+                    self.point(point)?;
+                }
+                None => self.null(1),
+            }
+            self.settle()?;
+        }
+        self.put(b"]");
+        Ok(())
+    }
+
     fn point(&mut self, point: &PointItems<'_>) -> Result<(), Unplanned> {
-        let object = Members { members: &point.members, body: &point.item.body };
-        let owner = point.beside.as_ref().map(|(item, members)| Members { members, body: &item.body });
-        let source =
-            Source { object, outer: None, owner, point: Some(point), is_liked: point.is_liked, post: None };
+        let object = point.item.members()?;
+        let beside = point.beside.as_ref().map(|beside| beside.members()).transpose()?;
+        let source = Source {
+            object: &object,
+            item: &object,
+            outer: beside.as_ref(),
+            point: Some(point),
+            has_caller: point.has_caller,
+            whole: None,
+        };
         self.object(&point.plan.object, source)
     }
 
-    fn object(&mut self, plan: &Fields<ObjectValue>, source: Source<'_>) -> Result<(), Unplanned> {
+    pub(super) fn object(&mut self, plan: &Fields<ObjectValue>, source: Source<'_>) -> Result<(), Unplanned> {
         for field in &plan.fields {
             self.put(&field.before);
             self.value(&field.value, field.times, source)?;
@@ -166,69 +202,86 @@ impl DataWriter<'_> {
     }
 
     fn value(&mut self, value: &ObjectValue, times: usize, source: Source<'_>) -> Result<(), Unplanned> {
-        let Source { object, outer, owner, point, is_liked, post } = source;
-        let json = |slot: MemberSlot| object.json(slot).ok_or(Unplanned);
+        let Source { object, outer, point, has_caller, whole, .. } = source;
         match value {
             ObjectValue::Constant(value) => self.put(value),
-            ObjectValue::Text(slot) => self.put_text(json(*slot)?, times),
-            ObjectValue::OptionalText(slot) => match object.json(*slot) {
-                Some(text) => self.put_text(text, times),
+            ObjectValue::Scalar(scalar) => self.scalar(scalar, times, source)?,
+            ObjectValue::Scalars { slot, kind, missing } => match object.value(*slot) {
+                Some(StoredValue::List(list)) => self.scalars(list, kind, times)?,
+                Some(_) => return Err(Unplanned),
+                None => self.missing(missing, times, source)?,
+            },
+            ObjectValue::GlobalId(id) => self.global_id(id, object, times)?,
+            ObjectValue::Money(money, fields) => self.money(money, fields, times, source)?,
+            ObjectValue::CreationDateOfId(slot) => match creation_ms(object.uuid(*slot).ok_or(Unplanned)?) {
+                Some(date_ms) => self.put_text(&format!("\"{}\"", format_timestamp(date_ms)), times),
                 None => self.null(times),
             },
-            ObjectValue::DateOfId(slot) => match creation_ms(object.members.id(*slot).ok_or(Unplanned)?) {
-                Some(date_ms) => {
-                    self.put_text(format!("\"{}\"", format_timestamp(date_ms)).as_bytes(), times);
-                }
-                None => self.null(times),
-            },
-            ObjectValue::OuterText(slot) => {
-                let text = outer.and_then(|outer| outer.json(*slot)).ok_or(Unplanned)?;
-                self.put_text(text, times);
+            ObjectValue::HasCaller => self.put(word(has_caller)),
+            ObjectValue::Right(right) => {
+                let has_right = has_right(right, self.request.caller, object, outer)?;
+                self.put(word(has_right));
             }
-            ObjectValue::Count(slot) => self.put(object.json(*slot).unwrap_or(b"0")),
-            ObjectValue::TextVersion(slot) => match object.json(*slot) {
-                Some(version) => self.put(version),
-                None => self.put(TEXT_VERSION_FIRST.to_string().as_bytes()),
-            },
-            ObjectValue::Summary { content, excerpt } => match object.json(*content) {
-                Some(content) => self.summary(content, times)?,
-                // A short copy of an earlier version has no excerpt.
-                None => self.put_text(json(*excerpt)?, times),
-            },
-            ObjectValue::ContentOnPage { content, excerpt } => {
-                if object.json(*content).is_some() {
-                    // No short copy: nothing is read for it.
-                    return Err(Unplanned);
+            ObjectValue::Guarded(guard, value) => {
+                is_admitted(guard, self.request.caller, object)?;
+                self.value(value, times, source)?;
+            }
+            ObjectValue::Target { id, missing, guard, fields } => {
+                if object.value(*id).is_none() {
+                    return self.missing(missing, times, source);
                 }
-                match post.map(|post| content_of(post, *content)).transpose()?.flatten() {
-                    Some(content) => self.put_text(content, times),
-                    // It was deleted.
-                    None => self.put_text(json(*excerpt)?, times),
+                self.nested(times);
+                self.guarded(guard.as_ref(), fields, Source { item: object, ..part(source) })?;
+            }
+            ObjectValue::Targets { slot, elements, guard, fields } => {
+                self.nested(times);
+                match object.value(*slot) {
+                    None => self.put(b"[]"),
+                    Some(StoredValue::List(list)) => {
+                        self.targets(list, elements, (guard.as_ref(), fields), times, source)?;
+                    }
+                    Some(_) => return Err(Unplanned),
                 }
             }
-            ObjectValue::Amount(amount) => self.amount(*amount, times, source)?,
-            ObjectValue::GlobalId(format) => {
-                let id = global_id(*format, object.members).ok_or(Unplanned)?;
-                self.out.push(b'"');
-                id.encode_to(self.out);
-                self.out.push(b'"');
+            ObjectValue::Embedded { slot, missing, shape, fields } => match object.value(*slot) {
+                Some(StoredValue::Object(json)) => {
+                    self.nested(times);
+                    let mut reader = ShapeReader::new(shape);
+                    let members = reader.read(json.as_bytes()).ok_or(Unplanned)?;
+                    self.object(fields, Source { object: &members, ..part(source) })?;
+                }
+                Some(_) => return Err(Unplanned),
+                None => self.missing(missing, times, source)?,
+            },
+            ObjectValue::EmbeddedList { slot, missing, shape, fields } => match object.value(*slot) {
+                Some(StoredValue::List(list)) => {
+                    self.nested(times);
+                    self.embedded_list(list, shape, fields, times, source)?;
+                }
+                Some(_) => return Err(Unplanned),
+                None => self.missing(missing, times, source)?,
+            },
+            ObjectValue::Beside(fields) => {
+                self.nested(times);
+                let beside = outer.ok_or(Unplanned)?;
+                self.object(fields, Source { object: beside, item: beside, has_caller, ..part(source) })?;
             }
-            ObjectValue::ViewerHasLiked => self.put(word(is_liked)),
-            ObjectValue::ViewerRight(right) => self.put(word(self.has_right(*right, object, owner)?)),
-            ObjectValue::Object(plan) => self.object(plan, source)?,
-            ObjectValue::Objects(slot, shape, plan) => self.objects((*slot, shape), plan, object)?,
-            ObjectValue::Beside(plan) => {
-                let (item, members) = point.and_then(|point| point.beside.as_ref()).ok_or(Unplanned)?;
-                let object = Members { members, body: &item.body };
-                self.object(
-                    plan,
-                    Source { object, outer: None, owner: None, point: None, is_liked, post: None },
-                )?;
-            }
+            ObjectValue::OfWhole { value, excerpt } => match whole {
+                Some(whole) => {
+                    let source = Source { object: whole, item: whole, whole: None, ..source };
+                    self.value(value, times, source)?;
+                }
+                // It was deleted.
+                None => {
+                    let excerpt = excerpt.and_then(|slot| object.text_json(slot)).ok_or(Unplanned)?;
+                    self.put_text(excerpt, times);
+                }
+            },
             ObjectValue::List(place) => {
                 let point = point.ok_or(Unplanned)?;
-                match (point.plan.lists.get(*place), point.pages.get(*place)) {
-                    (Some(plan), Some(page)) => self.connection(plan, page, Some(object))?,
+                self.nested(times);
+                match (point.plan.lists.get(*place), point.lists.get(*place)) {
+                    (Some(plan), Some(list)) => self.list_field(plan, list, Some(object), times)?,
                     _ => return Err(Unplanned),
                 }
             }
@@ -236,272 +289,35 @@ impl DataWriter<'_> {
         Ok(())
     }
 
-    fn null(&mut self, times: usize) {
-        self.put(NULL);
-        self.bytes += NULL_BYTES * times;
-    }
-
-    /// The objects of a list within an object.
-    fn objects(
+    /// An object for callers with a grant on it.
+    pub(super) fn guarded(
         &mut self,
-        (slot, shape): (MemberSlot, &'static StoredShape),
-        plan: &Fields<ObjectValue>,
-        outer: Members<'_>,
-    ) -> Result<(), Unplanned> {
-        let objects = outer.members.objects(slot, shape, outer.body).ok_or(Unplanned)?;
-        let body = objects.body();
-        self.put(b"[");
-        for (place, members) in objects.enumerate() {
-            if place > 0 {
-                self.put(b",");
-            }
-            let object = Members { members: &members.ok_or(Unplanned)?, body };
-            self.object(
-                plan,
-                Source { object, outer: Some(outer), owner: None, point: None, is_liked: false, post: None },
-            )?;
-        }
-        self.put(b"]");
-        Ok(())
-    }
-
-    /// Whether the caller has a right on an object.
-    fn has_right(
-        &self,
-        right: ViewerRight,
-        object: Members<'_>,
-        owner: Option<Members<'_>>,
-    ) -> Result<bool, Unplanned> {
-        let is_caller = |members: Members<'_>, slot: MemberSlot, caller: Uuid| {
-            members.members.id(slot).map(|id| id == caller).ok_or(Unplanned)
-        };
-        if self.request.is_staff
-            && matches!(right, ViewerRight::UserOrStaff(_) | ViewerRight::UserOrOwner { .. })
-        {
-            return Ok(true);
-        }
-        match (right, self.request.caller) {
-            (ViewerRight::User(slot) | ViewerRight::UserOrStaff(slot), PlanCaller::User(UserId(caller))) => {
-                is_caller(object, slot, caller)
-            }
-            (ViewerRight::UserOrOwner { user, owner: slot }, PlanCaller::User(UserId(caller))) => {
-                let owner = owner.ok_or(Unplanned)?;
-                Ok(is_caller(object, user, caller)? || is_caller(owner, slot, caller)?)
-            }
-            (ViewerRight::Customer(slot), PlanCaller::Customer(CustomerId(caller))) => {
-                is_caller(object, slot, caller)
-            }
-            (ViewerRight::CustomerUntil { customer, end }, PlanCaller::Customer(CustomerId(caller))) => {
-                Ok(object.json(end).is_none() && is_caller(object, customer, caller)?)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    fn amount(&mut self, amount: AmountSource, times: usize, source: Source<'_>) -> Result<(), Unplanned> {
-        let Members { members, body } = source.object;
-        let integer = |slot: MemberSlot| members.integer(slot, body).ok_or(Unplanned);
-        let quantity = amount.quantity.map(integer).transpose()?.unwrap_or(1);
-        let minor_units = integer(amount.minor_units)?.saturating_mul(quantity);
-        let currency_code = match amount.currency {
-            CurrencySource::Own(slot) => source.object.text(slot),
-            CurrencySource::Outer(slot) => source.outer.and_then(|outer| outer.text(slot)),
-        };
-        let currency_code = &currency_code.ok_or(Unplanned)?;
-        let start = self.out.len();
-        write!(self.out, "\"{}\"", StoredAmount { minor_units, currency_code }).map_err(|_| Unplanned)?;
-        self.bytes += (self.out.len() - start) * times;
-        Ok(())
-    }
-
-    fn summary(&mut self, content: &[u8], times: usize) -> Result<(), Unplanned> {
-        let content: String = serde_json::from_slice(content).map_err(|_| Unplanned)?;
-        let start = self.out.len();
-        serde_json::to_writer(&mut *self.out, &summarise(&content)).map_err(|_| Unplanned)?;
-        self.bytes += (self.out.len() - start) * times;
-        Ok(())
-    }
-
-    fn connection(
-        &mut self,
-        plan: &ConnectionPlan,
-        page: &PageItems,
-        owner: Option<Members<'_>>,
-    ) -> Result<(), Unplanned> {
-        let list = plan.list;
-        // A list without selected items has no deleted or unreadable ones, either.
-        let selects_items =
-            |value: &ConnectionValue| matches!(value, ConnectionValue::Nodes(_) | ConnectionValue::Edges(_));
-        if !plan.fields.fields.iter().any(|field| selects_items(&field.value)) {
-            page.page.items.iter().try_for_each(|item| read_item(&list.items, item).map(drop))?;
-        }
-        for field in &plan.fields.fields {
-            self.put(&field.before);
-            match &field.value {
-                ConnectionValue::Constant(value) => self.put(value),
-                ConnectionValue::Nodes(plan) => {
-                    self.list(&list.items, page, owner, |writer, source| writer.object(plan, source))?;
-                }
-                ConnectionValue::Edges(plan) => {
-                    self.list(&list.items, page, owner, |writer, source| {
-                        writer.edge(list, page, plan, source)
-                    })?;
-                }
-                ConnectionValue::PageInfo(plan) => self.page_info(list, plan, page)?,
-            }
-        }
-        self.close(&plan.fields);
-        Ok(())
-    }
-
-    fn list(
-        &mut self,
-        list: &ListItems,
-        page: &PageItems,
-        owner: Option<Members<'_>>,
-        mut write: impl FnMut(&mut Self, Source<'_>) -> Result<(), Unplanned>,
-    ) -> Result<(), Unplanned> {
-        self.put(b"[");
-        for (place, item) in page.page.items.iter().enumerate() {
-            if place > 0 {
-                self.put(b",");
-            }
-            let members = read_item(list, item)?;
-            let object = Members { members: &members, body: &item.body };
-            let is_liked = page.liked.get(place).copied().unwrap_or_default();
-            let post = page.posts.get(place).and_then(Option::as_ref);
-            write(self, Source { object, outer: None, owner, point: None, is_liked, post })?;
-            self.settle()?;
-        }
-        self.put(b"]");
-        Ok(())
-    }
-
-    fn edge(
-        &mut self,
-        list: &ListType,
-        items: &PageItems,
-        plan: &Fields<EdgeValue>,
+        guard: Option<&Guard>,
+        fields: &Fields<ObjectValue>,
         source: Source<'_>,
     ) -> Result<(), Unplanned> {
-        for field in &plan.fields {
-            self.put(&field.before);
-            match &field.value {
-                EdgeValue::Constant(value) => self.put(value),
-                EdgeValue::Node(plan) => self.object(plan, source)?,
-                EdgeValue::Cursor => self.cursor(list, items, source.object, field.times)?,
-            }
+        if let Some(guard) = guard {
+            is_admitted(guard, self.request.caller, source.object)?;
         }
-        self.close(plan);
-        Ok(())
+        self.object(fields, source)
     }
 
-    fn page_info(
-        &mut self,
-        list: &ListType,
-        plan: &Fields<PageInfoValue>,
-        items: &PageItems,
-    ) -> Result<(), Unplanned> {
-        for field in &plan.fields {
-            self.put(&field.before);
-            match &field.value {
-                PageInfoValue::Constant(value) => self.put(value),
-                PageInfoValue::HasNextPage => self.put(word(items.page.has_more)),
-                PageInfoValue::HasPreviousPage => self.put(word(items.has_previous)),
-                PageInfoValue::StartCursor => {
-                    self.cursor_of(list, items, items.page.items.first(), field.times)?;
-                }
-                PageInfoValue::EndCursor => {
-                    self.cursor_of(list, items, items.page.items.last(), field.times)?;
-                }
+    fn scalar(&mut self, scalar: &Scalar, times: usize, source: Source<'_>) -> Result<(), Unplanned> {
+        match source.object.value(scalar.slot) {
+            Some(StoredValue::Text(json)) if matches!(scalar.kind, ScalarKind::Text) => {
+                self.put_text(json, times);
             }
+            Some(value) => {
+                let bytes = write_scalar(self.out, &scalar.kind, value).ok_or(Unplanned)?;
+                self.bytes += bytes * times;
+            }
+            None => self.missing(&scalar.missing, times, source)?,
         }
-        self.close(plan);
-        Ok(())
-    }
-
-    fn cursor_of(
-        &mut self,
-        list: &ListType,
-        items: &PageItems,
-        item: Option<&Item>,
-        times: usize,
-    ) -> Result<(), Unplanned> {
-        match item {
-            Some(item) => {
-                let members = read_item(&list.items, item)?;
-                self.cursor(list, items, Members { members: &members, body: &item.body }, times)
-            }
-            None => {
-                self.put(NULL);
-                self.bytes += NULL_BYTES * times;
-                Ok(())
-            }
-        }
-    }
-
-    fn cursor(
-        &mut self,
-        list: &ListType,
-        items: &PageItems,
-        object: Members<'_>,
-        times: usize,
-    ) -> Result<(), Unplanned> {
-        let id = object.members.id(list.items.id).ok_or(Unplanned)?;
-        let order = object.text(list.order).ok_or(Unplanned)?;
-        let cursor = cursor::encode(items.list.ok_or(Unplanned)?, &order, id);
-        self.put(b"\"");
-        self.put(cursor.as_bytes());
-        self.put(b"\"");
-        self.bytes += (cursor.len() + 2) * times;
         Ok(())
     }
 }
 
-/// The content of a post; `None` for a deleted one.
-fn content_of(post: &Item, content: MemberSlot) -> Result<Option<&[u8]>, Unplanned> {
-    let members = POST.read(&post.body).ok_or(Unplanned)?;
-    if members.flag(POST.slot("deleted")) {
-        return Ok(None);
-    }
-    members.json(content, &post.body).map(Some).ok_or(Unplanned)
-}
-
-fn word(is_set: bool) -> &'static [u8] {
-    if is_set { b"true" } else { b"false" }
-}
-
-/// The text of a JSON text.
-fn unescaped(json: &[u8]) -> Option<Cow<'_, str>> {
-    let text = std::str::from_utf8(json).ok()?;
-    if text.contains('\\') {
-        return serde_json::from_str(text).ok().map(Cow::Owned);
-    }
-    text.strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed)
-}
-
-/// The members of an item of a list, in which nothing is deleted.
-fn read_item(list: &ListItems, item: &Item) -> Result<StoredMembers, Unplanned> {
-    let members = list.shape.read(&item.body).ok_or(Unplanned)?;
-    if members.flag(list.deleted) { Err(Unplanned) } else { Ok(members) }
-}
-
-fn global_id(format: IdFormat, members: &StoredMembers) -> Option<GlobalId> {
-    Some(match format {
-        IdFormat::User(id) => GlobalId::User(UserId(members.id(id)?)),
-        IdFormat::Post(id) => GlobalId::Post(PostId(members.id(id)?)),
-        IdFormat::Comment(post, id) => {
-            GlobalId::Comment(PostId(members.id(post)?), CommentId(members.id(id)?))
-        }
-        IdFormat::Like(post, id) => GlobalId::Like(PostId(members.id(post)?), LikeId(members.id(id)?)),
-        IdFormat::Customer(id) => GlobalId::Customer(CustomerId(members.id(id)?)),
-        IdFormat::SalesOrder(customer, id) => {
-            GlobalId::SalesOrder(CustomerId(members.id(customer)?), SalesOrderId(members.id(id)?))
-        }
-        IdFormat::Product(category, id) => {
-            GlobalId::Product(CategoryId(members.id(category)?), ProductId(members.id(id)?))
-        }
-        IdFormat::ProductCategory(id) => GlobalId::ProductCategory(CategoryId(members.id(id)?)),
-        IdFormat::ProductTag(id) => GlobalId::ProductTag(TagId(members.id(id)?)),
-    })
+/// The source of a part of an object: without the reads of the object.
+pub(super) fn part<'a>(source: Source<'a>) -> Source<'a> {
+    Source { outer: None, point: None, has_caller: false, whole: None, ..source }
 }

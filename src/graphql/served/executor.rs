@@ -12,14 +12,17 @@ use futures::stream::BoxStream;
 
 use super::personal::PersonalFields;
 use super::schema::{ServedSchemas, sdl_of, weights};
-use super::scope::{ServedScope, ServedServices};
+use super::scope::{ServedScope, ServedServices, requester};
 use super::subscriptions::EventExecution;
 use crate::accounts::account_id::AccountId;
 use crate::accounts::{AuthenticationError, Authenticator, Bearer, Identity, Verified};
 use crate::graphql::charged::{Charged, StoreCharges, ledger_of};
+use crate::graphql::compiled_operation::CompiledOperation;
 use crate::graphql::complexity::{Complexity, Introspected};
 use crate::graphql::errors::{self, Code};
 use crate::graphql::executor::{ledger_for, sum, watch_writes};
+use crate::graphql::planned_answer::{AnswerSources, answer};
+use crate::graphql::plans::{ExecutorRules, PlanCaller, PlannedSchema};
 use crate::graphql::response_completion::{complete, conceal_schema, root_keys};
 use crate::graphql::response_extensions::{OPERATIONS, set_charges};
 use crate::graphql::schema::SchemaOptions;
@@ -36,6 +39,7 @@ use onehop_graphql_server::quota::ChargeRecord;
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_graphql_server::write_watch::SharedWatch;
+use onehop_graphql_server::written_response::WrittenResponse;
 use onehop_runtime::trace_context::SpanContext;
 use onehop_store::Ledger;
 
@@ -55,6 +59,7 @@ pub struct ServedExecutor {
     schemas: ServedSchemas,
     sdl: String,
     complexity: Complexity,
+    planned: PlannedSchema,
     personal: PersonalFields,
     options: SchemaOptions,
     services: Arc<ServedServices>,
@@ -79,7 +84,8 @@ impl ServedExecutor {
         let complexity = complexity.map_err(SdlError::from)?;
         let personal = PersonalFields::of(model.model());
         let services = Arc::new(services);
-        Ok(Self { schemas, sdl, complexity, personal, options, services, authenticator })
+        let planned = PlannedSchema::new(&services.planned, ExecutorRules::DYNAMIC);
+        Ok(Self { schemas, sdl, complexity, planned, personal, options, services, authenticator })
     }
 
     /// The schema in schema definition language.
@@ -130,11 +136,16 @@ impl GraphqlService for ServedExecutor {
             let message = "Introspection is disabled on this server.";
             return Err(errors::document_error(Code::ValidationFailed, message));
         }
-        let complexity = self.complexity.of(&document.definitions, operation, variables);
-        let complexity = complexity.map_err(|mut error| {
-            errors::complete(&mut error);
-            error
-        })?;
+        let compiled = CompiledOperation::of(document, operation, &self.complexity);
+        let complexity = match compiled.and_then(|compiled| compiled.complexity) {
+            Some(complexity) => complexity,
+            None => {
+                self.complexity.of(&document.definitions, operation, variables).map_err(|mut error| {
+                    errors::complete(&mut error);
+                    error
+                })?
+            }
+        };
         self.complexity.check(complexity)?;
         Ok(complexity)
     }
@@ -166,6 +177,31 @@ impl GraphqlService for ServedExecutor {
 
     fn positions(&self) -> &dyn Positions {
         &*self.services.recency
+    }
+
+    async fn execute_plan(&self, context: &RequestContext) -> Option<WrittenResponse> {
+        // A plan checks nothing, and knows no fields that are being built.
+        if !context.is_validated || !self.services.in_building.is_empty() {
+            return None;
+        }
+        let document = &context.document;
+        let compiled = CompiledOperation::of(document, context.operation(), &self.complexity)?;
+        let plan = compiled.plans.plan(&self.planned, document, context.operation(), context.variables())?;
+        if !context.is_live && self.has_ended(context).await {
+            return None;
+        }
+        let asks = context.extensions().get(OPERATIONS) == Some(&Value::Boolean(true));
+        let requester = requester(&self.services, context);
+        let sources = AnswerSources {
+            schema: &self.planned,
+            domains: &self.services.planned,
+            caller: PlanCaller {
+                account: requester.account.map(|account| (0, account)),
+                is_staff: requester.is_staff,
+            },
+            tells_operations: asks && self.options.operations,
+        };
+        answer(plan, sources, context).await
     }
 
     async fn execute(&self, mut request: Request, context: &Arc<RequestContext>) -> Response {

@@ -19,8 +19,8 @@ use crate::graphql::errors::{self, Code};
 use crate::served::amounts::{currency_of, evaluated};
 use crate::served::formats::{currency_roots, decoded, format_of, is_money};
 use crate::served::{
-    Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, copied_part, elements, embedded_place,
-    interned, place_of_id, related, stored, target_place,
+    Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, copied_part, derived_place, elements,
+    embedded_place, interned, place_of_id, related, stored, target_place,
 };
 
 /// The interface of all items.
@@ -270,7 +270,7 @@ async fn has_caller<'a>(
     let Some(account) = scope.requester().account else { return Ok(Some(FieldValue::value(false))) };
     let listed = field.model.ty(field.ty).item.field(list).and_then(related);
     let listed = listed.and_then(|list| field.model.index_of(&list.item_type));
-    let place = listed.and_then(|ty| scope.services().commands.derived_place(ty, &item.place, account));
+    let place = listed.and_then(|ty| derived_place(&field.model, ty, &item.place, account));
     let Some(place) = place else { return Ok(Some(FieldValue::value(false))) };
     let found = scope.loader().load(&place).await.map_err(|fault| scope.fault(&fault))?;
     Ok(Some(FieldValue::value(found.is_some())))

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use async_graphql::{Context, Error};
+use async_graphql::{Context, Error, PathSegment};
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 use crate::accounts::account_id::AccountId;
@@ -16,6 +17,7 @@ use crate::domain::ids::IdSource;
 use crate::graphql::charged::FollowUp;
 use crate::graphql::errors;
 use crate::graphql::executor::reads_recent;
+use crate::graphql::plans::PlannedDomain;
 use crate::graphql::recency::Recency;
 use crate::graphql::viewer::session_of;
 use crate::served::live::ServedLive;
@@ -32,6 +34,8 @@ pub struct ServedServices {
     pub reads: ServedReads,
     /// The reads after a wait for a position: they see commits of other processes.
     pub recent_reads: ServedReads,
+    /// The same reads, for compiled plans.
+    pub planned: Arc<[PlannedDomain]>,
     /// The write side.
     pub commands: ServedCommands,
     /// The look-ups of the write side, which see commits of other processes.
@@ -65,20 +69,21 @@ pub(super) struct ServedScope {
     ledger: Arc<Ledger>,
     requester: Requester,
     follow_up: FollowUp,
+    /// The paths of objects with a failed field.
+    failures: Mutex<Vec<Vec<PathSegment>>>,
 }
 
 impl ServedScope {
     pub(super) fn new(services: Arc<ServedServices>, context: Arc<RequestContext>, ledger: Ledger) -> Self {
-        let account = context.caller.as_ref().and_then(|caller| AccountId::parse(&caller.id));
-        let account = account.map(|account| account.id);
-        let is_staff = account.is_some_and(|account| services.staff.contains(&account));
+        let requester = requester(&services, &context);
         let ledger = Arc::new(ledger);
         let reads = if reads_recent(&context) { &services.recent_reads } else { &services.reads }.clone();
         Self {
             loader: reads.loader(Arc::clone(&ledger)),
             reads,
-            requester: Requester { account, is_staff },
+            requester,
             follow_up: FollowUp::default(),
+            failures: Mutex::default(),
             services,
             context,
             ledger,
@@ -121,6 +126,16 @@ impl ServedScope {
         &self.follow_up
     }
 
+    /// Remembers that a field of the object at a path has failed.
+    pub(super) fn add_failure_within(&self, path: Vec<PathSegment>) {
+        self.failures.lock().push(path);
+    }
+
+    /// Whether a field of the object at a path has failed.
+    pub(super) fn has_failure_within(&self, path: &[PathSegment]) -> bool {
+        self.failures.lock().iter().any(|failed| failed == path)
+    }
+
     /// The session of the access token.
     pub(super) fn token_session(&self) -> Option<SessionId> {
         let (_, session, _) = session_of(self.context.caller.as_deref()?)?;
@@ -145,6 +160,14 @@ impl ServedScope {
     pub(super) fn check_room(&self) -> Result<(), Error> {
         self.context.budget.check().map_err(ResponseRefused::into_error)
     }
+}
+
+/// The caller of a request.
+pub(super) fn requester(services: &ServedServices, context: &RequestContext) -> Requester {
+    let account = context.caller.as_ref().and_then(|caller| AccountId::parse(&caller.id));
+    let account = account.map(|account| account.id);
+    let is_staff = account.is_some_and(|account| services.staff.contains(&account));
+    Requester { account, is_staff }
 }
 
 /// The request that a resolver works for.

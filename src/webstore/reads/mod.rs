@@ -2,7 +2,6 @@
 //! partition, but for [`WebstoreReads::top_customers_across_partitions`], which is there to be compared.
 //! Deleted items are absent from every answer.
 
-pub mod shapes;
 mod stored;
 mod views;
 
@@ -16,7 +15,7 @@ use super::items::{SkuReservationItem, types};
 use crate::domain::page::{Page, PageRequest};
 use onehop_store::{Direction, Fault, Item, Ledger, Query, QueryPage, Store};
 
-pub use stored::StoredWebstoreReads;
+use stored::StoredWebstoreReads;
 pub use views::{
     AddressView, CategoryView, CustomerView, OrderLineView, PRODUCTS_OF_CATEGORY, PRODUCTS_OF_TAG,
     ProductView, RANKED_CUSTOMERS, SALES_ORDERS, SalesOrderView, TagView,
@@ -34,12 +33,6 @@ impl WebstoreReads {
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { stored: StoredWebstoreReads::new(store) }
-    }
-
-    /// The same reads, whose answers are the stored items.
-    #[must_use]
-    pub fn stored(&self) -> &StoredWebstoreReads {
-        &self.stored
     }
 
     /// All categories, by name.

@@ -34,6 +34,14 @@ async fn excess_complexity_is_refused_before_any_read() {
 }
 
 #[tokio::test]
+async fn each_id_of_a_variable_counts() {
+    let blog = empty().await;
+    let query = "query($ids: [ID!]!) { nodes(ids: $ids) { id ... on User { username } } }";
+    let of = |count: usize| blog.complexity(query, json!({ "ids": vec![user_node(0); count] })).unwrap();
+    assert!(of(20) > 5 * of(2), "{} {}", of(20), of(2));
+}
+
+#[tokio::test]
 async fn complexity_multiplies_list_fields_by_first() {
     let blog = empty().await;
     let query =

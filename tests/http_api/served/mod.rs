@@ -7,6 +7,7 @@ mod evolution;
 mod import;
 mod lists;
 mod live_queries;
+mod planned_answers;
 mod refusals;
 mod schema;
 mod server;

@@ -211,21 +211,23 @@ pub fn site(name: &str) -> Value {
     json!({ "name": name, "code": "AB-123", "location": location, "hides": [{ "label": "North", "seats": 4 }] })
 }
 
+/// The access tokens of all servers of the tests.
+pub fn tokens() -> Tokens {
+    let secrets = Secrets::from(&SigningSecret::from_bytes(vec![7; 48]).unwrap());
+    Tokens::new(secrets, ACCESS_TOKEN_LIFETIME_DEFAULT)
+}
+
 async fn listen(
     app: &ServedApp,
     staff: HashSet<uuid::Uuid>,
     change: impl FnOnce(&mut ApiOptions),
 ) -> SocketAddr {
-    let tokens = Tokens::new(
-        Secrets::from(&SigningSecret::from_bytes(vec![7; 48]).unwrap()),
-        ACCESS_TOKEN_LIFETIME_DEFAULT,
-    );
     let mut options = ApiOptions::default();
     // Nothing reads the change feed in the background.
     options.limits.positions.sessions_max = 0;
     options.attempts.sign_ups_per_address = 0;
     change(&mut options);
-    let parts = ServedApiParts { tokens, staff, options, telemetry: None };
+    let parts = ServedApiParts { tokens: tokens(), staff, options, telemetry: None };
     let router = served_api_of(app, parts).unwrap().router;
     let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
     let (address, stop) = (listening.local_address(), app.engine.tasks.soft_stop());

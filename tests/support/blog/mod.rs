@@ -16,7 +16,7 @@ use onehop::accounts::staff::Staff;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::accounts::write_limits::{AccountWrites, WriteLimits};
 use onehop::accounts::{Authenticator, PasswordHasher};
-use onehop::app::container_specs;
+use onehop::app::{container_specs, planned_domains};
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::{ACCOUNTS, POSTS, USERS};
 use onehop::blog::ids::{CommentId, LikeId, PostId, RandomIds, UserId};
@@ -90,6 +90,7 @@ pub async fn empty() -> Blog {
     let passwords = PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).expect("a hasher");
     let services = Services {
         reads: reads.clone(),
+        planned: planned_domains(&port, &port),
         live,
         live_reads: reads.clone(),
         commands: Commands::new(CommandParts {

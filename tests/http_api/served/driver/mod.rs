@@ -6,6 +6,7 @@ mod expectations;
 mod inputs;
 mod lists;
 mod live;
+mod plans;
 mod selections;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use onehop_model::{Action, FieldKind, QueryKind};
 use serde_json::{Map, Value, json};
 
 use self::inputs::{Generated, Inputs};
+pub use self::plans::PlannedAnswers;
 use self::selections::Selections;
 use super::server::{PASSWORD, ServedServer, served_model};
 
@@ -88,6 +90,14 @@ impl Driver {
                 _ => self.delete().await,
             }
         }
+    }
+
+    /// Creates items at random, and brings the read models up to them.
+    pub async fn create_many(&mut self, steps: usize) {
+        for _ in 0..steps {
+            self.create().await;
+        }
+        self.server.settle().await;
     }
 
     /// Compares every answer with the items, and the stored data with the rules.
