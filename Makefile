@@ -6,6 +6,7 @@ SHELL := bash
 CARGO ?= cargo
 NPM ?= npm
 CHROMIUM ?= /usr/bin/chromium
+DRILL ?=
 PROMTOOL ?= /usr/bin/promtool
 CLIPPY_DRIVER ?= $(shell rustup which clippy-driver 2>/dev/null || command -v clippy-driver)
 # Clippy compiles the crates of the workspace, so that lints need no second compilation of all dependencies.
@@ -35,7 +36,7 @@ SOAK_SEED ?= 1
 # no reader has looked for yet, which an account does not say without a request.
 BOTH_STORES := test(/^(api|graphql|webstore|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|cli|full_disk|operations|readme)::/) - test(/::(the_status_counts_what_waits_and_how_long|what_was_written_and_not_projected_is_pending_and_grows_old|projections_show_what_waits_for_them|an_item_in_another_form_is_left_to_the_executor)$$/)
 
-.PHONY: help test-programs embedded-test second-store-test doc-test pages-test account-run flaky check program alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest machete package deny screenshots lighthouse clean
+.PHONY: help test-programs embedded-test second-store-test doc-test pages-test account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -215,6 +216,11 @@ browser-test: test-programs
 
 pages-test: web/dist/index.html chromium
 	cd web && ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(CHROMIUM) $(NPM) run test:browser
+
+# Needs root on Linux. DRILL names scenarios: full-disk killed.
+## Make real faults on real servers, and measure the seconds until each alert: DRILL
+alert-drill: promtool program
+	PROMETHEUS=/usr/bin/prometheus .ci/alert-drill target/debug/onehop $(DRILL)
 
 ## Replay the alert rules with Prometheus' promtool
 alert-test: promtool
