@@ -59,7 +59,8 @@ pub async fn check_directory(
     tokio::task::spawn_blocking(check).await??.context("the check was cancelled")
 }
 
-/// Restores a finished backup into a new data directory, and rolls it forward by a log archive, if one is given.
+/// Restores a finished backup into a new data directory, and rolls it forward by a log archive, if one is
+/// given.
 ///
 /// # Errors
 /// It is no finished backup, the directory is not empty or cannot be written, or the archive lacks commits.
@@ -74,8 +75,8 @@ pub async fn restore(
     Ok(tokio::task::spawn_blocking(restore).await??)
 }
 
-/// Recovers a data directory that has lost writes or has damaged files, and checks the outcome. Where each file
-/// is as it was written and entries do not fit the items, the entries are made anew.
+/// Recovers a data directory that has lost writes or has damaged files, and checks the outcome. Where each
+/// file is as it was written and entries do not fit the items, the entries are made anew.
 ///
 /// # Errors
 /// Another process has it open, or it cannot be written.
@@ -115,8 +116,8 @@ pub struct DerivedAgain {
     pub made_again: usize,
 }
 
-/// Derives read models, counts and copies again from their sources. Owned items whose owner is lost are kept. The
-/// list of lost items in the data directory keeps those that cannot be derived.
+/// Derives read models, counts and copies again from their sources. Owned items whose owner is lost are kept.
+/// The list of lost items in the data directory keeps those that cannot be derived.
 ///
 /// # Errors
 /// A fault of the store; the list cannot be read or written.

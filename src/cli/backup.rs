@@ -20,7 +20,8 @@ pub struct Backup {
     /// Directory for the backup; missing or empty
     directory: PathBuf,
 
-    /// An earlier backup on the same file system: its unchanged files are linked, and only new ones are copied
+    /// An earlier backup on the same file system: its unchanged files are linked, and only new ones are
+    /// copied
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_AFTER")]
     after: Option<PathBuf>,
 
@@ -40,8 +41,8 @@ pub struct Restore {
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_FROM")]
     from: PathBuf,
 
-    /// Rolls the backup forward by --log-archive to a moment, such as 2026-01-31T09:30:00Z, or to the `end` of
-    /// the archive (point-in-time recovery)
+    /// Rolls the backup forward by --log-archive to a moment, such as 2026-01-31T09:30:00Z, or to the `end`
+    /// of the archive (point-in-time recovery)
     #[arg(long, value_name = "TIME", env = "ONEHOP_AT", value_parser = moment, requires = "log_archive")]
     at: Option<Moment>,
 

@@ -109,16 +109,16 @@ pub enum Command {
     ///
     /// It keeps each readable item, makes index entries and read models anew, and names the lost items with
     /// container, partition key and id. A damaged engine is copied block by block into a new one and kept as
-    /// `engine.damaged`; the list of all lost items is `lost-items.jsonl`. Try first to put missing files back.
-    /// Where nothing is missing it changes nothing. Exit status: 0 sound and verified, 1 damage or drifts are
-    /// left, 2 the recovery failed.
+    /// `engine.damaged`; the list of all lost items is `lost-items.jsonl`. Try first to put missing files
+    /// back. Where nothing is missing it changes nothing. Exit status: 0 sound and verified, 1 damage or
+    /// drifts are left, 2 the recovery failed.
     Recover(recover::Recover),
     /// Collect settings, versions, metrics, leases, dead letters, files and the last log lines in one archive
     ///
-    /// It asks the server that holds the data directory, or reads the directory itself. The archive (tar.gz) has
-    /// no secrets and no bodies of items; it has ids, the host's name and, with --access-log, addresses of
-    /// clients. Each part that cannot be read has its error in its place. Exit status: 0 each part is there, 1
-    /// some are not, 2 no archive was written.
+    /// It asks the server that holds the data directory, or reads the directory itself. The archive (tar.gz)
+    /// has no secrets and no bodies of items; it has ids, the host's name and, with --access-log, addresses
+    /// of clients. Each part that cannot be read has its error in its place. Exit status: 0 each part is
+    /// there, 1 some are not, 2 no archive was written.
     Diagnose(diagnose::Diagnose),
     /// List and rotate the signing keys of access tokens, also while a server runs
     ///

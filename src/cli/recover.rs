@@ -1,5 +1,5 @@
-//! `onehop recover`: recovers a data directory that has lost writes or has damaged files, and derives its read
-//! models again.
+//! `onehop recover`: recovers a data directory that has lost writes or has damaged files, and derives its
+//! read models again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -92,8 +92,8 @@ pub struct ProcessLog {
 }
 
 impl LogSettings {
-    /// Starts the log of the process. The returned filter leaves no line out until it is told to; the ring has
-    /// the last lines.
+    /// Starts the log of the process. The returned filter leaves no line out until it is told to; the ring
+    /// has the last lines.
     ///
     /// # Errors
     /// A filter that cannot be parsed; the text names the setting.

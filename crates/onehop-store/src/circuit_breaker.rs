@@ -2,9 +2,9 @@
 //! request waits for a timeout that others have waited for already.
 //!
 //! Each container has a circuit for reads and one for writes. A circuit opens after some failures without an
-//! answer in between. While it is open, operations fail with [`FaultKind::Unavailable`] and the time until the
-//! next probe. A probe is one operation that is let through; its answer closes the circuit. An answer is
-//! whatever the store has decided: a refused write, a throttled request (429) and a full disk are answers.
+//! answer in between. While it is open, operations fail with [`FaultKind::Unavailable`] and the time until
+//! the next probe. A probe is one operation that is let through; its answer closes the circuit. An answer is
+//! each decision of the store: a refused write, a throttled request (429) and a full disk are answers.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! Online backup: a copy of a store's files in another directory, made while the store is written to. It holds
-//! whole commits up to one moment, and nothing later. The copy is a data directory like any other. A restored
-//! one can be rolled forward by a log archive.
+//! Online backup: a copy of a store's files in another directory, made while the store is written to. It
+//! holds whole commits up to one moment, and nothing later. The copy is a data directory like any other. A
+//! restored one can be rolled forward by a log archive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,9 +73,9 @@ pub enum BackupError {
 }
 
 impl EmbeddedStore {
-    /// Copies the files of the store into a directory that is missing or empty, while it is written to. Tables
-    /// that an earlier backup has are linked from there. `keep_going` receives the number of bytes, and says
-    /// whether to go on. Blocks for as long as it takes, and must not run on an async thread.
+    /// Copies the files of the store into a directory that is missing or empty, while it is written to.
+    /// Tables that an earlier backup has are linked from there. `keep_going` receives the number of bytes,
+    /// and says whether to go on. Blocks for as long as it takes, and must not run on an async thread.
     ///
     /// # Errors
     /// See [`BackupError`]. The partial copy is marked as unfinished, and no command takes it for a backup.

@@ -2,9 +2,9 @@
 //!
 //! Tables and manifests are never changed once they are written, and journals only grow. So a snapshot opens
 //! the journals, then the manifest and the tables of each key space, then the journals that are new. An open
-//! file stays readable when the engine deletes it. The journals hold every commit that was in no table when the
-//! first of them was opened, and all later ones up to the moment at which the last of them is read. An engine
-//! over these files replays them, as after the end of a process.
+//! file stays readable when the engine deletes it. The journals hold every commit that was in no table when
+//! the first of them was opened, and all later ones up to the moment at which the last of them is read. An
+//! engine over these files replays them, as after the end of a process.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -81,8 +81,8 @@ impl FileSnapshot {
         Ok(Self { version: fs::read(engine.join(VERSION_FILE))?, spaces, journals: opened })
     }
 
-    /// Copies the files into the directory of another engine. Tables that an earlier copy has are linked. Each
-    /// table is compared with its checksum.
+    /// Copies the files into the directory of another engine. Tables that an earlier copy has are linked.
+    /// Each table is compared with its checksum.
     ///
     /// # Errors
     /// See [`CopyError`].

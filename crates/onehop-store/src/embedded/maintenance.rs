@@ -101,8 +101,8 @@ impl EmbeddedStore {
         Some(acknowledged.saturating_sub(archived))
     }
 
-    /// The age of the time up to which the log archive has every acknowledged commit, in ms; `None` without an
-    /// archive.
+    /// The age of the time up to which the log archive has every acknowledged commit, in ms; `None` without
+    /// an archive.
     #[must_use]
     pub fn archive_age_ms(&self) -> Option<i64> {
         let until_ms = self.archiver.as_ref()?.lock().until_ms();

@@ -84,8 +84,8 @@ pub(super) enum RecoveryScope {
     All,
 }
 
-/// Makes a data directory that has lost writes or has damaged files sound, and lets it be opened again. Changes
-/// nothing where nothing is missing.
+/// Makes a data directory that has lost writes or has damaged files sound, and lets it be opened again.
+/// Changes nothing where nothing is missing.
 ///
 /// # Errors
 /// The directory cannot be opened or written, or there is no room for a copy of its engine.
@@ -271,8 +271,8 @@ fn close(directory: &Directory, high_water: HighWaterTracker, engine: &Engine) {
     directory.close_with(Arc::new(high_water));
 }
 
-/// The containers by their numbers. Keys of items depend on their definitions, which must be those of the
-/// directory.
+/// The containers by their numbers. Keys of items depend on their definitions, which must be the same as in
+/// the directory.
 fn containers_as_stored(
     engine: &Engine,
     specs: &[ContainerSpec],
@@ -294,7 +294,8 @@ fn containers_as_stored(
     Ok(containers)
 }
 
-/// Writes the settings of the directory's creation again, as the mark has them: those that are missing, or all.
+/// Writes the settings of the directory's creation again, as the mark has them: those that are missing, or
+/// all.
 fn restore_making(
     engine: &Engine,
     mark: Option<&HighWaterMark>,

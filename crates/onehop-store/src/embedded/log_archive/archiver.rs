@@ -39,8 +39,8 @@ pub(in super::super) struct LogArchiver {
 }
 
 impl LogArchiver {
-    /// Opens the archive of a lineage and copies what the journals have, before the engine is opened and may
-    /// delete them.
+    /// Opens the archive of a lineage and copies the batches of the journals, before the engine is opened and
+    /// may delete them.
     ///
     /// # Errors
     /// The archive cannot be read or written.

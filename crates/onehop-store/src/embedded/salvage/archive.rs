@@ -3,10 +3,10 @@
 //!
 //! ```text
 //! sections | TOC! | number of sections 4 | (place 8 | length 8 | name length 2 | name) ... |
-//!          SFA! | version 1 | kind of checksum 1 | checksum of the table of contents 16 | its place 8 | its length 8
+//!          SFA! | version 1 | kind of checksum 1 | checksum of the contents 16 | their place 8 | length 8
 //! ```
 //!
-//! The format is that of sfa 1.0.
+//! The format is sfa's of version 1.0.
 
 use std::fs::File;
 use std::ops::Range;

@@ -78,7 +78,7 @@ pub(in super::super) enum SalvageStep {
     Moved,
 }
 
-/// The name under which a damaged engine is kept: that of an earlier one is never taken.
+/// The name under which a damaged engine is kept. A name of an earlier one is never taken.
 fn free_name(data: &Path) -> PathBuf {
     let names = std::iter::once(DAMAGED.to_owned()).chain((2..).map(|number| format!("{DAMAGED}-{number}")));
     names.map(|name| data.join(name)).find(|path| !path.exists()).unwrap_or_else(|| data.join(DAMAGED))

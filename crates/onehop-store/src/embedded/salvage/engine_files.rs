@@ -1,5 +1,5 @@
 //! Examination of the engine's files without the engine: which tables and journals there are, and which of
-//! them are damaged or missing. It reads every file and changes none.
+//! them are damaged or missing. It reads every file, and no file changes.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -3,10 +3,11 @@
 //!
 //! ```text
 //! batch   1 | number of items 4 | number of the commit 8 | items | 3 | checksum of the items 8 | FJL 3
-//! item    2 | kind 1 | compression 1 | key space 8 | key length 2 | value length 4 | stored length 4 | key | value
+//! item    2 | kind 1 | compression 1 | key space 8 | key length 2 | value length 4 | stored length 4 |
+//!         key | value
 //! ```
 //!
-//! The format is that of fjall 3.1.
+//! The format is fjall's of version 3.1.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -43,7 +44,7 @@ pub(in super::super) struct JournalBatch {
 pub(super) struct JournalContent {
     /// In the order of commits.
     pub batches: Vec<JournalBatch>,
-    /// Places with unreadable bytes before a batch that can be read. A torn end is none: it was never
+    /// Places with unreadable bytes before a batch that can be read. A torn end is no gap: it was never
     /// acknowledged.
     pub gaps: u64,
 }

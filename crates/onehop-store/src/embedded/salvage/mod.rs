@@ -1,11 +1,11 @@
 //! Salvage of a data directory with damaged files: reads every readable block of its tables and journals
-//! without the engine, fills a new engine with the newest entry of each key, and puts that in the place of the
-//! damaged one, which is kept.
+//! without the engine, fills a new engine with the newest entry of each key, and puts that in the place of
+//! the damaged one, which is kept.
 //!
 //! A block that cannot be read may have held the newest version of a key, or its deletion. An earlier version
-//! in another table is no proof that an item is there. The entries of `ids` and the change log are: each names
-//! the last write of an item. So the recovery of the entries compares them, and reports each item whose newest
-//! version is lost.
+//! in another table is no proof that an item is there. The entries of `ids` and the change log are: each
+//! names the last write of an item. So the recovery of the entries compares them, and reports each item whose
+//! newest version is lost.
 
 mod archive;
 mod engine_copy;

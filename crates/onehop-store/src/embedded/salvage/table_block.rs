@@ -1,14 +1,15 @@
 //! Blocks of the engine's table files: their header with its checksums, and the entries of a data block.
 //!
 //! ```text
-//! block    magic 4 | kind 1 | checksum of the payload 16 | stored length 4 | whole length 4 | checksum 4 | payload
-//! entries  kind 1 | number | key length | key | value length | value                   (one in each interval)
-//!          kind 1 | number | shared length | rest length | rest | value length | value (the others)
+//! block    magic 4 | kind 1 | checksum of the payload 16 | stored length 4 | whole length 4 | checksum 4 |
+//!          payload
+//! entries  kind 1 | number | key length | key | value length | value               (one in each interval)
+//!          kind 1 | number | shared length | rest length | rest | value length | value      (the others)
 //!          255, indexes, and a trailer of 31 bytes: interval 1, ..., number of entries 4
 //! ```
 //!
-//! Numbers of a fixed length are little-endian, and the others are LEB128. Deletions have no value. The format
-//! is that of lsm-tree 3.1; a test compares the entries of this reader with those of the engine.
+//! Numbers of a fixed length are little-endian, and the others are LEB128. Deletions have no value. The
+//! format is lsm-tree's of version 3.1; a test compares the entries of this reader with the engine's.
 
 use xxhash_rust::xxh3::xxh3_128;
 

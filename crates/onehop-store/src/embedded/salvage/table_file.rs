@@ -1,5 +1,5 @@
-//! Entries of a table file, read block by block without the engine and without the file's index. An unreadable
-//! block is a gap, and the blocks behind it are read.
+//! Entries of a table file, read block by block without the engine and without the file's index. An
+//! unreadable block is a gap, and the blocks behind it are read.
 
 use std::collections::VecDeque;
 use std::fs::File;

@@ -109,7 +109,8 @@ pub(super) fn contents(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Brings everything into tables, and leaves the journals empty, as a store that goes on writing does in time.
+/// Brings everything into tables, and leaves the journals empty, as a store that goes on writing does in
+/// time.
 pub(super) fn move_into_tables(data: &Path) {
     let engine = engine_path(data);
     let database = EngineDatabase::open(&engine, SIZES).expect("the engine opens");

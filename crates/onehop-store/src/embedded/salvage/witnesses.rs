@@ -1,4 +1,4 @@
-//! Witnesses of a salvage: what the damage of each key space may hide, and which writes of lost values the
+//! Witnesses of a salvage: the hidden keys of each key space, and the writes of lost values that the
 //! change log names.
 
 use std::collections::HashMap;
