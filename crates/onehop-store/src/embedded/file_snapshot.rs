@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::database::{SPACES_DIRECTORY, VERSION_FILE};
 use super::journal_files::journals;
 use super::layout::sync_directory;
-use super::salvage::{CURRENT_FILE, Manifest, TABLES_DIRECTORY, file_checksum, take_batch};
+use super::salvage::{CURRENT_FILE, JournalBatches, Manifest, TABLES_DIRECTORY, file_checksum};
 
 /// Attempts to open the tables of a manifest before the engine deletes one of them.
 const ATTEMPTS_MAX: u32 = 16;
@@ -27,6 +27,7 @@ const LOCK_FILE: &str = "lock";
 
 /// The open files of an engine.
 pub(super) struct FileSnapshot {
+    engine: PathBuf,
     version: Vec<u8>,
     spaces: Vec<SpaceSnapshot>,
     journals: BTreeMap<u64, File>,
@@ -51,7 +52,7 @@ pub(super) struct CopiedBytes {
 #[derive(Debug)]
 pub(super) enum CopyError {
     Io(io::Error),
-    /// A table is not as it was written.
+    /// A table or a journal is not as it was written.
     Damaged(PathBuf),
     Stopped,
 }
@@ -78,7 +79,8 @@ impl FileSnapshot {
             }
         }
         open_journals(engine, &mut opened)?;
-        Ok(Self { version: fs::read(engine.join(VERSION_FILE))?, spaces, journals: opened })
+        let version = fs::read(engine.join(VERSION_FILE))?;
+        Ok(Self { engine: engine.to_owned(), version, spaces, journals: opened })
     }
 
     /// Copies the files into the directory of another engine. Tables that an earlier copy has are linked.
@@ -126,12 +128,13 @@ impl FileSnapshot {
             sync_directory(&engine.join(&directory))?;
         }
         sync_directory(&engine.join(SPACES_DIRECTORY))?;
-        for (number, mut journal) in self.journals {
-            let mut content = Vec::new();
-            journal.read_to_end(&mut content)?;
-            let end = end_of_batches(&content);
-            write(&engine.join(format!("{number}.jnl")), &content[..end])?;
-            bytes.copied += end as u64;
+        for (number, journal) in self.journals {
+            let name = format!("{number}.jnl");
+            let copied = copy_batches(journal, &engine.join(&name));
+            bytes.copied += copied.map_err(|error| match error {
+                CopyError::Damaged(_) => CopyError::Damaged(self.engine.join(&name)),
+                other => other,
+            })?;
             if !keep_going(bytes.copied + bytes.linked) {
                 return Err(CopyError::Stopped);
             }
@@ -207,11 +210,18 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Where the whole batches of a journal end. A batch that is being written is left out.
-fn end_of_batches(journal: &[u8]) -> usize {
-    let mut end = 0;
-    while let Some((_, length)) = take_batch(&journal[end..]) {
-        end += length;
+/// Copies the whole batches of a journal up to now onto the disk; returns their length. A batch that is being
+/// written is left out.
+fn copy_batches(journal: File, to: &Path) -> Result<u64, CopyError> {
+    let mut target = private_files::file_options().write(true).create_new(true).open(to)?;
+    let (mut batches, mut copied) = (JournalBatches::of(journal)?, 0);
+    while let Some((_, batch)) = batches.next_batch()? {
+        target.write_all(&batch)?;
+        copied += batch.len() as u64;
     }
-    end
+    if batches.gaps() > 0 {
+        return Err(CopyError::Damaged(to.to_owned()));
+    }
+    target.sync_all()?;
+    Ok(copied)
 }

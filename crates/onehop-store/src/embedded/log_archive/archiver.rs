@@ -13,7 +13,7 @@ use super::batch_numbers::BatchNumbers;
 use super::coverage::Coverage;
 use super::segments::{OpenSegment, batches, segments};
 use crate::embedded::journal_files::journals;
-use crate::embedded::salvage::{settings_space, take_batch};
+use crate::embedded::salvage::{JournalBatches, settings_space, take_batch};
 
 /// Bytes of a journal that are read at a time. A longer batch is read as a whole.
 const READ_BYTES: usize = 1 << 20;
@@ -246,7 +246,11 @@ const PRUNE_INTERVAL_MS: i64 = 60_000;
 
 /// The time of the first commit in a segment.
 fn first_time(path: &Path, settings_space: u64) -> io::Result<Option<i64>> {
-    let bytes = fs::read(path)?;
-    let mut times = batches(&bytes).map(|(batch, ..)| BatchNumbers::of(&batch, settings_space).time_ms);
-    Ok(times.find_map(|time_ms| time_ms))
+    let mut batches = JournalBatches::open(path)?;
+    while let Some((batch, _)) = batches.next_batch()? {
+        if let Some(time_ms) = BatchNumbers::of(&batch, settings_space).time_ms {
+            return Ok(Some(time_ms));
+        }
+    }
+    Ok(None)
 }

@@ -9,16 +9,18 @@
 //!
 //! The format is fjall's of version 3.1.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::super::journal_files::data_end;
+use super::super::journal_files::data_end_of;
 use super::lz4::decompress;
 use super::table_block::Entry;
 
+/// Bytes that are read at a time.
+const READ_BYTES: u64 = 1 << 20;
 const START: u8 = 1;
 const ITEM: u8 = 2;
 const END: u8 = 3;
@@ -39,51 +41,80 @@ pub(in super::super) struct JournalBatch {
     pub entries: Vec<SpaceEntry>,
 }
 
-/// The batches of a journal.
-#[derive(Debug, Default)]
-pub(super) struct JournalContent {
-    /// In the order of commits.
-    pub batches: Vec<JournalBatch>,
+/// The batches of a journal, in the order of commits. They are read one after the other: a journal is not in
+/// memory as a whole, unless a batch in it is damaged.
+pub(in super::super) struct JournalBatches<R> {
+    journal: R,
+    /// Bytes that were read and are in no batch yet.
+    bytes: Vec<u8>,
+    is_read: bool,
+    is_in_gap: bool,
     /// Places with unreadable bytes before a batch that can be read. A torn end is no gap: it was never
     /// acknowledged.
-    pub gaps: u64,
+    gaps: u64,
 }
 
-/// Reads a journal file.
+impl JournalBatches<io::Take<File>> {
+    /// Reads a journal file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
+        Self::of(File::open(path)?)
+    }
+
+    /// Reads an open journal from its begin.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(in super::super) fn of(journal: File) -> io::Result<Self> {
+        let end = data_end_of(&journal)?;
+        Ok(Self::new(journal.take(end)))
+    }
+}
+
+impl<R: Read> JournalBatches<R> {
+    fn new(journal: R) -> Self {
+        Self { journal, bytes: Vec::new(), is_read: false, is_in_gap: false, gaps: 0 }
+    }
+
+    /// The next batch with its bytes; `None` at the end.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(in super::super) fn next_batch(&mut self) -> io::Result<Option<(JournalBatch, Vec<u8>)>> {
+        loop {
+            if let Some((batch, length)) = take_batch(&self.bytes) {
+                let rest = self.bytes.split_off(length);
+                self.gaps += u64::from(std::mem::take(&mut self.is_in_gap));
+                return Ok(Some((batch, std::mem::replace(&mut self.bytes, rest))));
+            }
+            if !self.is_read {
+                let read = self.journal.by_ref().take(READ_BYTES).read_to_end(&mut self.bytes)?;
+                self.is_read = read == 0;
+                continue;
+            }
+            let next = self.bytes.iter().skip(1).position(|byte| *byte == START);
+            let Some(place) = next else { return Ok(None) };
+            self.bytes.drain(..=place);
+            self.is_in_gap = true;
+        }
+    }
+
+    /// The gaps before the batches so far.
+    pub(in super::super) fn gaps(&self) -> u64 {
+        self.gaps
+    }
+}
+
+/// The gaps of a journal file.
 ///
 /// # Errors
 /// The file cannot be read.
-pub(super) fn read_journal(path: &Path) -> io::Result<JournalContent> {
-    let end = data_end(path)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(end).unwrap_or_default());
-    File::open(path)?.take(end).read_to_end(&mut bytes)?;
-    Ok(content(&bytes))
-}
-
-/// Whether a path can be read as a journal without gaps.
 pub(super) fn gaps_in(path: &Path) -> io::Result<u64> {
-    if fs::metadata(path)?.len() == 0 {
-        return Ok(0);
-    }
-    Ok(read_journal(path)?.gaps)
-}
-
-fn content(bytes: &[u8]) -> JournalContent {
-    let mut content = JournalContent::default();
-    let mut rest = bytes;
-    let mut is_in_gap = false;
-    while !rest.is_empty() {
-        if let Some((batch, length)) = take_batch(rest) {
-            content.batches.push(batch);
-            content.gaps += u64::from(is_in_gap);
-            (rest, is_in_gap) = (&rest[length..], false);
-        } else {
-            is_in_gap = true;
-            let next = rest.iter().skip(1).position(|byte| *byte == START);
-            rest = next.map_or(&[], |place| &rest[place + 1..]);
-        }
-    }
-    content
+    let mut batches = JournalBatches::open(path)?;
+    while batches.next_batch()?.is_some() {}
+    Ok(batches.gaps())
 }
 
 /// Takes a whole batch from the front of a journal; returns its length, too.
@@ -134,7 +165,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_no_panic(bytes in proptest::collection::vec(0_u8..5, 0..300)) {
-            prop_assert!(content(&bytes).batches.is_empty());
+            let mut batches = JournalBatches::new(&bytes[..]);
+            prop_assert!(batches.next_batch().expect("memory").is_none());
         }
     }
 }

@@ -34,13 +34,13 @@ use super::open_error::OpenError;
 
 pub(super) use engine_copy::{SalvageStep, complete};
 pub(super) use engine_files::{EngineFiles, examine, list, settings_space};
-pub(super) use journal_batches::{JournalBatch, take_batch};
+pub(super) use journal_batches::{JournalBatch, JournalBatches, take_batch};
 pub use lost_items::{ItemFate, LostItem, read_lost_items, write_lost_items};
 pub(super) use manifest::{CURRENT_FILE, Manifest, TABLES_DIRECTORY, file_checksum};
 pub(super) use table_block::Entry;
 pub(super) use witnesses::{Currency, Witnesses};
 
-use salvaged_entries::{SalvagedEntries, journal_entries};
+use salvaged_entries::{KeptParts, SalvagedEntries, journal_entries};
 
 /// Entries between two reports of progress.
 const PROGRESS_ENTRIES: u64 = 1_000;
@@ -69,10 +69,26 @@ pub(super) fn fill_copy(
     let io = |source| OpenError::Io { path: data.clone(), source };
     let path = engine_copy::begin(data).map_err(io)?;
     check_room(data, files.bytes())?;
+    let filled = fill(config, files, &path, step, progress);
+    if filled.is_err() {
+        // The rest takes room.
+        let _ = engine_copy::begin(data);
+    }
+    filled
+}
+
+fn fill(
+    config: &EmbeddedConfig,
+    files: &EngineFiles,
+    path: &Path,
+    step: &mut dyn FnMut(SalvageStep),
+    progress: &mut dyn FnMut(u64),
+) -> Result<SalvagedEngine, OpenError> {
+    let io = |source| OpenError::Io { path: config.path.clone(), source };
     let sizes = EngineSizes { cache_bytes: config.cache_bytes, memtable_bytes: config.memtable_bytes };
-    let engine_error = |source| OpenError::Engine { path: path.clone(), source: Box::new(source) };
-    let copy = EngineDatabase::open(&path, sizes).map_err(engine_error)?;
-    let mut journal = journal_entries(files).map_err(io)?;
+    let engine_error = |source| OpenError::Engine { path: path.to_owned(), source: Box::new(source) };
+    let copy = EngineDatabase::open(path, sizes).map_err(engine_error)?;
+    let mut journal = journal_entries(files, |_| KeptParts::Values).map_err(io)?;
     let (mut witnesses, mut gaps) = (Witnesses::default(), Vec::new());
     let (mut copied, mut are_numbers_hidden) = (0, false);
     for space in &files.spaces {
@@ -102,7 +118,7 @@ pub(super) fn fill_copy(
     }
     copy.persist().map_err(engine_error)?;
     drop(copy);
-    Ok(SalvagedEngine { path, witnesses, are_numbers_hidden, gaps })
+    Ok(SalvagedEngine { path: path.to_owned(), witnesses, are_numbers_hidden, gaps })
 }
 
 /// The number of items in the files of an engine, and the values of its settings with these names. The files
@@ -114,7 +130,11 @@ pub(super) fn items_and_settings(
     files: &EngineFiles,
     names: &[&[u8]],
 ) -> std::io::Result<(u64, Vec<Option<Vec<u8>>>)> {
-    let mut journal = journal_entries(files)?;
+    let mut journal = journal_entries(files, |space| match space {
+        KeySpace::Ids => KeptParts::Keys,
+        KeySpace::Meta => KeptParts::Values,
+        _ => KeptParts::Nothing,
+    })?;
     let (mut items, mut settings) = (0, vec![None; names.len()]);
     for space in &files.spaces {
         let entries = journal.remove(&space.number).unwrap_or_default();

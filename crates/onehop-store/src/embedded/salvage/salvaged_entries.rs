@@ -5,27 +5,48 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::io;
 
+use super::super::key_space::KeySpace;
 use super::engine_files::{EngineFiles, SpaceFiles};
 use super::hidden_keys::HiddenKeys;
-use super::journal_batches::read_journal;
+use super::journal_batches::JournalBatches;
 use super::table_block::Entry;
 use super::table_file::{TableFile, TablePiece, TablePieces};
 
 /// Entries of all journals: by the number of the key space and by key, the newest of each.
 pub(super) type JournalEntries = HashMap<u64, BTreeMap<Vec<u8>, Entry>>;
 
+/// The kept parts of the entries of a key space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeptParts {
+    Nothing,
+    /// Whether the key has a value: the value is empty.
+    Keys,
+    Values,
+}
+
 /// Reads all journals of an engine.
 ///
 /// # Errors
 /// One cannot be read.
-pub(super) fn journal_entries(files: &EngineFiles) -> io::Result<JournalEntries> {
+pub(super) fn journal_entries(
+    files: &EngineFiles,
+    kept: impl Fn(KeySpace) -> KeptParts,
+) -> io::Result<JournalEntries> {
     let mut newest = JournalEntries::new();
     for journal in &files.journals {
-        for (number, entry) in read_journal(journal)?.batches.into_iter().flat_map(|batch| batch.entries) {
-            let space = newest.entry(number).or_default();
-            match space.get(&entry.key) {
-                Some(known) if known.number > entry.number => {}
-                _ => drop(space.insert(entry.key.clone(), entry)),
+        let mut batches = JournalBatches::open(journal)?;
+        while let Some((batch, _)) = batches.next_batch()? {
+            for (number, mut entry) in batch.entries {
+                let kept = files.space_numbered(number).map_or(KeptParts::Nothing, &kept);
+                match kept {
+                    KeptParts::Nothing => continue,
+                    KeptParts::Keys => entry.value = entry.value.map(|_| Vec::new()),
+                    KeptParts::Values => {}
+                }
+                let space = newest.entry(number).or_default();
+                if space.get(&entry.key).is_none_or(|known| known.number <= entry.number) {
+                    space.insert(entry.key.clone(), entry);
+                }
             }
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use onehop_runtime::clock::ManualClock;
 use serde_json::json;
 
-use super::salvaged_entries::{SalvagedEntries, journal_entries};
+use super::salvaged_entries::{KeptParts, SalvagedEntries, journal_entries};
 use super::{SalvageStep, examine};
 use crate::embedded::check_directory;
 use crate::embedded::database::{EngineDatabase, EngineSizes};
@@ -149,7 +149,7 @@ async fn the_entries_of_files_are_those_of_the_engine() {
     let files = examine(&engine_path(directory.path()), &mut |_| {}).expect("examined");
     assert_eq!(files.damage, [] as [String; 0]);
     assert!(!files.spaces[1].tables.is_empty(), "there are tables of items: {files:?}");
-    let mut journal = journal_entries(&files).expect("journals");
+    let mut journal = journal_entries(&files, |_| KeptParts::Values).expect("journals");
     let view = store.engine.view().expect("open");
     let mut counted = 0;
     for space in &files.spaces {

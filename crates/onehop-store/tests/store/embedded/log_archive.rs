@@ -264,6 +264,20 @@ async fn a_damaged_table_is_in_no_backup() {
 }
 
 #[tokio::test]
+async fn a_journal_with_a_damaged_batch_is_in_no_backup() {
+    let mut scene = Scene::new();
+    let store = scene.open();
+    for _ in 0..40 {
+        scene.write(&store).await;
+    }
+    let (journal, _) = files(&scene.path("data/engine"), "jnl").pop().expect("a journal");
+    let handle = fs::File::options().write(true).open(&journal).expect("a journal");
+    handle.write_all_at(&[0x5a; 4], 3_000).expect("written");
+    let refused = store.backup(&scene.path("backup"), None, &mut |_| true).expect_err("refused");
+    assert!(matches!(&refused, BackupError::Damaged(file) if *file == journal), "{refused}");
+}
+
+#[tokio::test]
 async fn an_archive_goes_on_after_the_end_of_the_process() {
     let mut scene = Scene::new();
     let store = scene.open();
