@@ -41,7 +41,7 @@ use crate::config::StoreChoice;
 use crate::webstore;
 use crate::webstore::commands::{WebstoreCommands, WebstoreParts};
 use crate::webstore::reads::WebstoreReads;
-use onehop_change_feed::Projection;
+use onehop_change_feed::{Projection, Sharing};
 use onehop_runtime::clock::Clock;
 use onehop_store::{ContainerSpec, Fault, Ledger};
 
@@ -115,6 +115,10 @@ impl App {
     /// When the change feed processor cannot read its state.
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
         let live_poll = options.live_poll;
+        let limits = match member.sharing {
+            Sharing::Alone => CommandLimits::default(),
+            Sharing::WithOthers { .. } => CommandLimits::on_account(),
+        };
         let live_settings =
             LiveSettings { tail: tail_settings(&member, live_poll), ..LiveSettings::default() };
         let exposures = &partitions::KEY_EXPOSURES;
@@ -127,7 +131,7 @@ impl App {
             ids: Arc::new(RandomIds),
             passwords: passwords.clone(),
             tasks: tasks.clone(),
-            limits: CommandLimits::default(),
+            limits,
         });
         let webstore_commands = WebstoreCommands::new(WebstoreParts {
             store: Arc::clone(&engine.decisive),

@@ -15,8 +15,8 @@ const LIKE_TERMS: TermCount = TermCount { plain: 5, literals: 0, composites: 1 }
 const LISTS: f64 = 2.0;
 const FEED_POSTS: usize = 100;
 const PAGE_POSTS: usize = 20;
-/// Pages of the change feed a second, at most: changes of a tenth of a second share a page.
-const PAGES_MAX: f64 = 10.0;
+/// Pages of the change feed a second, at most: changes of a fifth of a second share a page.
+const PAGES_MAX: f64 = 5.0;
 const RATES: [f64; 3] = [1.0, 10.0, 100.0];
 
 /// RU of one operation each.

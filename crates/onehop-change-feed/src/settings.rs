@@ -12,6 +12,10 @@ const CHECKPOINT_INTERVAL_SHARED: Duration = Duration::from_secs(5);
 /// The checkpoint interval of a processor that is alone with its store: a checkpoint after each page would be
 /// a commit of its own for every few commands.
 const CHECKPOINT_INTERVAL_ALONE: Duration = Duration::from_secs(1);
+/// The rest after a page where leases are shared.
+const PAGE_REST_SHARED: Duration = Duration::from_millis(200);
+/// The rest after a page of a processor that is alone with its store.
+const PAGE_REST_ALONE: Duration = Duration::from_millis(10);
 
 /// Settings of a processor instance.
 #[derive(Debug, Clone)]
@@ -60,8 +64,9 @@ pub struct Settings {
     /// The wait of a reader after a signal for further writes, so that a burst makes one page and not many.
     pub gather: Duration,
     /// The rest of a reader after a page with the last changes there were, so that steady writes make few
-    /// pages. It does not rest while a position is waited for.
-    pub page_rest: Duration,
+    /// pages. It does not rest while a position is waited for. `None` says 200 ms where leases are shared,
+    /// that is, where each page has a request charge, and otherwise 10 ms.
+    pub page_rest: Option<Duration>,
     /// Checkpoint interval: the checkpoints of a feed range that fall into this time are merged into one
     /// write of its lease. After a crash the changes since the last checkpoint are projected again. `None`
     /// says 5 s where leases are shared, and otherwise 1 s.
@@ -200,7 +205,7 @@ impl Settings {
             poll: Backoff::new(Duration::from_millis(100), Duration::from_secs(5)),
             poll_after_changes: Duration::from_secs(1),
             gather: Duration::from_millis(2),
-            page_rest: Duration::from_millis(10),
+            page_rest: None,
             checkpoint_interval: None,
             empty_checkpoint_after: Duration::from_secs(300),
             prefetch: None,
@@ -221,7 +226,7 @@ impl Settings {
         self.poll_after_changes = Duration::ZERO;
         self.checkpoint_interval = Some(Duration::ZERO);
         self.gather = Duration::ZERO;
-        self.page_rest = Duration::ZERO;
+        self.page_rest = Some(Duration::ZERO);
         self.pending_cache = Duration::ZERO;
         self
     }
@@ -232,6 +237,16 @@ impl Settings {
             Sharing::WithOthers { .. } => CHECKPOINT_INTERVAL_SHARED,
         };
         self.checkpoint_interval.unwrap_or(default)
+    }
+
+    /// The rest after a page, as given or by default.
+    #[must_use]
+    pub fn page_rest(&self) -> Duration {
+        let default = match self.sharing {
+            Sharing::Alone => PAGE_REST_ALONE,
+            Sharing::WithOthers { .. } => PAGE_REST_SHARED,
+        };
+        self.page_rest.unwrap_or(default)
     }
 
     pub(super) fn prefetches(&self) -> bool {

@@ -115,11 +115,12 @@ impl Instance {
                     if changes > 0 {
                         schedule.record_changes();
                     }
-                    if changes == 0 && drained {
+                    if drained {
+                        if changes > 0 {
+                            self.rest().await;
+                        }
                         let occasion = self.wait_for_changes(reader, &mut signal, &mut schedule).await;
                         schedule.begin(occasion);
-                    } else if drained {
-                        self.rest().await;
                     }
                 }
                 Ok(StepOutcome::Ended) => break,
@@ -174,7 +175,7 @@ impl Instance {
 
     /// Lets further writes come together for the next page, unless a position is waited for, or until one is.
     async fn rest(&self) {
-        let (context, rest) = (&self.context, self.context.settings.page_rest);
+        let (context, rest) = (&self.context, self.context.settings.page_rest());
         if rest.is_zero() || self.progress.receiver_count() > 0 {
             return;
         }

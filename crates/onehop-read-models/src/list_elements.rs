@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use onehop_change_feed::{Cause, IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_runtime::planted;
-use onehop_store::{Change, ContainerName, Direction, Item, PartitionKey, QueryPage, WriteOp, limits};
+use onehop_store::{Change, ContainerName, Direction, Item, PartitionKey, WriteOp, limits};
 use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
@@ -43,6 +43,8 @@ pub(crate) struct ElementList {
 enum ElementState {
     /// The present item and its entries.
     Entries,
+    /// The same, and the marks of the entries that are missing under these keys.
+    Marks(Vec<String>),
     /// The present item, and the sources of the copies in its elements.
     Copies,
 }
@@ -71,7 +73,8 @@ impl Projection for ElementList {
                 }
                 Ok(self.ask_entries(change))
             }
-            Some(ElementState::Entries) => self.compare(change, input.item(0)?, input.page(1)?),
+            Some(ElementState::Entries) => self.compare(change, input, &[]),
+            Some(ElementState::Marks(keys)) => self.compare(change, input, &keys),
             Some(ElementState::Copies) => self.correct(change, input),
         }
     }
@@ -79,6 +82,11 @@ impl Projection for ElementList {
 
 impl ElementList {
     fn ask_entries(&self, change: &Change) -> Step {
+        Step::ask(self.entry_reads(change)).with_state(&ElementState::Entries)
+    }
+
+    /// The present item and its entries.
+    fn entry_reads(&self, change: &Change) -> Vec<ReadRequest> {
         let entries = ReadRequest::Equality {
             container: self.rule.container,
             path: self.element.id,
@@ -89,20 +97,29 @@ impl ElementList {
             limit: limits::PAGE_ITEMS_MAX,
             order_by: None,
         };
-        Step::ask(vec![self.read_item(change), entries]).with_state(&ElementState::Entries)
+        vec![self.read_item(change), entries]
+    }
+
+    /// Asks for the item and its entries again, with the marks of the entries that are missing.
+    fn ask_marks(&self, change: &Change, id: &str, keys: Vec<String>) -> Step {
+        let mark = |key: &String| ReadRequest::item(self.rule.container, key.as_str().into(), id.to_owned());
+        let reads = self.entry_reads(change).into_iter().chain(keys.iter().map(mark)).collect();
+        Step::ask(reads).with_state(&ElementState::Marks(keys))
     }
 
     fn read_item(&self, change: &Change) -> ReadRequest {
         ReadRequest::item(self.rule.source.container, change.partition_key.clone(), change.id.clone())
     }
 
-    /// Writes the differences and compares again, until there are no more.
+    /// Writes the differences and compares again, until there are no more. `marked` are the keys whose marks
+    /// were read, too.
     fn compare(
         &self,
         change: &Change,
-        item: Option<&Arc<Item>>,
-        entries: &QueryPage,
+        input: StepInput<'_>,
+        marked: &[String],
     ) -> Result<Step, ProjectionError> {
+        let (item, entries) = (input.item(0)?, input.page(1)?);
         let item = item.map(|item| Body::of(item)).transpose()?.filter(|item| !item.is_deleted());
         let mut missing: BTreeSet<Cow<'_, str>> =
             item.iter().flat_map(|item| self.rule.partitions(item)).collect();
@@ -118,14 +135,17 @@ impl ElementList {
             writes.extend(operation.map(|operation| self.write(&key, operation)));
         }
         if let Some(item) = &item {
+            let is_marked = |key: &Cow<'_, str>| marked.iter().any(|marked| marked == key);
+            if self.rule.is_counted && !missing.iter().all(is_marked) {
+                let keys = missing.into_iter().map(Cow::into_owned).collect();
+                return Ok(self.ask_marks(change, item.id()?, keys));
+            }
             for key in missing {
-                let entry = Entry::of_element(&self.rule, item, &key)?.into_item();
-                // The mark of an earlier entry may be there.
-                let operation = match self.rule.is_counted {
-                    true => WriteOp::Upsert(entry),
-                    false => WriteOp::Create(entry),
-                };
-                writes.push(self.write(&key, operation));
+                // The mark of an earlier entry may be newer than this item, whose own change comes then.
+                let read = marked.iter().position(|marked| *marked == key);
+                let mark = read.map(|place| input.item(2 + place)).transpose()?.flatten();
+                let operation = Entry::of_element(&self.rule, item, &key)?.update(mark.map(Arc::as_ref))?;
+                writes.extend(operation.map(|operation| self.write(&key, operation)));
             }
         }
         if !writes.is_empty() {

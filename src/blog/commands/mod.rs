@@ -99,8 +99,9 @@ impl Commands {
     pub fn new(parts: CommandParts) -> Self {
         let CommandParts { store, clock, ids, passwords, tasks, limits } = parts;
         let names = UsernameReservations::new(Arc::clone(&store));
+        let timing = (Arc::clone(&clock), tasks);
         Self {
-            posts: Arc::new(PostQueues::new(Arc::clone(&store), tasks, limits, names.deleted_users())),
+            posts: Arc::new(PostQueues::new(Arc::clone(&store), timing, limits, names.deleted_users())),
             names,
             protected_names: Arc::default(),
             store,

@@ -149,7 +149,7 @@ fn writes(app: &App, model: DataModel, store: &Arc<dyn Store>) -> WritePath {
             ids: Arc::new(RandomIds),
             passwords: app.passwords.clone(),
             tasks: app.tasks.clone(),
-            limits: CommandLimits::default(),
+            limits: CommandLimits::on_account(),
         }))),
     }
 }

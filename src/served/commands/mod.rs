@@ -2,11 +2,16 @@
 //! copies, counts and uniqueness. Each writes one batch in one logical partition.
 
 pub mod account;
+mod checked_input;
+mod computed;
 mod counts;
 pub mod create;
 mod delete;
 mod embedded;
+mod identity;
 pub mod import;
+mod initial_body;
+mod reference_writes;
 pub mod update;
 
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Commands on one post share batches; a caller that goes away takes only its answer with it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::join_all;
 use onehop::blog::commands::{
@@ -94,6 +95,22 @@ async fn what_waits_for_a_batch_goes_into_the_next_one() {
     }
     assert_eq!(scene.blog.store.writes(), 2);
     assert_eq!(scene.blog.stored_post(scene.post_id).await.version, 3);
+}
+
+// Paused time moves only while nothing else runs: not before all likes wait.
+#[tokio::test(start_paused = true)]
+async fn commands_that_arrive_while_the_first_gathers_share_its_batch() {
+    let limits = CommandLimits { gather: Duration::from_secs(3600), ..CommandLimits::default() };
+    let scene = Scene::with(10, limits).await;
+    let mut answers = Vec::new();
+    for user in 0..10 {
+        answers.push(scene.send(user, scene.like(user)).await);
+    }
+    let before = scene.blog.store.writes();
+    for answer in join_all(answers).await {
+        assert_eq!(answer.unwrap().unwrap().post.like_count, 10);
+    }
+    assert_eq!(scene.blog.store.writes() - before, 1);
 }
 
 #[tokio::test]

@@ -32,8 +32,11 @@ export function EngineersMenu() {
       removeEventListener("keydown", close);
     };
   }, []);
+  // The first page closes nothing: a reader may open the menu before the effects of the first rendering run.
+  const shownPathname = useRef(pathname);
   useEffect(() => {
-    if (menu.current !== null) {
+    if (menu.current !== null && shownPathname.current !== pathname) {
+      shownPathname.current = pathname;
       menu.current.open = false;
     }
   }, [pathname]);

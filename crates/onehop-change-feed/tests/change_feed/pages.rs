@@ -156,7 +156,7 @@ async fn a_reader_rests_after_a_page_until_a_position_is_waited_for() {
     let world = World::new(1);
     let mut copy_written = world.store.change_signal(&SignalScope::of(COPIES)).expect("a signal");
     let hour = Duration::from_secs(3600);
-    let settings = Settings { page_rest: hour, ..Settings::new("ada").without_delays() };
+    let settings = Settings { page_rest: Some(hour), ..Settings::new("ada").without_delays() };
     let ada = world.instance_with(settings).await;
     let _tasks = run(&ada);
     world.put(1, 1).await;

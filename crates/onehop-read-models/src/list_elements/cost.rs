@@ -36,7 +36,7 @@ impl RuleProjection for ElementList {
                 .then(self.copies_comparison(elements, data))
         };
         let new = self
-            .comparison(0, data)
+            .absence(elements, data)
             .and(Create, elements, data.create_charge(&entry))
             .then(self.comparison(elements, data))
             .then(self.copies_comparison(elements, data));
@@ -74,6 +74,16 @@ impl ElementList {
             1,
             data.query_charge(&entry, entries, limits::PAGE_ITEMS_MAX, 1),
         )
+    }
+
+    /// Finds entries missing, and reads their marks where a projection counts them.
+    fn absence(&self, missing: usize, data: &DataProfile) -> Operations {
+        let found = self.comparison(0, data);
+        if !self.rule.is_counted || missing == 0 {
+            return found;
+        }
+        let mark = data.read_charge(&StoredType::entry_of(&self.rule));
+        found.then(self.comparison(0, data)).and(PointRead, missing, mark)
     }
 
     /// Reads the item and the source of each copy in its elements.

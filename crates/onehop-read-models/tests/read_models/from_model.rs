@@ -2,6 +2,7 @@
 //! express is named.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use onehop_change_feed::{Processor, Settings};
@@ -10,7 +11,8 @@ use onehop_read_models::verify::{Settle, Verifier};
 use onehop_read_models::{ProjectionNames, ReadModels, container_specs};
 use onehop_runtime::clock::{Clock, ManualClock};
 use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
-use onehop_store::{ContainerName, Fault, Ledger, NewItem, PartitionKey, Store, WriteOp};
+use onehop_store::{ContainerName, Fault, Ledger, NewItem, OperationKind, PartitionKey, Store, WriteOp};
+use onehop_testing::stepped_store::{PendingOperation, SteppedStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +21,7 @@ const HELPDESK: &str = include_str!("helpdesk.graphql");
 const AGENTS: ContainerName = ContainerName("agents");
 const TICKETS: ContainerName = ContainerName("tickets");
 const BOARD: ContainerName = ContainerName("board");
+const NOW_MS: i64 = 1_750_000_000_000;
 
 fn model(text: &str) -> Model {
     Model::read("helpdesk.graphql", text).unwrap_or_else(|errors| panic!("{errors}"))
@@ -40,17 +43,19 @@ impl Served {
             cache_bytes: 1024 * 1024,
             ..EmbeddedConfig::new(directory.path())
         };
-        let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(1_750_000_000_000));
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(NOW_MS));
         let mut specs = container_specs(model).expect("containers");
         specs.extend_from_slice(onehop_change_feed::SPECS);
         let store: Arc<dyn Store> =
             Arc::new(EmbeddedStore::open_with(&config, &specs, Arc::clone(&clock)).expect("the store opens"));
         let read_models = ReadModels::from_model(model).expect("read models");
-        let (settings, stop) = (Settings::new("test").without_delays(), CancellationToken::new());
-        let processor =
-            Processor::open(Arc::clone(&store), clock, read_models.projections(), settings, stop).await;
-        let processor = processor.expect("the processor opens");
+        let processor = processor_of(&read_models, Arc::clone(&store)).await;
         Self { store, processor, read_models, _directory: directory }
+    }
+
+    /// A further processor, which takes the leases over.
+    async fn processor_over(&self, store: Arc<dyn Store>) -> Processor {
+        processor_of(&self.read_models, store).await
     }
 
     async fn put(&self, container: ContainerName, key: &str, item: &Value) {
@@ -75,6 +80,13 @@ impl Served {
             assert_eq!((status.dead_letters, &status.last_error), (0, &None), "{status:#?}");
         }
     }
+}
+
+async fn processor_of(read_models: &ReadModels, store: Arc<dyn Store>) -> Processor {
+    let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(NOW_MS));
+    let (settings, stop) = (Settings::new("test").without_delays(), CancellationToken::new());
+    let processor = Processor::open(store, clock, read_models.projections(), settings, stop).await;
+    processor.expect("the processor opens")
 }
 
 struct AsItIs;
@@ -139,15 +151,18 @@ async fn the_read_models_of_a_file_follow_the_write_side() {
 
 /// The help desk, whose assignees change, with a list of the open tickets of each agent.
 fn changing() -> Model {
+    model(&changing_text())
+}
+
+fn changing_text() -> String {
     let open = "@where(field: \"status\", is: OPEN) @order(by: \"createdAt\"";
-    let text = HELPDESK
+    HELPDESK
         .replace(
             "assignee: Agent! @reference @caller",
             "status: Status! @default(value: OPEN)\n  assignee: Agent! @reference",
         )
         .replacen("@order(by: \"createdAt\"", open, 1)
-        .replace("type Query", "enum Status { OPEN CLOSED @stored(as: \"closed\") }\n\ntype Query");
-    model(&text)
+        .replace("type Query", "enum Status { OPEN CLOSED @stored(as: \"closed\") }\n\ntype Query")
 }
 
 #[tokio::test]
@@ -169,6 +184,62 @@ async fn an_entry_moves_with_its_item() {
     helpdesk.assert_clean().await;
     assert_eq!(helpdesk.find(AGENTS, "a1", "t1").await, None);
     assert_eq!(helpdesk.find(AGENTS, "b1", "t1").await, None);
+}
+
+/// The list of `changing`, with a count that a projection keeps.
+fn counted() -> Model {
+    let count = "name: String! @unique\n  ticketCount: Int! @count(of: \"tickets\", kept: BEHIND)";
+    model(&changing_text().replace("name: String! @unique", count))
+}
+
+#[tokio::test]
+async fn a_mark_in_a_counted_list_becomes_an_entry_again() {
+    let helpdesk = Served::new(&counted()).await;
+    helpdesk.put(AGENTS, "a1", &agent("Ada", 1)).await;
+    for (version, status, count) in [(1, "OPEN", 1), (2, "closed", 0), (3, "OPEN", 1)] {
+        let changed = json!({ "status": status, "version": version });
+        helpdesk.put(TICKETS, "t1", &with(&ticket("t1", 1), changed)).await;
+        helpdesk.assert_clean().await;
+        assert_eq!(
+            helpdesk.find(AGENTS, "a1", "t1").await.expect("an entry").get("deleted").is_some(),
+            count == 0
+        );
+        assert_eq!(helpdesk.find(AGENTS, "a1", "a1").await.expect("an agent")["ticketCount"], count);
+    }
+}
+
+/// A process read the first version of a ticket, and another process wrote the entry of the second one before
+/// the first process could write its own.
+#[tokio::test]
+async fn a_late_entry_of_a_counted_list_replaces_no_newer_one() {
+    let second = with(&ticket("t1", 1), json!({ "title": "Second", "version": 2 }));
+    let other = Served::new(&counted()).await;
+    other.put(AGENTS, "a1", &agent("Ada", 1)).await;
+    other.put(TICKETS, "t1", &second).await;
+    other.assert_clean().await;
+    let newer = other.find(AGENTS, "a1", "t1").await.expect("an entry");
+    let helpdesk = Served::new(&counted()).await;
+    helpdesk.put(AGENTS, "a1", &agent("Ada", 1)).await;
+    helpdesk.processor.drain().await.expect("the change feed is drained");
+    let writes = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&writes);
+    let store = SteppedStore::new(Arc::clone(&helpdesk.store), move |operation: PendingOperation<'_>| {
+        let is_write = operation.kind == OperationKind::Batch && operation.is_in(AGENTS, &"a1".into());
+        is_write && seen.fetch_add(1, Ordering::SeqCst) == 0
+    });
+    let late = helpdesk.processor_over(store.clone()).await;
+    helpdesk.put(TICKETS, "t1", &ticket("t1", 1)).await;
+    let meanwhile = async {
+        store.until_stopped().await;
+        helpdesk.put(TICKETS, "t1", &second).await;
+        helpdesk.put(AGENTS, "a1", &newer).await;
+        store.resume();
+    };
+    let (drained, ()) = tokio::join!(late.drain(), meanwhile);
+    drained.expect("the change feed is drained");
+    // The refused entry, and the count.
+    assert_eq!(writes.load(Ordering::SeqCst), 2);
+    assert_eq!(helpdesk.find(AGENTS, "a1", "t1").await.expect("an entry")["version"], 2);
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ type ServiceItem = ChangeFeedItem<Map<String, Value>>;
 struct RangeLookup {
     changes: Vec<Change>,
     continuation: Continuation,
-    /// Nothing came from any of the parts.
+    /// Nothing was left in any of the parts.
     drained: bool,
     passed: Option<Continuation>,
     behind: Option<u64>,
@@ -179,9 +179,10 @@ impl CosmosStore {
             let continuation = Continuation(token.as_str().to_owned());
             // Of several parts a page stands for one.
             let standing = if known_parts == Some(1) { standing } else { Standing::default() };
+            let drained = is_empty || standing.is_at_end();
             let passed = standing.passed.map(|commit| read_end(&range, &commit));
             let behind = if is_empty { Some(0) } else { standing.behind };
-            return Ok(RangeLookup { changes, continuation, drained: is_empty, passed, behind });
+            return Ok(RangeLookup { changes, continuation, drained, passed, behind });
         }
     }
 
@@ -262,21 +263,30 @@ struct Standing {
 
 impl Standing {
     /// A page holds the latest version of each item. So an item whose write lies within the page may come
-    /// only after it, where it was written again meanwhile: only a page up to the last commit passes what is
-    /// before that.
+    /// only after it, where it was written again meanwhile: only a page up to the last commit passes
+    /// anything. The service never cuts a commit: a page has all items of a batch, or none of them
+    /// (<https://learn.microsoft.com/azure/cosmos-db/nosql/change-feed-processor>, *Transactional scope*).
     fn after(page: &CosmosPage<ServiceItem>, limit: usize) -> Self {
-        let Some(reached) = Commit::of(page.headers().lsn(), page.headers().session_token()) else {
-            return Self::default();
-        };
-        if page.items().is_empty() {
+        let reached = Commit::of(page.headers().lsn(), page.headers().session_token());
+        let last = page.items().iter().filter_map(lsn_of).max();
+        reached.map_or_else(Self::default, |reached| Self::of(reached, page.items().len(), last, limit))
+    }
+
+    /// After this many items, the last of them by this commit.
+    fn of(reached: Commit, items: usize, last: Option<u64>, limit: usize) -> Self {
+        if items == 0 {
             return Self { passed: Some(reached), behind: Some(0) };
         }
-        let Some(last) = page.items().iter().filter_map(lsn_of).max() else { return Self::default() };
+        let Some(last) = last else { return Self::default() };
         let behind = reached.lsn.saturating_sub(last);
-        // More items of the last commit may follow.
-        let is_whole = behind == 0 && page.items().len() < limit;
-        let passed = is_whole.then(|| Commit { lsn: last.saturating_sub(1), ..reached });
-        Self { passed, behind: Some(behind) }
+        // A full page says nothing: the emulator cuts commits.
+        let is_whole = behind == 0 && items < limit;
+        Self { passed: is_whole.then_some(reached), behind: Some(behind) }
+    }
+
+    /// Whether nothing was left in the range when the page was read.
+    fn is_at_end(&self) -> bool {
+        self.passed.is_some() && self.behind == Some(0)
     }
 }
 
@@ -324,4 +334,27 @@ pub(super) fn parts_of(whole: &FeedRange, present: &[FeedRange]) -> Option<Vec<F
 fn not_ours(error: CosmosError) -> Fault {
     Fault::new(FaultKind::InvalidContinuation, "a feed range or a continuation is not one of this store")
         .with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_up_to_the_last_commit_with_room_is_at_the_end() {
+        let reached = Commit { partition: "0".to_owned(), lsn: 9 };
+        let after = |items, last, limit| Standing::of(reached.clone(), items, last, limit);
+        for (items, last, limit, expected) in [
+            (0, None, 5, (true, Some(0))),
+            (2, Some(9), 5, (true, Some(0))),
+            (5, Some(9), 5, (false, Some(0))),
+            (2, Some(7), 5, (false, Some(2))),
+            // Without the numbers of the items nothing is known.
+            (2, None, 5, (false, None)),
+        ] {
+            let standing = after(items, last, limit);
+            assert_eq!((standing.is_at_end(), standing.behind), expected, "{items} items, last {last:?}");
+            assert_eq!(standing.passed.is_some(), expected.0);
+        }
+    }
 }

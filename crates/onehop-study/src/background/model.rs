@@ -145,7 +145,7 @@ impl BackgroundModel {
             BackgroundKind::Checkpoints => writes.min(ranges_a_second) * self.checkpoint(),
             BackgroundKind::CheckpointsMax => ranges_a_second * self.checkpoint(),
             BackgroundKind::Listings => self.listings_in(None, assumed),
-            BackgroundKind::Discarded => self.discarded(feed_ranges, assumed.writes_factor),
+            BackgroundKind::Discarded => self.discarded(assumed.writes_factor),
             BackgroundKind::MetricsScrapes => self.scrapes(feed_ranges, assumed.processes),
         }
     }
@@ -199,7 +199,7 @@ impl BackgroundModel {
     /// process that holds one of the ranges lists again after the additions and removals of the other
     /// holders.
     fn listings_in(&self, container: Option<ContainerName>, assumed: BackgroundAssumptions<'_>) -> f64 {
-        let pages_of_range = 1.0 / self.settings.page_rest.as_secs_f64();
+        let pages_of_range = 1.0 / self.settings.page_rest().as_secs_f64();
         let throughput = |load: &ListingLoad| {
             let ranges = f64::from((assumed.physical_partitions)(load.listing.source));
             let pages = (load.writes * assumed.writes_factor).min(ranges * pages_of_range);
@@ -215,12 +215,8 @@ impl BackgroundModel {
         wanted.map(throughput).fold(0.0, |sum, throughput| sum + throughput)
     }
 
-    /// A poll that finds something is followed by a poll that finds nothing.
-    fn discarded(&self, feed_ranges: u64, writes_factor: f64) -> f64 {
-        let discarded = self.discarded.times(writes_factor);
-        let polls_max = feed_ranges as f64 / self.settings.poll.longest.as_secs_f64();
-        let poll = self.calibration.change_feed(0, 0, ReadConsistency::Quorum).total().0;
-        discarded.charge(&self.calibration).0 + discarded.changes.min(polls_max) * poll
+    fn discarded(&self, writes_factor: f64) -> f64 {
+        self.discarded.times(writes_factor).charge(&self.calibration).0
     }
 
     /// Each process reads the leases of the others again where they are older than an acquire interval. A

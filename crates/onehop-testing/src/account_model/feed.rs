@@ -62,15 +62,15 @@ impl ReadView<'_> {
         }
         let parts = parts.into_iter().filter_map(|part| Some((part.range, part.position?))).collect();
         let continuation = FeedPosition { start: position.start, parts }.continuation();
-        let drained = page.is_empty();
         let (passed, behind) = match standing.filter(|_| is_whole) {
             Some(standing) => passed_and_behind(
                 range,
                 standing,
                 page.len() < request.limit.clamp(1, limits::PAGE_ITEMS_MAX),
             ),
-            None => (None, drained.then_some(0)),
+            None => (None, page.is_empty().then_some(0)),
         };
+        let drained = page.is_empty() || passed.is_some();
         let read = (page.len(), page.iter().map(|(_, content)| content.item.body.len()).sum());
         let changes = changes_of(request, page);
         Ok(RangeLookup { changes, read, continuation, drained, passed, behind, places })
@@ -157,11 +157,10 @@ fn passed_and_behind(
     has_room: bool,
 ) -> (Option<Continuation>, Option<u64>) {
     let behind = last.map_or(0, |last| reached.lsn.saturating_sub(last.lsn));
-    // An item before the end of a page may have been written again, and comes after it.
+    // An item before the end of a page may have been written again, and comes after it. A full page may
+    // have a part of the last commit.
     let is_whole = last.is_none() || behind == 0 && has_room;
-    // More changes of the last commit may follow.
-    let lsn = last.map_or(reached.lsn, |last| last.lsn.saturating_sub(1));
-    (is_whole.then(|| read_end(range, Commit { lsn, ..reached })), Some(behind))
+    (is_whole.then(|| read_end(range, reached)), Some(behind))
 }
 
 fn changes_of(request: &FeedRequest<'_>, page: Vec<(&LogEntry, &Content)>) -> Vec<Change> {

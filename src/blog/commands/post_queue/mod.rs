@@ -18,12 +18,14 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
 use crate::blog::containers::POSTS;
 use crate::blog::ids::PostId;
+use onehop_runtime::clock::Clock;
 use onehop_runtime::planted::size;
 use onehop_runtime::tasks::Tasks;
 use onehop_runtime::trace_context::SpanContext;
@@ -46,11 +48,22 @@ pub struct CommandLimits {
     pub waiting_max: usize,
     /// Attempts of a batch before it is given up because the post keeps changing.
     pub batch_attempts_max: u32,
+    /// The wait of the first command on a post for further commands, which then share its batch.
+    pub gather: Duration,
 }
 
 impl Default for CommandLimits {
     fn default() -> Self {
-        Self { combine: true, waiting_max: 10_000, batch_attempts_max: 16 }
+        Self { combine: true, waiting_max: 10_000, batch_attempts_max: 16, gather: Duration::ZERO }
+    }
+}
+
+impl CommandLimits {
+    /// Limits where each batch has a request charge and takes milliseconds: commands that arrive together
+    /// share the read and the replace of their post.
+    #[must_use]
+    pub fn on_account() -> Self {
+        Self { gather: Duration::from_millis(2), ..Self::default() }
     }
 }
 
@@ -58,8 +71,8 @@ impl Default for CommandLimits {
 pub(super) struct PostQueues {
     settler: BatchSender,
     tasks: Tasks,
-    combine: bool,
-    waiting_max: usize,
+    clock: Arc<dyn Clock>,
+    limits: CommandLimits,
     state: Mutex<QueueState>,
 }
 
@@ -94,15 +107,15 @@ impl PostQueues {
 
     pub(super) fn new(
         store: Arc<dyn Store>,
-        tasks: Tasks,
+        (clock, tasks): (Arc<dyn Clock>, Tasks),
         limits: CommandLimits,
         deleted: DeletedUsers,
     ) -> Self {
         Self {
             settler: BatchSender { store, attempts_max: limits.batch_attempts_max, deleted },
             tasks,
-            combine: limits.combine,
-            waiting_max: limits.waiting_max,
+            clock,
+            limits,
             state: Mutex::default(),
         }
     }
@@ -117,7 +130,7 @@ impl PostQueues {
         intent: QueuedCommand,
         ledger: &Ledger,
     ) -> Result<CommandResult, CommandError> {
-        if !self.combine {
+        if !self.limits.combine {
             return self.run_alone(intent, ledger).await;
         }
         let post = intent.post;
@@ -145,8 +158,9 @@ impl PostQueues {
     ) -> Result<oneshot::Receiver<CommandOutcome>, CommandError> {
         let (answer, receiver) = oneshot::channel();
         let mut state = self.lock();
-        if state.waiting >= self.waiting_max {
-            let message = format!("{} commands are waiting already, the most there may be", self.waiting_max);
+        let waiting_max = self.limits.waiting_max;
+        if state.waiting >= waiting_max {
+            let message = format!("{waiting_max} commands are waiting already, the most there may be");
             return Err(Refusal::limit_exceeded(message).into());
         }
         state.waiting += 1;
@@ -164,6 +178,10 @@ impl PostQueues {
         let mut leadership = Leadership { queues: &self, post, ended: false };
         let mut state = PostState::Unread;
         let mut put_off: Vec<WaitingCommand> = Vec::new();
+        let gather = self.limits.gather;
+        if !gather.is_zero() {
+            self.clock.sleep(gather).await;
+        }
         loop {
             let ledger = Ledger::new().under(self.first_span(post, &put_off));
             // Read before the queue is emptied: commands that come meanwhile are in this batch.

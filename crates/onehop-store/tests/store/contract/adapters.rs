@@ -14,7 +14,7 @@ use onehop_store::embedded::{Durability, EmbeddedConfig, EmbeddedStore};
 use onehop_store::{Indexing, Store};
 use tempfile::TempDir;
 
-use crate::contract::harness::{Adapter, Capabilities, SPECS, START_MS, Subject};
+use crate::contract::harness::{Adapter, Capabilities, DrainedPages, SPECS, START_MS, Subject};
 use onehop_testing::account_model::{
     AccountFaults, AccountModel, AccountStore, FaultPoint, ModelConsistency, NoFaults, Outcome,
 };
@@ -54,7 +54,7 @@ pub const OF_THE_EMBEDDED_STORE: Capabilities = Capabilities {
     signal: true,
     verbatim: true,
     any_id: true,
-    tells_drained: true,
+    drained_pages: DrainedPages::All,
     orders_batches: true,
     charges_all: true,
 };
@@ -190,6 +190,7 @@ impl Adapter for Model {
         Capabilities {
             move_time: true,
             purge: true,
+            drained_pages: DrainedPages::WithRoom,
             verbatim: true,
             orders_batches: true,
             charges_all: true,
@@ -221,7 +222,7 @@ const OF_THE_SERVICE: Capabilities = Capabilities {
     signal: true,
     verbatim: false,
     any_id: false,
-    tells_drained: false,
+    drained_pages: DrainedPages::Empty,
     orders_batches: false,
     charges_all: false,
 };

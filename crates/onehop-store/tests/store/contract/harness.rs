@@ -91,13 +91,34 @@ pub struct Capabilities {
     pub verbatim: bool,
     /// Ids may be of any characters but the forbidden ones.
     pub any_id: bool,
-    /// A page of the change feed after which nothing follows says so at once, not only the empty one after
-    /// it.
-    pub tells_drained: bool,
+    /// Which pages of the change feed say that nothing follows them.
+    pub drained_pages: DrainedPages,
     /// The change feed has the changes of a batch in the order of its operations.
     pub orders_batches: bool,
     /// Every operation has a charge, including operations in vain.
     pub charges_all: bool,
+}
+
+/// Pages of the change feed that say that nothing follows them, beside the empty ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DrainedPages {
+    /// None.
+    Empty,
+    /// Those with fewer changes than were asked for.
+    WithRoom,
+    /// All of them.
+    All,
+}
+
+impl DrainedPages {
+    /// Whether the last page of a range says so.
+    pub fn says_so(self, changes: usize, limit: usize) -> bool {
+        match self {
+            Self::Empty => changes == 0,
+            Self::WithRoom => changes < limit,
+            Self::All => true,
+        }
+    }
 }
 
 /// An adapter with a fresh, empty store that has the containers of [`SPECS`].

@@ -1,0 +1,115 @@
+//! References of an item: the ids and the copies of their targets, and the parts of partition keys that
+//! follow from them.
+
+use onehop_model::{FieldKind, ReferenceField, Scalar, TypeOf};
+use onehop_store::{KEY_SEPARATOR, Ledger, key_value};
+
+use super::ServedCommands;
+use crate::domain::error::{CommandError, Refusal};
+use crate::served::ids::ItemPlace;
+use crate::served::input::input_name;
+use crate::served::model::{Body, ServedType, TypeIndex};
+use crate::served::names::interned;
+use crate::served::references::{key_fields, partition_beside, write_copied_scalars, write_reference};
+use crate::served::stored;
+
+impl ServedCommands {
+    /// Reads the targets of references, and writes their ids and copies.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` on the input of a reference without its target.
+    pub(super) async fn set_references(
+        &self,
+        ty_index: TypeIndex,
+        references: Vec<(String, Vec<ItemPlace>)>,
+        body: &mut Body,
+        ledger: &Ledger,
+    ) -> Result<(), CommandError> {
+        let ty = self.ty(ty_index);
+        let mut all = self.implied_references(ty, &references, body);
+        all.extend(references);
+        for (name, places) in all {
+            let Some(field) = ty.item.field(&name) else { continue };
+            let mut targets = Vec::new();
+            for place in places {
+                let found = self.reads.item(&place, ledger).await?;
+                let found = found.ok_or_else(|| {
+                    let text = format!("there is no such {}", self.ty(place.ty).name);
+                    Refusal::not_found(input_name(field), &text)
+                })?;
+                targets.push((place, found));
+            }
+            let targets: Vec<(ItemPlace, &Body)> =
+                targets.iter().map(|(place, found)| (place.clone(), &**found)).collect();
+            write_reference(&self.model, field, &targets, body);
+            write_copied_scalars(&self.model, &ty.item.fields, &name, targets.first(), body);
+            if let FieldKind::Reference(reference) = &field.kind
+                && let Some((place, _)) = targets.first()
+            {
+                self.fill_partition(ty, reference, place, body);
+            }
+            if let FieldKind::Reference(reference) = &field.kind
+                && let Some((place, _)) = targets.first()
+                && let Some((_, by)) = key_fields(&self.model, reference).first()
+                && partition_beside(&self.model, (&ty.item.fields, reference), &place.id, body).as_ref()
+                    != Some(&place.partition)
+            {
+                let input = interned(&format!("{name}Id"));
+                return Err(Refusal::bad_input(input, format_args!("must be of the same {by}")).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The references without a value that are part of the partition key of another reference's target.
+    pub(super) fn implied_references(
+        &self,
+        ty: &ServedType,
+        references: &[(String, Vec<ItemPlace>)],
+        body: &Body,
+    ) -> Vec<(String, Vec<ItemPlace>)> {
+        let mut implied = Vec::new();
+        for (name, places) in references {
+            let (Some(FieldKind::Reference(reference)), Some(place)) =
+                (ty.item.field(name).map(|field| &field.kind), places.first())
+            else {
+                continue;
+            };
+            let values: Vec<&str> = place.partition.as_str().split(KEY_SEPARATOR).collect();
+            for (part, by) in key_fields(&self.model, reference) {
+                let (Some(field), Some(value)) = (ty.item.field(by), values.get(part)) else { continue };
+                let (FieldKind::Reference(target), Some(property)) = (&field.kind, field.property()) else {
+                    continue;
+                };
+                let is_given = references.iter().any(|(given, _)| **by == **given)
+                    || stored::get(body, property).is_some();
+                let target = self.model.index_of(&target.target);
+                let place = target.and_then(|target| ItemPlace::of_id(&self.model, target, value));
+                if let (false, Some(place)) = (is_given, place) {
+                    implied.push((by.to_string(), vec![place]));
+                }
+            }
+        }
+        implied
+    }
+
+    /// Writes the partition key of a reference's target into the plain fields that hold it, where these have
+    /// no value or are no part of the item's own key.
+    pub(super) fn fill_partition(
+        &self,
+        ty: &ServedType,
+        reference: &ReferenceField,
+        place: &ItemPlace,
+        body: &mut Body,
+    ) {
+        let values: Vec<&str> = place.partition.as_str().split(KEY_SEPARATOR).collect();
+        for (part, by) in key_fields(&self.model, reference) {
+            let (Some(field), Some(value)) = (ty.item.field(by), values.get(part)) else { continue };
+            let (FieldKind::Stored(_), Some(property)) = (&field.kind, field.property()) else { continue };
+            let is_id = field.ty.of == TypeOf::Scalar(Scalar::Id) && !ty.is_fixed(by);
+            if is_id || stored::get(body, property).is_none() {
+                stored::set(body, property, key_value(value));
+            }
+        }
+    }
+}
