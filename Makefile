@@ -6,6 +6,7 @@ SHELL := bash
 CARGO ?= cargo
 NPM ?= npm
 CHROMIUM ?= /usr/bin/chromium
+DRILL ?=
 PROMTOOL ?= /usr/bin/promtool
 CLIPPY_DRIVER ?= $(shell rustup which clippy-driver 2>/dev/null || command -v clippy-driver)
 # Clippy compiles the crates of the workspace, so that lints need no second compilation of all dependencies.
@@ -38,7 +39,7 @@ BOTH_STORES := test(/^(api|graphql|webstore|commands|models_agree|operations|pro
 # API above them is the same code over both stores. `make second-store-test SECOND_STORE='all()'` runs all, and so does `make flaky`.
 SECOND_STORE ?= binary(domain)
 
-.PHONY: help test-programs embedded-test second-store-test doc-test pages-test account-run flaky check program alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest machete package deny screenshots lighthouse clean
+.PHONY: help test-programs embedded-test second-store-test doc-test pages-test account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -218,6 +219,11 @@ browser-test: test-programs
 
 pages-test: web/dist/index.html chromium
 	cd web && ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(CHROMIUM) $(NPM) run test:browser
+
+# Needs root on Linux. DRILL names scenarios: full-disk killed.
+## Make real faults on real servers, and measure the seconds until each alert: DRILL
+alert-drill: promtool program
+	PROMETHEUS=/usr/bin/prometheus .ci/alert-drill target/debug/onehop $(DRILL)
 
 ## Replay the alert rules with Prometheus' promtool
 alert-test: promtool

@@ -13,8 +13,8 @@ fn main() -> ExitCode {
     // Before anything makes a file or a thread.
     set_umask();
     let cli = Cli::of_process();
-    let repeated = match cli.log.start() {
-        Ok(repeated) => repeated,
+    let log = match cli.log.start() {
+        Ok(log) => log,
         Err(reason) => {
             eprintln!("error: {reason}");
             return ExitCode::from(2);
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match runtime.block_on(cli.run(repeated)) {
+    match runtime.block_on(cli.run(log)) {
         Ok(Exit::Success) => ExitCode::SUCCESS,
         Ok(Exit::Drifted) => ExitCode::from(1),
         Err(error) => {

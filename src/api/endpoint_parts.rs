@@ -238,6 +238,7 @@ impl MetricsSource for ProcessMetrics {
             projections_seen_ms: self.projections_seen_ms.load(Ordering::Relaxed),
             is_ready: condition.unready.is_empty(),
             is_full: condition.limited.iter().any(|part| part.part == STORE),
+            circuits: self.engine.circuits.as_ref().map_or_else(Vec::new, |circuits| circuits.states()),
             embedded: self.engine.embedded_gauges(),
         })
     }

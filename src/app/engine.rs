@@ -27,8 +27,8 @@ use onehop_runtime::tasks::Tasks;
 use onehop_store::charges::Calibration;
 use onehop_store::embedded::{ConfirmedReads, EmbeddedStore, OpenedAfter};
 use onehop_store::{
-    BackgroundStore, CertainAbsence, ContainerName, ContainerSpec, Fault, FaultKind, ObservedStore, Store,
-    StoreObserver,
+    BackgroundStore, CertainAbsence, CircuitBreakerStore, CircuitBreakers, CircuitSettings, ContainerName,
+    ContainerSpec, Fault, FaultKind, ObservedStore, Store, StoreObserver,
 };
 
 /// Graceful shutdown timeout of commands in progress.
@@ -37,6 +37,8 @@ const COMMANDS_STOP_MAX: Duration = Duration::from_secs(5);
 const PURGE_ITEMS_MAX: usize = 1000;
 /// The interval of purging.
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
+/// The interval of copying the log into its archive.
+const ARCHIVE_INTERVAL: Duration = Duration::from_secs(1);
 /// The refresh interval of the OpenID Connect provider's keys.
 const PROVIDER_REFRESH_INTERVAL: Duration = Duration::from_secs(600);
 
@@ -58,6 +60,8 @@ pub struct AppOptions {
     pub observers: Vec<Arc<dyn StoreObserver>>,
     /// The background tasks, on the executor that the process has.
     pub tasks: Tasks,
+    /// The circuit breaker of the store; `None` lets every operation wait for the store.
+    pub circuits: Option<CircuitSettings>,
 }
 
 impl Default for AppOptions {
@@ -69,6 +73,7 @@ impl Default for AppOptions {
             projection_poll: PROJECTION_POLL_DEFAULT,
             observers: Vec::new(),
             tasks: Tasks::new(),
+            circuits: None,
         }
     }
 }
@@ -107,6 +112,8 @@ pub struct Engine {
     pub partition_loads: Arc<HotPartitions>,
     /// The background tasks of this process.
     pub tasks: Tasks,
+    /// The circuit breaker of the store, if there is one.
+    pub circuits: Option<Arc<CircuitBreakers>>,
     processor_stop: CancellationToken,
     readers_started: AtomicBool,
 }
@@ -124,7 +131,9 @@ impl Engine {
         (containers, exposures): (&[ContainerSpec], &[(ContainerName, PartitionKeyExposure)]),
         options: AppOptions,
     ) -> anyhow::Result<Self> {
-        let AppOptions { hashing, clock, live_poll, projection_poll, mut observers, tasks } = options;
+        let AppOptions { hashing, clock, live_poll, projection_poll, mut observers, tasks, circuits } =
+            options;
+        let circuits = circuits.map(|settings| CircuitBreakers::new(containers, settings));
         let partition_loads = Arc::new(HotPartitions::new(exposures.iter().copied()));
         observers.push(Arc::clone(&partition_loads) as _);
         let observers: Arc<[_]> = observers.into();
@@ -132,6 +141,10 @@ impl Engine {
             store.observe_commits(Arc::clone(&observers));
         }
         let observed = |store: Arc<dyn Store>| -> Arc<dyn Store> {
+            let store = match &circuits {
+                Some(circuits) => Arc::new(CircuitBreakerStore::new(store, Arc::clone(circuits))),
+                None => store,
+            };
             Arc::new(ObservedStore::new(store, Arc::clone(&observers)))
         };
         let recent = observed(open.recent());
@@ -176,6 +189,7 @@ impl Engine {
             watches,
             partition_loads,
             tasks,
+            circuits,
             processor_stop,
             readers_started: AtomicBool::new(false),
         })
@@ -223,6 +237,7 @@ impl Engine {
             disk_free_bytes: store.disk_free_bytes(),
             disk_reserve_bytes: store.disk_reserve_bytes(),
             memory_bytes: store.memory_bytes(),
+            archive_age_ms: store.archive_age_ms(),
         })
     }
 
@@ -242,6 +257,10 @@ impl Engine {
                 let watched = Arc::clone(&store);
                 let is_open = move || watched.is_open();
                 self.tasks.spawn("storage engine", watch_until(stop.clone(), is_open));
+                if store.unarchived_commits().is_some() {
+                    let archived = Arc::clone(&store);
+                    self.tasks.spawn("log archive", archive_until(stop.clone(), archived));
+                }
                 self.tasks.spawn("purge", async move { purge_until(stop, &store).await });
             }
             OpenStore::Cosmos(store) => self.tasks.spawn("lease throughput", async move {
@@ -318,6 +337,18 @@ async fn purge_until(stop: CancellationToken, store: &Arc<EmbeddedStore>) -> Res
             return Ok(());
         }
     }
+}
+
+/// Copies the log into its archive at each interval, until `stop` fires. Failures are logged and tried again:
+/// writes go on.
+async fn archive_until(stop: CancellationToken, store: Arc<EmbeddedStore>) -> Result<(), Infallible> {
+    while stop.run_until_cancelled(tokio::time::sleep(ARCHIVE_INTERVAL)).await.is_some() {
+        let archived = Arc::clone(&store);
+        if let Ok(Err(error)) = blocking::run(move || archived.archive_log()).await {
+            tracing::warn!(%error, "the log is not archived; the next round tries again");
+        }
+    }
+    Ok(())
 }
 
 /// Refreshes the keys of the provider at each interval, so that no request waits for them.

@@ -6,10 +6,11 @@ use anyhow::Context;
 use tokio::sync::Semaphore;
 
 use super::served::verify_model;
-use super::work::ProgressSink;
-use super::{App, Engine, ServedApp};
+use super::work::{ProgressSink, Repair};
+use super::{App, Engine, ServedApp, container_specs};
 use crate::served::ServedModel;
 use onehop_read_models::verify::VerificationReport;
+use onehop_store::ContainerSpec;
 
 /// The domain of the data.
 #[derive(Clone)]
@@ -41,11 +42,25 @@ impl OperatedDomain {
         }
     }
 
+    /// The containers of the data.
+    #[must_use]
+    pub fn containers(&self) -> Vec<ContainerSpec> {
+        match self {
+            Self::BuiltIn(_) => container_specs(),
+            Self::Served(domain) => domain.model.containers().to_vec(),
+        }
+    }
+
     /// Verifies the read models, or repairs them and verifies again.
     ///
     /// # Errors
     /// A fault of the store.
-    pub async fn verify(&self, repair: bool, progress: &ProgressSink) -> anyhow::Result<VerificationReport> {
+    pub async fn verify(
+        &self,
+        repair: impl Into<Repair>,
+        progress: &ProgressSink,
+    ) -> anyhow::Result<VerificationReport> {
+        let repair = repair.into();
         match self {
             Self::BuiltIn(app) => app.verify(repair, progress).await,
             Self::Served(domain) => verify_model(&domain.engine, &domain.model, repair, progress).await,

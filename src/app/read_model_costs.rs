@@ -66,7 +66,7 @@ pub async fn costs_of_copy(
     let choice = StoreChoice::Embedded(EmbeddedConfig::new(data));
     let app = ServedApp::open(Arc::clone(model), &choice, AcceptedChanges::Compatible, AppOptions::default())
         .await?;
-    let copied = app.engine.backup(directory, Box::new(|_| true)).await;
+    let copied = app.engine.backup(directory, None, Box::new(|_| true)).await;
     app.engine.close().await;
     copied?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);

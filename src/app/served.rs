@@ -12,7 +12,7 @@ use super::member::Member;
 use super::model_record::{AcceptedChanges, ModelRecord};
 use super::open_store::OpenStore;
 use super::partitions::unexposed;
-use super::work::{ProgressSink, name_first};
+use super::work::{ProgressSink, Repair, name_first};
 use crate::config::StoreChoice;
 use crate::domain::ids::RandomIds;
 use crate::served::live::{ServedLive, ServedLiveParts};
@@ -100,7 +100,7 @@ impl ServedApp {
     /// # Errors
     /// A fault of the store.
     pub async fn verify(&self, repair: bool) -> anyhow::Result<VerificationReport> {
-        verify_model(&self.engine, &self.model, repair, &ProgressSink::none()).await
+        verify_model(&self.engine, &self.model, repair.into(), &ProgressSink::none()).await
     }
 
     /// The accounts of the members of staff, by their logins.
@@ -168,13 +168,13 @@ impl ServedApp {
 pub(super) async fn verify_model(
     engine: &Engine,
     model: &Arc<ServedModel>,
-    repair: bool,
+    repair: Repair,
     progress: &ProgressSink,
 ) -> anyhow::Result<VerificationReport> {
     let settle: Arc<dyn Settle> = Arc::clone(&engine.processor) as _;
     let verifier = verifier(model, Arc::clone(&engine.background), settle);
     let step = |VerifyProgress { done }: VerifyProgress| progress.report("verifying", done, None);
-    Ok(name_first(if repair { verifier.repair(step).await? } else { verifier.verify(step).await? }))
+    Ok(name_first(repair.run(verifier, step).await?))
 }
 
 /// Fills lists, copies and counts, and says so in the record.
@@ -188,10 +188,10 @@ async fn build(
         return Ok(());
     }
     let progress = ProgressSink::none();
-    let mut report = verify_model(engine, model, true, &progress).await?;
+    let mut report = verify_model(engine, model, Repair::All, &progress).await?;
     // An entry may need a count or a copy that its item did not have before.
     if engine.processor.replay(None).await?.items_replayed > 0 {
-        report = verify_model(engine, model, true, &progress).await?;
+        report = verify_model(engine, model, Repair::All, &progress).await?;
     }
     anyhow::ensure!(report.is_clean(), "{} differences are left", report.drifts.len());
     record.clone().complete(&*engine.recent, fields).await?;

@@ -21,7 +21,8 @@ use crate::webstore;
 use crate::webstore::dataset::WebstoreDataset;
 use crate::webstore::seeder::WebstoreSeeder;
 use onehop_change_feed::{RebuildProgress, ReplayReport};
-use onehop_read_models::verify::{Settle, VerificationReport, VerifyProgress};
+use onehop_read_models::verify::{Settle, VerificationReport, Verifier, VerifyProgress};
+use onehop_store::Fault;
 
 /// The password of the demo users. It is published in the documentation.
 pub const DEMO_PASSWORD: &str = "one-hop-at-a-time";
@@ -80,6 +81,37 @@ impl ProgressSink {
     }
 }
 
+/// The repair of a verification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repair {
+    /// Drifts are reported.
+    None,
+    /// Drifts are repaired. Owned items without an owner are deleted.
+    All,
+    /// The same, and owned items without an owner are kept: the owner may be lost.
+    KeepingUnowned,
+}
+
+impl From<bool> for Repair {
+    fn from(is_asked: bool) -> Self {
+        if is_asked { Self::All } else { Self::None }
+    }
+}
+
+impl Repair {
+    pub(super) async fn run(
+        self,
+        verifier: Verifier,
+        step: impl FnMut(VerifyProgress) + Send,
+    ) -> Result<VerificationReport, Fault> {
+        match self {
+            Self::None => verifier.verify(step).await,
+            Self::All => verifier.repair(step).await,
+            Self::KeepingUnowned => verifier.keeping_unowned().repair(step).await,
+        }
+    }
+}
+
 /// The outcome of a rebuild.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rebuilt {
@@ -121,7 +153,12 @@ impl App {
     ///
     /// # Errors
     /// A fault of the store.
-    pub async fn verify(&self, repair: bool, progress: &ProgressSink) -> anyhow::Result<VerificationReport> {
+    pub async fn verify(
+        &self,
+        repair: impl Into<Repair>,
+        progress: &ProgressSink,
+    ) -> anyhow::Result<VerificationReport> {
+        let repair = repair.into();
         let settle: Arc<dyn Settle> = Arc::clone(&self.processor) as _;
         let verifiers = [
             verifier(Arc::clone(&self.background), Arc::clone(&settle)),
@@ -132,7 +169,7 @@ impl App {
             let before = report.items.iter().map(|count| count.items).sum::<u64>();
             let step =
                 |VerifyProgress { done }: VerifyProgress| progress.report("verifying", before + done, None);
-            report.append(if repair { verifier.repair(step).await? } else { verifier.verify(step).await? });
+            report.append(repair.run(verifier, step).await?);
         }
         Ok(name_first(report))
     }

@@ -7,6 +7,7 @@ mod compare;
 mod copy;
 mod dead_letters;
 mod demo_users;
+mod diagnose;
 mod documents;
 pub mod given_settings;
 mod health;
@@ -29,8 +30,7 @@ mod verify;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use self::given_settings::GivenSettings;
-use crate::config::LogSettings;
-use crate::telemetry::RepeatedLines;
+use crate::config::{LogSettings, ProcessLog};
 
 /// GraphQL API for a blog with CQRS read models on Azure Cosmos DB or an embedded store.
 #[derive(Debug, Parser)]
@@ -105,13 +105,21 @@ pub enum Command {
     /// reports lost writes, too. Exit status: 0 sound, 1 problems found, 2 the check failed. `onehop verify`
     /// compares read models with the write side.
     Check(check::Check),
-    /// Recover a data directory that has lost its journal or a part of it, and report the dropped data
+    /// Recover a data directory that has lost writes or has damaged files, and report every lost item
     ///
-    /// Every other command but `check` refuses such a directory. This one makes it consistent again from the
-    /// items that are left. Try first to put back the missing files or to restore a backup, and keep a copy
-    /// of the directory. Where nothing is missing it changes nothing. Exit status: 0 sound, 1 damaged files
-    /// are left, which it names and cannot mend, 2 the recovery failed.
+    /// It keeps each readable item, makes index entries and read models anew, and names the lost items with
+    /// container, partition key and id. A damaged engine is copied block by block into a new one and kept as
+    /// `engine.damaged`; the list of all lost items is `lost-items.jsonl`. Try first to put missing files
+    /// back. Where nothing is missing it changes nothing. Exit status: 0 sound and verified, 1 damage or
+    /// drifts are left, 2 the recovery failed.
     Recover(recover::Recover),
+    /// Collect settings, versions, metrics, leases, dead letters, files and the last log lines in one archive
+    ///
+    /// It asks the server that holds the data directory, or reads the directory itself. The archive (tar.gz)
+    /// has no secrets and no bodies of items; it has ids, the host's name and, with --access-log, addresses
+    /// of clients. Each part that cannot be read has its error in its place. Exit status: 0 each part is
+    /// there, 1 some are not, 2 no archive was written.
+    Diagnose(diagnose::Diagnose),
     /// List and rotate the signing keys of access tokens, also while a server runs
     ///
     /// The newest key signs, and all verify. There is a file for each key.
@@ -192,9 +200,9 @@ impl Cli {
     ///
     /// # Errors
     /// The command failed: status 2.
-    pub async fn run(self, repeated: RepeatedLines) -> anyhow::Result<Exit> {
+    pub async fn run(self, log: ProcessLog) -> anyhow::Result<Exit> {
         match self.command {
-            Command::Serve(command) => command.run(self.log.log_format, repeated).await,
+            Command::Serve(command) => command.run(self.log.log_format, log).await,
             Command::Health(command) => command.run().await,
             Command::Seed(command) => command.run().await,
             Command::Compare(command) => command.run().await,
@@ -207,6 +215,7 @@ impl Cli {
             Command::Restore(command) => command.run().await,
             Command::Check(command) => command.run().await,
             Command::Recover(command) => command.run().await,
+            Command::Diagnose(command) => command.run().await,
             Command::TokenSecret(command) => command.run(),
             Command::LockDemoUsers(command) => command.run().await,
             Command::Provision(command) => command.run().await,

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{Exit, output};
 use crate::app::{AcceptedChanges, AppOptions, RefusedChange, ServedApp, container_specs};
-use crate::config::{Environment, StoreSettings};
+use crate::config::{Environment, StoreChoice, StoreSettings};
 use crate::served::{ServedModel, Unsupported};
 
 /// Arguments of `onehop model`.
@@ -187,10 +187,14 @@ fn line_prefix(file: &Path, text: &str, place: &str) -> String {
 
 /// Opens the store of a served model, for a command that works on it alone.
 pub(super) async fn open_served(file: &Path, store: &StoreSettings) -> anyhow::Result<ServedApp> {
+    open_served_choice(file, &store.choice(&Environment::of_process())?).await
+}
+
+/// The same with a chosen store.
+pub(super) async fn open_served_choice(file: &Path, choice: &StoreChoice) -> anyhow::Result<ServedApp> {
     let served = served_model(file)?;
-    let choice = store.choice(&Environment::of_process())?;
     let (model, accepted) = (Arc::clone(&served.model), AcceptedChanges::Compatible);
-    let opened = ServedApp::open(model, &choice, accepted, AppOptions::default()).await;
+    let opened = ServedApp::open(model, choice, accepted, AppOptions::default()).await;
     opened.map_err(|error| served.explained(error))
 }
 

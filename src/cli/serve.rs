@@ -27,18 +27,19 @@ use crate::blog::study::dataset::{DEFAULT_RNG_SEED, DEMO_USERNAMES, Texts};
 use crate::config::memory_limits::{MEMORY_BYTES_MIN, MemoryLimits, split_connections};
 use crate::config::{
     AccountSettings, CallerSettings, DocumentSettings, Environment, ExposureSettings, GivenKeys,
-    LimitSettings, LogFormat, RequestLogArguments, ServeSettings, StoreChoice, StoreSettings,
+    LimitSettings, LogFormat, ProcessLog, RequestLogArguments, ServeSettings, StoreChoice, StoreSettings,
     SubscriptionSettings, TOKEN_SECRET_VARIABLE, TraceExportSettings, WebstoreSettings,
 };
 use crate::graphql::SchemaOptions;
 use crate::http::static_files::StaticFiles;
-use crate::operations::{self, OperatorKey};
-use crate::telemetry::{EVERY_LINE, LeftOut, RepeatedLines, RequestLog, Telemetry, Traces};
+use crate::operations::{self, DiagnosisSources, OperatorKey};
+use crate::telemetry::{EVERY_LINE, LeftOut, RecentLines, RepeatedLines, RequestLog, Telemetry, Traces};
 use onehop_graphql_server::open_files::raise_open_files;
 use onehop_graphql_server::router::metrics_alone;
 use onehop_graphql_server::server::{ConnectionLimits, Server, Stopped};
 use onehop_runtime::memory::memory_bytes;
 use onehop_runtime::tasks::{REQUESTS_STOP_SHARE, StopTimes, Tasks, log_panics};
+use onehop_store::CircuitSettings;
 
 /// The interval of summaries in the log.
 const SUMMARY_INTERVAL: Duration = Duration::from_secs(60);
@@ -77,6 +78,7 @@ pub struct Serve {
 struct ServerLog {
     format: LogFormat,
     repeated: RepeatedLines,
+    recent: RecentLines,
     /// Where the data is.
     store: String,
     /// The key in the address of `/browse`, which is printed once.
@@ -100,7 +102,8 @@ struct Servers {
 }
 
 impl Serve {
-    pub async fn run(mut self, format: LogFormat, repeated: RepeatedLines) -> anyhow::Result<Exit> {
+    pub async fn run(mut self, format: LogFormat, log: ProcessLog) -> anyhow::Result<Exit> {
+        let ProcessLog { repeated, recent } = log;
         log_panics();
         self.exposure.refuse_dangers(&self.serve, &self.store, &self.accounts)?;
         // A model with mistakes is refused before any data is touched.
@@ -121,7 +124,7 @@ impl Serve {
             traces.map(|settings| Traces::start(&settings)).transpose().context("--otlp-endpoint")?;
         let requests = RequestLog::new(self.requests.settings());
         let telemetry = Arc::new(Telemetry { traces, requests, ..Telemetry::default() });
-        let log = ServerLog { format, repeated, store: choice.to_string(), operator_key: None };
+        let log = ServerLog { format, repeated, recent, store: choice.to_string(), operator_key: None };
         let given = Given { choice, keys: given_keys, options, provider, telemetry, log };
         match model {
             Some(model) => self.serve_model(model, given).await,
@@ -148,7 +151,8 @@ impl Serve {
             ApiParts { tokens, provider: provider.clone(), options, telemetry: Some(Arc::clone(&telemetry)) };
         let api = api_of(&app, parts)?;
         app.start(provider);
-        operations::serve_socket(&app, !self.exposure.production)
+        let sources = self.diagnosis(&log, &api);
+        operations::serve_socket(&app, !self.exposure.production, sources)
             .context("the operations socket cannot be created")?;
         if !StaticFiles::embedded().has_pages() {
             tracing::warn!("the pages are not part of this build: `make web` builds them");
@@ -180,7 +184,8 @@ impl Serve {
         let parts = ServedApiParts { tokens, staff, options, telemetry: Some(Arc::clone(&telemetry)) };
         let api = served_api_of(&app, parts)?;
         app.engine.start(None);
-        operations::serve_socket(&app, false).context("the operations socket cannot be created")?;
+        let sources = self.diagnosis(&log, &api);
+        operations::serve_socket(&app, false, sources).context("the operations socket cannot be created")?;
         app.start_building();
         let log = ServerLog { operator_key, ..log };
         self.listen(&app.engine, api, servers, (telemetry, log)).await
@@ -191,8 +196,15 @@ impl Serve {
             live_poll: self.live.poll(),
             projection_poll: self.serve.projection_poll(),
             observers: vec![Arc::clone(telemetry) as _],
+            circuits: Some(CircuitSettings::default()),
             ..AppOptions::default()
         }
+    }
+
+    /// The sources of `onehop diagnose`.
+    fn diagnosis(&self, log: &ServerLog, api: &Api) -> DiagnosisSources {
+        let (log, metrics) = (log.recent.clone(), api.metrics.clone());
+        DiagnosisSources { settings: self.given.line(), log, metrics }
     }
 
     /// Takes the addresses.

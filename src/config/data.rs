@@ -1,17 +1,20 @@
 //! Data directory settings: its path, and the durability of writes.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use super::SettingError;
 use onehop_runtime::memory::memory_bytes;
 use onehop_store::embedded::{
-    DISK_RESERVE_BYTES_DEFAULT, Durability, EmbeddedConfig, PHYSICAL_PARTITIONS_MAX,
+    ARCHIVE_KEPT_DEFAULT, DISK_RESERVE_BYTES_DEFAULT, Durability, EmbeddedConfig, LogArchiveConfig,
+    PHYSICAL_PARTITIONS_MAX,
 };
 
 /// Bytes of a MiB.
 const MIB: u64 = 1024 * 1024;
+const HOUR_SECONDS: u64 = 3_600;
 /// The caches without a setting: this share of the memory that the process may take, within these bounds.
 const CACHE_SHARE: u64 = 8;
 const CACHE_BYTES: std::ops::RangeInclusive<u64> = 64 * MIB..=2_048 * MIB;
@@ -67,6 +70,21 @@ pub struct DataSettings {
         value_parser = clap::value_parser!(u64).range(0..=1_048_576)
     )]
     pub disk_reserve_mib: u64,
+
+    /// Log archive (archived write-ahead log): a directory, best on another disk, that gets every commit, for
+    /// `restore --at`. Give the same one to every command that opens the data directory
+    #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_LOG_ARCHIVE")]
+    pub log_archive: Option<PathBuf>,
+
+    /// The time that the log archive keeps, in hours: a backup can be rolled forward that is no older
+    #[arg(
+        long,
+        value_name = "HOURS",
+        env = "ONEHOP_LOG_ARCHIVE_HOURS",
+        default_value_t = ARCHIVE_KEPT_DEFAULT.as_secs() / HOUR_SECONDS,
+        value_parser = clap::value_parser!(u64).range(1..=8_784)
+    )]
+    pub log_archive_hours: u64,
 }
 
 impl DataSettings {
@@ -98,6 +116,10 @@ impl DataSettings {
             physical_partitions: self.physical_partitions,
             cache_bytes: self.cache_mib.map_or_else(|| default_cache_bytes(memory_bytes()), |mib| mib * MIB),
             disk_reserve_bytes: self.disk_reserve_mib * MIB,
+            log_archive: self.log_archive.as_ref().map(|directory| LogArchiveConfig {
+                kept: Duration::from_secs(self.log_archive_hours * HOUR_SECONDS),
+                ..LogArchiveConfig::new(directory)
+            }),
             ..EmbeddedConfig::new(&self.data)
         }
     }

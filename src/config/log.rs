@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
+use tracing_subscriber::fmt::writer::MakeWriterExt as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, fmt};
 
-use crate::telemetry::{RepeatedLines, RequestLogSettings};
+use crate::telemetry::{RecentLines, RepeatedLines, RequestLogSettings};
 
 /// The clients of Azure log every connection; they are quiet unless the filter names them.
 const QUIET: &str =
@@ -81,16 +82,27 @@ impl RequestLogArguments {
     }
 }
 
+/// The log of the process.
+#[derive(Debug, Clone)]
+pub struct ProcessLog {
+    /// Leaves repeated lines out.
+    pub repeated: RepeatedLines,
+    /// The last lines.
+    pub recent: RecentLines,
+}
+
 impl LogSettings {
-    /// Starts the log of the process. The returned filter leaves no line out until it is told to.
+    /// Starts the log of the process. The returned filter leaves no line out until it is told to; the ring
+    /// has the last lines.
     ///
     /// # Errors
     /// A filter that cannot be parsed; the text names the setting.
-    pub fn start(&self) -> Result<RepeatedLines, String> {
+    pub fn start(&self) -> Result<ProcessLog, String> {
         let filter = EnvFilter::try_new(format!("{QUIET},{}", self.log))
             .map_err(|error| format!("--log {:?} is not a filter: {error}", self.log))?;
-        let repeated = RepeatedLines::default();
-        let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+        let (repeated, recent) = (RepeatedLines::default(), RecentLines::default());
+        let writer = std::io::stderr.and(recent.clone());
+        let lines = fmt::layer().with_writer(writer).with_ansi(std::io::stderr().is_terminal());
         let lines = match self.log_format {
             LogFormat::Human => lines.with_target(false).boxed(),
             // The current span is the request's, with its id and its trace.
@@ -100,6 +112,6 @@ impl LogSettings {
         };
         let lines = lines.with_filter(repeated.clone());
         tracing_subscriber::registry().with(lines).with(filter).init();
-        Ok(repeated)
+        Ok(ProcessLog { repeated, recent })
     }
 }

@@ -36,7 +36,7 @@ pub use documents::DocumentSettings;
 pub use environment::Environment;
 pub use exposure::ExposureSettings;
 pub use limits::{LimitSettings, SubscriptionSettings};
-pub use log::{LogFormat, LogSettings, RequestLogArguments};
+pub use log::{LogFormat, LogSettings, ProcessLog, RequestLogArguments};
 pub use serve::ServeSettings;
 pub use store::{StoreChoice, StoreKind, StoreSettings};
 pub use throughput::{LeasesThroughput, LeasesThroughputSetting, ThroughputScopeSetting, ThroughputSettings};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::audience::Audience;
+use super::diagnosis::DiagnosisSources;
 use super::progress_channels::ProgressChannels;
 use crate::app::{Engine, OperatedDomain};
 use onehop_store::Ledger;
@@ -15,6 +16,8 @@ pub(super) struct Context {
     /// The audience of requests without one of their own.
     pub(super) audience: Audience,
     pub(super) progress: Arc<ProgressChannels>,
+    /// The sources of a diagnosis; the socket of a server has them.
+    pub(super) sources: Option<DiagnosisSources>,
 }
 
 impl Context {

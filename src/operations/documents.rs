@@ -43,9 +43,22 @@ pub const DEAD_LETTER: &str = "query($id: ID!) {
     }
 }";
 
-/// Backs up the data directory: variable `directory`.
-pub const BACKUP: &str = "mutation($work: ID!, $directory: String!) {
-    backup(work: $work, directory: $directory) { items lastWrite begunAt }
+/// Reads the state of the process.
+pub const DIAGNOSIS: &str = "{ diagnosis { version process settings metrics logLines } }";
+
+/// Reads the status of the projections and their leases.
+pub const PROJECTIONS: &str = "{
+    projections {
+        name source pendingChanges lagMs deadLetters leaseCount
+        leases(first: 100) { range owner heldHere epoch changes errors pendingChanges lagMs }
+    }
+}";
+
+/// Backs up the data directory: variables `directory` and `after`.
+pub const BACKUP: &str = "mutation($work: ID!, $directory: String!, $after: String) {
+    backup(work: $work, directory: $directory, after: $after) {
+        items lastWrite begunAt bytesCopied bytesLinked
+    }
 }";
 
 /// Checks the data directory.
@@ -122,6 +135,8 @@ mod tests {
     fn each_document_is_valid_by_itself() {
         let all = [
             PROGRESS,
+            DIAGNOSIS,
+            PROJECTIONS,
             VERIFY,
             REBUILD,
             REPLAY,

@@ -12,6 +12,7 @@ mod browse;
 mod client;
 mod context;
 mod dead_letters;
+mod diagnosis;
 mod documents;
 mod errors;
 mod limits;
@@ -43,9 +44,10 @@ use progress_channels::ProgressChannels;
 use query::OperationsQuery;
 
 pub use client::{ClientError, ask, execute};
+pub use diagnosis::DiagnosisSources;
 pub use documents::{
-    BACKUP, CHECK, DEAD_LETTER, DEAD_LETTERS, LOCK_DEMO_USERS, OperationRequest, REBUILD, REPLAY,
-    REPLAY_DEAD_LETTER, VERIFY, seeding, webstore_seeding,
+    BACKUP, CHECK, DEAD_LETTER, DEAD_LETTERS, DIAGNOSIS, LOCK_DEMO_USERS, OperationRequest, PROJECTIONS,
+    REBUILD, REPLAY, REPLAY_DEAD_LETTER, VERIFY, seeding, webstore_seeding,
 };
 pub use limits::{ANSWER_BYTES_MAX, CLIENTS_MAX, PROGRESS_WAITING_MAX, REQUEST_BYTES_MAX};
 pub use operator_key::OperatorKey;
@@ -64,7 +66,12 @@ type PublicSchema = Schema<OperationsQuery, EmptyMutation, EmptySubscription>;
 #[must_use]
 pub fn schema(domain: impl Into<OperatedDomain>, allows_demo: bool) -> OperationsSchema {
     let progress = Arc::<ProgressChannels>::default();
-    let context = Context { domain: domain.into(), allows_demo, audience: Audience::Operator, progress };
+    let context =
+        Context { domain: domain.into(), allows_demo, audience: Audience::Operator, progress, sources: None };
+    schema_over(context)
+}
+
+fn schema_over(context: Context) -> OperationsSchema {
     Schema::build(OperationsQuery, OperationsMutation, OperationsSubscription).data(context).finish()
 }
 

@@ -83,13 +83,16 @@ impl OperationsMutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The absolute path of the directory for the copy; missing or empty.")]
         directory: String,
+        #[graphql(desc = "The absolute path of an earlier backup, whose unchanged files are linked.")]
+        after: Option<String>,
         #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
         work: Option<ID>,
     ) -> Result<BackupOutcome> {
         let operations = context(ctx);
         let progress = operations.progress.work(work);
-        let going = progress.sink().while_wanted("copying entries");
-        let note = operations.engine().backup(&PathBuf::from(directory), going).await;
+        let going = progress.sink().while_wanted("copying bytes");
+        let after = after.map(PathBuf::from);
+        let note = operations.engine().backup(&PathBuf::from(directory), after.as_deref(), going).await;
         note.map(Into::into).map_err(refused)
     }
 

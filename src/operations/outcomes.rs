@@ -78,6 +78,10 @@ pub struct BackupOutcome {
     last_write: Count,
     /// When it was begun, RFC 3339: every write that was acknowledged by then is in it.
     begun_at: String,
+    /// Bytes of files that were copied.
+    bytes_copied: Count,
+    /// Bytes of files that were linked from the earlier backup.
+    bytes_linked: Count,
 }
 
 /// The result of a check of the data directory.
@@ -189,8 +193,14 @@ impl From<ReplayReport> for ReplayOutcome {
 
 impl From<BackupManifest> for BackupOutcome {
     fn from(note: BackupManifest) -> Self {
-        let BackupManifest { items, last_write, begun_at } = note;
-        Self { items: Count(items), last_write: Count(last_write), begun_at }
+        let BackupManifest { items, last_write, begun_at, bytes_copied, bytes_linked, lineage: _ } = note;
+        Self {
+            items: Count(items),
+            last_write: Count(last_write),
+            begun_at,
+            bytes_copied: Count(bytes_copied),
+            bytes_linked: Count(bytes_linked),
+        }
     }
 }
 

@@ -95,6 +95,7 @@ fn schema(domain: OperatedDomain, options: &PublicOptions) -> PublicSchema {
         allows_demo: false,
         audience: Audience::Public,
         progress: Arc::<ProgressChannels>::default(),
+        sources: None,
     };
     let builder = Schema::build(OperationsQuery, EmptyMutation, EmptySubscription).data(context);
     let mut builder = builder.limit_depth(DEPTH_MAX).limit_complexity(COMPLEXITY_MAX);

@@ -5,6 +5,7 @@ use async_graphql::{Context, ID, Object, Result};
 use super::browse::{ITEMS_MAX, browse_failure, browsed, page_items, prediction_failure, reads, type_of};
 use super::context::{audience, context, ledger};
 use super::dead_letters::{DeadLetter, DeadLetterList};
+use super::diagnosis::Diagnosis;
 use super::errors::{FIRST_MAX, failure};
 use super::model::ModelDescription;
 use super::partitions::ContainerPartitions;
@@ -60,6 +61,14 @@ impl OperationsQuery {
         let letter = operations.engine().processor.dead_letter_for(&id, &ledger(ctx)).await;
         let letter = letter.map_err(|error| failure(audience(ctx), error))?;
         Ok(DeadLetter::of(letter, audience(ctx)))
+    }
+
+    /// The state of the process, for `onehop diagnose`. The socket alone serves it.
+    async fn diagnosis(&self, ctx: &Context<'_>) -> Result<Diagnosis> {
+        match &context(ctx).sources {
+            Some(sources) => Ok(Diagnosis::of(sources).await),
+            None => Err("the socket of a server alone serves a diagnosis".into()),
+        }
     }
 
     /// The served model: its containers, types, lists and read models. On the public listener it needs the

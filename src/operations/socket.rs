@@ -24,8 +24,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tower_http::limit::RequestBodyLimitLayer;
 
+use super::audience::Audience;
+use super::context::Context;
+use super::diagnosis::DiagnosisSources;
 use super::limits::{CLIENTS_MAX, REQUEST_BYTES_MAX};
-use super::{OperationsSchema, PATH, schema};
+use super::{OperationsSchema, PATH, schema_over};
 use crate::app::OperatedDomain;
 
 /// The socket's name in the data directory.
@@ -43,12 +46,22 @@ pub(super) const STOPPING: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
 ///
 /// # Errors
 /// When the socket cannot be made.
-pub fn serve_socket(domain: impl Into<OperatedDomain>, allows_demo: bool) -> io::Result<()> {
+pub fn serve_socket(
+    domain: impl Into<OperatedDomain>,
+    allows_demo: bool,
+    sources: DiagnosisSources,
+) -> io::Result<()> {
     let domain = domain.into();
     let engine = domain.engine();
     let Some(directory) = engine.data_directory() else { return Ok(()) };
     let (socket, stop) = (Socket::bind(directory)?, engine.tasks.soft_stop());
-    let schema = schema(domain.clone(), allows_demo);
+    let schema = schema_over(Context {
+        domain: domain.clone(),
+        allows_demo,
+        audience: Audience::Operator,
+        progress: Arc::default(),
+        sources: Some(sources),
+    });
     engine.tasks.spawn("operations socket", async move {
         socket.serve(schema, stop).await;
         Ok::<(), Infallible>(())

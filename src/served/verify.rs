@@ -122,6 +122,10 @@ impl Invariant for HeldReservations {
         Ok((!is_held).then(|| Violation { problem, seen: vec![Some(etag)] }))
     }
 
+    fn is_repaired_by_deletion(&self) -> bool {
+        true
+    }
+
     async fn repair(&self, _: &PartitionKey, id: &str) -> Result<bool, Fault> {
         let (reservations, ledger) = (self.values.reservations(), Ledger::new());
         let Some((reservation, etag)) = reservations.find(id, &ledger).await? else { return Ok(false) };

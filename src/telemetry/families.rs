@@ -88,6 +88,13 @@ pub(super) struct CommitPhaseLabels {
     pub phase: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct CircuitLabels {
+    pub db_collection_name: &'static str,
+    /// `reads` or `writes`.
+    pub operations: &'static str,
+}
+
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 pub(super) struct Families {
@@ -99,6 +106,7 @@ pub(super) struct Families {
     pub store_charge: Histograms<ContainerLabels>,
     pub ready: Gauge,
     pub store_full: Gauge,
+    pub store_circuits: Family<CircuitLabels, Gauge>,
     pub projections_seen: Seconds,
     pub projection_lag: Family<ProjectionLabels, Seconds>,
     pub projection_stalled: Family<StallLabels, Seconds>,
@@ -119,6 +127,7 @@ pub(super) struct Families {
     pub store_disk_free: Gauge,
     pub store_disk_reserve: Gauge,
     pub store_memory: Gauge,
+    pub store_archive_age: Seconds,
     pub store_blocks_read: Counter,
     pub store_blocks_cached: Counter,
     pub process_memory: Gauge,
@@ -160,6 +169,7 @@ impl Families {
             store_charge: Family::new_with_constructor(charges),
             ready: Gauge::default(),
             store_full: Gauge::default(),
+            store_circuits: Family::default(),
             projections_seen: Seconds::default(),
             projection_lag: Family::default(),
             projection_stalled: Family::default(),
@@ -180,6 +190,7 @@ impl Families {
             store_disk_free: Gauge::default(),
             store_disk_reserve: Gauge::default(),
             store_memory: Gauge::default(),
+            store_archive_age: Seconds::default(),
             store_blocks_read: Counter::default(),
             store_blocks_cached: Counter::default(),
             process_memory: Gauge::default(),
@@ -228,6 +239,11 @@ impl Families {
             "azure_cosmosdb_client_operation_request_charge",
             "Request units of an operation on the store: measured on Azure Cosmos DB, estimated on the embedded store",
             self.store_charge.clone(),
+        );
+        registry.register(
+            "onehop_store_circuit_open",
+            "1 where operations fail at once, since the store does not answer",
+            self.store_circuits.clone(),
         );
         for (name, help, gauge) in [
             ("onehop_ready", "1 where /readyz answers 200", &self.ready),
@@ -320,6 +336,12 @@ impl Families {
              with fsync, publication, rotation of full memtables",
             Unit::Seconds,
             self.store_commit_phases.clone(),
+        );
+        registry.register_with_unit(
+            "onehop_store_archive_age",
+            "Age of the time up to which the log archive has every commit; 0 without an archive",
+            Unit::Seconds,
+            self.store_archive_age.clone(),
         );
         for (name, help, counter) in [
             ("onehop_store_blocks_read", "Blocks that reads took from files", &self.store_blocks_read),

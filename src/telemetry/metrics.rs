@@ -8,15 +8,15 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
 use super::families::{
-    ChargeLabels, CommitPhaseLabels, ContainerLabels, ErrorLabels, Families, GraphqlLabels, HttpLabels,
-    OUTCOMES, ProjectionLabels, StallLabels, StoreLabels,
+    ChargeLabels, CircuitLabels, CommitPhaseLabels, ContainerLabels, ErrorLabels, Families, GraphqlLabels,
+    HttpLabels, OUTCOMES, ProjectionLabels, StallLabels, StoreLabels,
 };
 use super::names::OperationNames;
 use super::process::ProcessCollector;
 use onehop_change_feed::{LeaseStatus, ProcessorStatus, ProjectionStatus, StallCause};
 use onehop_graphql_server::observer::{Answered, Executed};
 use onehop_store::embedded::{Blocks, Statistics};
-use onehop_store::{CommitPhase, FaultKind, ObservedOperation};
+use onehop_store::{CircuitKind, CommitPhase, ContainerName, FaultKind, ObservedOperation};
 
 /// Counts the events of this process.
 pub struct Metrics {
@@ -41,6 +41,8 @@ pub struct Gauges {
     pub is_ready: bool,
     /// Whether writes are refused for want of room.
     pub is_full: bool,
+    /// Whether each circuit of the store's circuit breaker is open.
+    pub circuits: Vec<(ContainerName, CircuitKind, bool)>,
     /// Of the embedded store.
     pub embedded: Option<EmbeddedGauges>,
 }
@@ -55,6 +57,8 @@ pub struct EmbeddedGauges {
     pub disk_free_bytes: Option<u64>,
     pub disk_reserve_bytes: u64,
     pub memory_bytes: u64,
+    /// The age of the log archive's end; `None` without an archive.
+    pub archive_age_ms: Option<i64>,
 }
 
 impl Default for Metrics {
@@ -93,6 +97,10 @@ impl Metrics {
                 projections.iter().for_each(|status| self.set_projection(status, leases));
             }
             None => families.forget_projections(),
+        }
+        for (container, kind, is_open) in &gauges.circuits {
+            let labels = CircuitLabels { db_collection_name: container.0, operations: kind.name() };
+            families.store_circuits.get_or_create(&labels).set(i64::from(*is_open));
         }
         if let Some(embedded) = &gauges.embedded {
             self.set_embedded(embedded);
@@ -137,6 +145,7 @@ impl Metrics {
         families.store_disk_free.set(embedded.disk_free_bytes.map_or(i64::MAX, signed));
         families.store_disk_reserve.set(signed(embedded.disk_reserve_bytes));
         families.store_memory.set(signed(embedded.memory_bytes));
+        families.store_archive_age.set(embedded.archive_age_ms.unwrap_or(0) as f64 / 1000.0);
     }
 }
 

@@ -10,6 +10,7 @@ mod metrics;
 mod names;
 mod partitions;
 mod process;
+mod recent_lines;
 mod repeated_lines;
 mod request_log;
 mod traces;
@@ -20,6 +21,7 @@ pub use names::OPERATION_NAMES_MAX;
 pub use partitions::{
     COUNTERS_MAX, ContainerLoad, HotKey, HotPartition, HotPartitions, PartitionKeyExposure,
 };
+pub use recent_lines::{RECENT_LINES_MAX, RecentLines};
 pub use repeated_lines::{EVERY_LINE, LINES_PER_PLACE_MAX, LeftOut, RepeatedLines};
 pub use request_log::{RequestLog, RequestLogSettings};
 pub use traces::{TraceError, TraceSettings, Traces};

@@ -148,6 +148,10 @@ impl Invariant for HeldReservations {
         }
     }
 
+    fn is_repaired_by_deletion(&self) -> bool {
+        true
+    }
+
     async fn repair(&self, _: &PartitionKey, id: &str) -> Result<bool, Fault> {
         self.0.release_lapsed(id, &Ledger::new()).await
     }

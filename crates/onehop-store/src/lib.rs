@@ -7,6 +7,7 @@ mod certain_absence;
 mod charge;
 mod charge_basis;
 pub mod charges;
+mod circuit_breaker;
 mod commit_phases;
 mod container;
 #[cfg(feature = "cosmos")]
@@ -37,6 +38,7 @@ pub use charge::{
     ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, PartitionHash, RequestCharge,
 };
 pub use charge_basis::ChargeBasis;
+pub use circuit_breaker::{CircuitBreakerStore, CircuitBreakers, CircuitKind, CircuitSettings};
 pub use commit_phases::CommitPhase;
 pub use container::{
     ContainerName, ContainerSpec, Indexing, KEY_SEPARATOR, OrderIndex, TypeOrder, joined_key,

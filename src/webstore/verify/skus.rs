@@ -96,6 +96,10 @@ impl Invariant for HeldSkus {
         }
     }
 
+    fn is_repaired_by_deletion(&self) -> bool {
+        true
+    }
+
     async fn repair(&self, _: &PartitionKey, id: &str) -> Result<bool, Fault> {
         self.0.release_lapsed(id, &Ledger::new()).await
     }

@@ -43,6 +43,8 @@ impl Blog {
             physical_partitions: Some(physical_partitions),
             cache_mib: Some(8),
             disk_reserve_mib: 0,
+            log_archive: None,
+            log_archive_hours: 24,
         };
         let app = App::open_with(&StoreChoice::Embedded(data.embedded()), options()).await.unwrap();
         Self { store: Arc::clone(&app.recent), app: Arc::new(app), _directory: Some(directory) }

@@ -11,7 +11,7 @@ use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
 use onehop::app::Member;
 use onehop::app::{App, AppOptions, OpenStore};
-use onehop::operations::serve_socket;
+use onehop::operations::{DiagnosisSources, serve_socket};
 use onehop_change_feed::Sharing;
 use onehop_graphql_server::server::Server;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ impl Process {
     pub async fn start(account: &Emulator, name: &str) -> Self {
         let process = Self::quiet(account, name).await;
         process.app.start(None);
-        serve_socket(&process.app, true).expect("there is no socket to be made");
+        serve_socket(&process.app, true, DiagnosisSources::default()).expect("there is no socket to be made");
         process
     }
 

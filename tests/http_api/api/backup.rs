@@ -57,6 +57,40 @@ async fn a_backup_of_a_running_server_restores_a_clean_blog() {
 }
 
 #[tokio::test]
+async fn a_backup_is_rolled_forward_by_the_log_of_the_server() {
+    let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = |name: &str| copies.path().join(name).to_str().unwrap().to_owned();
+    let archive = path("archive");
+    let with_archive = |arguments: &[&str]| -> Vec<String> {
+        let options = ["--log-archive", &archive];
+        arguments.iter().chain(&options).map(|argument| (*argument).to_owned()).collect()
+    };
+    let run = async |on: &Path, arguments: &[&str]| {
+        let arguments = with_archive(arguments);
+        run_on(on, &arguments.iter().map(String::as_str).collect::<Vec<_>>()).await
+    };
+    assert_eq!(run(data.path(), &["seed", "--users", "2"]).await.0, 0);
+    let (status, printed) = run(data.path(), &["backup", &path("first")]).await;
+    assert_eq!((status, printed.contains("0 linked")), (0, true), "{printed}");
+    let (status, printed) = run(data.path(), &["backup", &path("second"), "--after", &path("first")]).await;
+    assert_eq!((status, printed.contains(" linked")), (0, true), "{printed}");
+    assert_eq!(run(data.path(), &["seed", "--users", "3"]).await.0, 0);
+    let whole = report_in(&run(data.path(), &["verify", "--json"]).await.1);
+
+    let restored = copies.path().join("restored");
+    let (status, printed) =
+        run(&restored, &["restore", "--from", &path("second"), "--at", "2020-01-01T00:00:00Z"]).await;
+    assert_eq!((status, printed.contains("take an earlier backup")), (2, true), "{printed}");
+    let (status, printed) = run(&restored, &["restore", "--from", &path("second"), "--at", "soon"]).await;
+    assert_eq!((status, printed.contains("such as 2026-01-31T09:30:00Z")), (2, true), "{printed}");
+    let other = copies.path().join("rolled");
+    let (status, printed) = run(&other, &["restore", "--from", &path("second"), "--at", "end"]).await;
+    assert_eq!((status, printed.contains("rolled forward by ")), (0, true), "{printed}");
+    let report = report_in(&run_on(&other, &["verify", "--json"]).await.1);
+    assert_eq!(report["items"], whole["items"], "everything that was written after the backup");
+}
+
+#[tokio::test]
 async fn without_a_server_the_command_backs_up_and_checks_by_itself() {
     let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let backup = copies.path().join("backup");
@@ -110,7 +144,7 @@ async fn lost_writes_are_named_by_every_command_until_recovery() {
     assert_eq!((status, printed.contains("problem: lost: engine/0.jnl has")), (1, true), "{printed}");
     let (status, printed) = run_on(data.path(), &["recover"]).await;
     assert_eq!((status, printed.contains("dropped: the commits")), (0, true), "{printed}");
-    assert!(printed.contains("next: onehop verify --repair"), "{printed}");
+    assert!(printed.contains("differences of read models, counts and copies were repaired"), "{printed}");
     for command in [&["check"][..], &["verify", "--repair"], &["verify"]] {
         let (status, printed) = run_on(data.path(), command).await;
         assert_eq!(status, 0, "{command:?}: {printed}");
@@ -125,6 +159,16 @@ async fn lost_writes_are_named_by_every_command_until_recovery() {
 /// The report in JSON, behind which the log may follow.
 fn report_in(printed: &str) -> Value {
     serde_json::Deserializer::from_str(printed).into_iter().next().unwrap().unwrap()
+}
+
+/// Has the engine of a directory in tables: a recovery of any damage writes everything into new ones.
+async fn move_into_tables(data: &Path) {
+    std::fs::write(data.join("engine/version"), "x").unwrap();
+    let (status, printed) = run_on(data, &["recover"]).await;
+    assert_eq!(status, 0, "{printed}");
+    assert!(printed.contains("engine/version is missing or damaged"), "{printed}");
+    std::fs::remove_dir_all(data.join("engine.damaged")).unwrap();
+    std::fs::remove_file(data.join("lost-items.jsonl")).unwrap();
 }
 
 /// The largest file with tables, which holds the items.
@@ -143,6 +187,7 @@ async fn what_cannot_be_read_is_named_and_the_rest_is_looked_at() {
     let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let damaged = copies.path().join("damaged");
     assert_eq!(run_on(data.path(), &["seed", "--users", "3"]).await.0, 0);
+    move_into_tables(data.path()).await;
     assert_eq!(run_with(data.path(), "backup", &damaged).await.0, 0);
     let whole = report_in(&run_on(data.path(), &["verify", "--json"]).await.1);
     let table = largest_table(&damaged);
@@ -172,5 +217,52 @@ async fn what_cannot_be_read_is_named_and_the_rest_is_looked_at() {
         let (status, printed) = run_on(&damaged, &[command]).await;
         assert_eq!((status, printed.contains("next: onehop check")), (1, true), "{command}: {printed}");
         assert!(printed.contains(table.to_str().unwrap()), "{command}: {printed}");
+    }
+}
+
+/// Turns over bytes in the middle of a file.
+fn damage_middle(file: &Path) {
+    use std::os::unix::fs::FileExt;
+
+    let handle = std::fs::File::options().read(true).write(true).open(file).unwrap();
+    let middle = handle.metadata().unwrap().len() / 2;
+    let mut bytes = [0; 16];
+    handle.read_exact_at(&mut bytes, middle).unwrap();
+    handle.write_all_at(&bytes.map(|byte| !byte), middle).unwrap();
+}
+
+#[tokio::test]
+async fn damaged_files_are_recovered_and_each_loss_is_named() {
+    let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let damaged = copies.path().join("damaged");
+    assert_eq!(run_on(data.path(), &["seed", "--users", "3"]).await.0, 0);
+    move_into_tables(data.path()).await;
+    assert_eq!(run_with(data.path(), "backup", &damaged).await.0, 0);
+    damage_middle(&largest_table(&damaged));
+    let indexes = std::fs::read_dir(damaged.join("engine/keyspaces/3/tables")).unwrap().next();
+    std::fs::remove_file(indexes.unwrap().unwrap().path()).unwrap();
+    let (status, printed) = run_on(&damaged, &["check"]).await;
+    assert_eq!((status, printed.contains("onehop recover")), (1, true), "{printed}");
+
+    let (_, printed) = run_on(&damaged, &["recover", "--json"]).await;
+    let report = report_in(&printed);
+    assert_eq!(report["problems"], json!([]), "{report}");
+    assert!(report["damage"].to_string().contains("engine/keyspaces/3/tables"), "{report}");
+    let lost = report["lostItems"].as_array().unwrap();
+    assert!(lost.len() < 100, "a block of items: {report}");
+    for item in lost {
+        assert!(item["id"].is_string() && item["partitionKey"].is_string(), "{item}");
+        assert!(["users", "posts", "accounts"].contains(&item["container"].as_str().unwrap()), "{item}");
+    }
+    assert!(!lost.is_empty() || report["madeAgain"].as_u64().unwrap() > 0, "{report}");
+    let listed = std::fs::read_to_string(damaged.join("lost-items.jsonl")).unwrap();
+    assert_eq!(listed.lines().count(), lost.len());
+    assert!(damaged.join("engine.damaged").is_dir(), "the damaged engine is kept");
+
+    let drifts = report["verification"]["drifts"].as_array().unwrap();
+    assert!(drifts.iter().all(|drift| drift.to_string().contains("owned")), "{drifts:?}");
+    for (command, expected) in [(&["check"][..], 0), (&["verify", "--repair"], 0), (&["recover"], 0)] {
+        let (status, printed) = run_on(&damaged, command).await;
+        assert_eq!(status, expected, "{command:?}: {printed}");
     }
 }

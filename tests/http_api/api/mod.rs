@@ -24,6 +24,7 @@ mod compare;
 mod compare_account;
 mod configuration;
 mod deleted_accounts;
+mod diagnose;
 mod documents;
 mod entity_tags;
 mod errors;

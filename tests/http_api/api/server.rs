@@ -22,7 +22,7 @@ use onehop::blog::commands::{CreateUser, ListedUser};
 use onehop::blog::containers::POSTS;
 use onehop::blog::reads::ReadModels;
 use onehop::blog::verify::verifier;
-use onehop::operations::serve_socket;
+use onehop::operations::{DiagnosisSources, serve_socket};
 use onehop::telemetry::{Telemetry, TraceSettings, Traces};
 use onehop::webstore::reads::WebstoreReads;
 use onehop_graphql_server::server::Server as HttpServer;
@@ -131,7 +131,7 @@ impl Server {
         let router = api_of(&app, parts).unwrap().router;
         if setup.in_background {
             app.start(None);
-            serve_socket(&app, true).unwrap();
+            serve_socket(&app, true, DiagnosisSources::default()).unwrap();
         }
         let address = listen(&app, router).await;
         let http = reqwest::Client::builder().no_proxy().build().unwrap();

@@ -20,6 +20,11 @@ pub trait Invariant: Send + Sync {
     /// A fault of the store.
     async fn violation(&self, partition_key: &PartitionKey, id: &str) -> Result<Option<Violation>, Fault>;
 
+    /// Whether its repair deletes the item, since the holder is not there.
+    fn is_repaired_by_deletion(&self) -> bool {
+        false
+    }
+
     /// Repairs it for the item with this id in a logical partition; says whether something was written.
     ///
     /// # Errors

@@ -68,6 +68,12 @@ impl Verifier {
             (Subject::Entry { list, partition_key, id, source_key }, _) => {
                 self.repair_entry(self.list_rule(*list), partition_key, id, source_key.as_ref()).await
             }
+            (Subject::Owned { .. }, _) if self.keeps_unowned => Ok(false),
+            (Subject::Invariant { place, .. }, _)
+                if self.keeps_unowned && self.invariants[*place].is_repaired_by_deletion() =>
+            {
+                Ok(false)
+            }
             (Subject::Owned { rule, partition_key, id }, _) => {
                 self.delete_owned(self.owns_rule(*rule), partition_key, id).await
             }

@@ -43,6 +43,7 @@ pub struct Verifier {
     pub(super) store: Arc<dyn Store>,
     pub(super) settle: Arc<dyn Settle>,
     pub(super) invariants: Vec<Box<dyn Invariant>>,
+    pub(super) keeps_unowned: bool,
 }
 
 impl Verifier {
@@ -54,7 +55,14 @@ impl Verifier {
         settle: Arc<dyn Settle>,
         invariants: Vec<Box<dyn Invariant>>,
     ) -> Self {
-        Self { declared, store, settle, invariants }
+        Self { declared, store, settle, invariants, keeps_unowned: false }
+    }
+
+    /// The same, whose repair keeps owned items without an owner, and reservations without a holder: their
+    /// owners and holders may be lost. They stay drifts.
+    #[must_use]
+    pub fn keeping_unowned(self) -> Self {
+        Self { keeps_unowned: true, ..self }
     }
 
     /// Compares everything and reports the drifts.

@@ -1,6 +1,6 @@
-//! Online backup: a copy of a store in another directory, made from one snapshot while the store is written
-//! to. It holds whole commits up to one moment, and nothing later. The copy is a data directory like any
-//! other.
+//! Online backup: a copy of a store's files in another directory, made while the store is written to. It
+//! holds whole commits up to one moment, and nothing later. The copy is a data directory like any other. A
+//! restored one can be rolled forward by a log archive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,21 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::backup_manifest::{BACKUP_FILE, BackupManifest};
-use super::database::{EngineDatabase, EngineSizes};
+use super::database::EngineSizes;
 use super::directory;
 use super::durability::Durability;
 use super::engine::{Engine, View};
+use super::file_snapshot::{CopyError, FileSnapshot};
 use super::high_water;
 use super::high_water_mark::{CommitNumbers, HighWaterMark};
-use super::item_entries::{META_COMMIT, META_SEQUENCE};
+use super::item_entries::{META_COMMIT, META_COMMIT_TIME, META_SEQUENCE};
 use super::key_space::KeySpace;
-use super::keys;
 use super::layout::{engine_path, sync_directory};
+use super::lineage;
+use super::log_archive::{RollForward, Target};
+use super::open::{EmbeddedConfig, stored_containers};
 use super::open_error::{LostWrites, OpenError};
+use super::salvage::{items_and_settings, list};
 use super::store::EmbeddedStore;
 use crate::Fault;
 use onehop_runtime::clock::format_timestamp;
@@ -26,8 +30,6 @@ use onehop_runtime::private_files;
 
 /// Bytes of the block cache of an engine that is only written to.
 const CACHE_BYTES: u64 = 8 * 1024 * 1024;
-/// Entries between two reports of progress, and two looks whether to go on.
-const PROGRESS_ENTRIES: u64 = 1_000;
 
 /// Why there is no backup, or no directory restored from one.
 #[derive(Debug, Error)]
@@ -40,34 +42,53 @@ pub enum BackupError {
     NotFinished(PathBuf),
     #[error("the backup {} is not whole: {losses}", path.display())]
     Lost { path: PathBuf, losses: LostWrites },
+    #[error(
+        "{} is not as it was written: the disk or the memory has changed it. `onehop check` names the items, and \
+         `onehop recover` keeps the readable ones", .0.display()
+    )]
+    Damaged(PathBuf),
+    #[error("the backup {} has no lineage: an earlier release made it, or no server had opened the directory", .0.display())]
+    NoLineage(PathBuf),
+    #[error(
+        "the archive {} has no log of the backup's directory (lineage {lineage}): it is the archive of another \
+         directory, or of the same one before it was restored or recovered", archive.display()
+    )]
+    OtherLineage { archive: PathBuf, lineage: String },
+    #[error("--at: the backup has commits up to {0}; take an earlier backup")]
+    LaterThan(String),
+    #[error("--at: the archive reaches to {0}")]
+    NotCovered(String),
+    #[error(
+        "the archive lacks the commits between {after} and {next}: the latest time that can be restored is {reaches}"
+    )]
+    Gap { after: u64, next: u64, reaches: String },
     #[error("it was stopped before it was done; delete {}", .0.display())]
     Stopped(PathBuf),
     #[error("cannot write {}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
-    #[error("the storage engine cannot write {}: {source}", path.display())]
-    Engine { path: PathBuf, source: Box<fjall::Error> },
     #[error(transparent)]
     Open(#[from] OpenError),
     #[error(transparent)]
     Fault(#[from] Fault),
 }
 
-const SPACES: [KeySpace; 5] =
-    [KeySpace::Ids, KeySpace::Items, KeySpace::Index, KeySpace::Log, KeySpace::Meta];
-
 impl EmbeddedStore {
-    /// Copies the store into a directory that is missing or empty. `keep_going` receives the number of
-    /// entries copied, and says whether to go on. Blocks for as long as it takes, and must not run on an
-    /// async thread.
+    /// Copies the files of the store into a directory that is missing or empty, while it is written to.
+    /// Tables that an earlier backup has are linked from there. `keep_going` receives the number of bytes,
+    /// and says whether to go on. Blocks for as long as it takes, and must not run on an async thread.
     ///
     /// # Errors
     /// See [`BackupError`]. The partial copy is marked as unfinished, and no command takes it for a backup.
     pub fn backup(
         &self,
         target: &Path,
+        earlier: Option<&Path>,
         keep_going: &mut dyn FnMut(u64) -> bool,
     ) -> Result<BackupManifest, BackupError> {
         let begun_at = format_timestamp(self.clock.now_ms());
+        if let Some(earlier) = earlier {
+            read_manifest(earlier)?;
+        }
         make_empty(target)?;
         let io = |source| BackupError::Io { path: target.to_owned(), source };
         let (from, to) = (self.path().canonicalize().map_err(io)?, target.canonicalize().map_err(io)?);
@@ -76,39 +97,38 @@ impl EmbeddedStore {
             return Err(BackupError::Inside(target.to_owned()));
         }
         directory::mark_unfinished(target).map_err(io)?;
-        let (items, numbers) = self.copy_engine(target, keep_going)?;
-        let note = BackupManifest { items, last_write: numbers.last_write, begun_at };
+        let snapshot = FileSnapshot::take(&self.directory.engine_path()).map_err(io)?;
+        let path = engine_path(target);
+        let earlier = earlier.map(engine_path);
+        let bytes = snapshot.copy_to(&path, earlier.as_deref(), keep_going).map_err(|error| match error {
+            CopyError::Io(source) => io(source),
+            CopyError::Damaged(file) => BackupError::Damaged(file),
+            CopyError::Stopped => BackupError::Stopped(target.to_owned()),
+        })?;
+        let lineage = lineage::read(&from).map_err(io)?.map(|lineage| lineage.to_string());
+        let (items, numbers) = items_and_numbers(&path).map_err(io)?;
+        let note = BackupManifest {
+            items,
+            last_write: numbers.last_write,
+            begun_at,
+            bytes_copied: bytes.copied,
+            bytes_linked: bytes.linked,
+            lineage,
+        };
         let mark = HighWaterMark { numbers, ..self.high_water.made_with() };
         directory::finish(target, Some(&note), mark).map_err(io)?;
         Ok(note)
     }
+}
 
-    /// Copies every entry of one view; returns how many items there are and the numbers of the last commit
-    /// and write.
-    fn copy_engine(
-        &self,
-        target: &Path,
-        keep_going: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<(u64, CommitNumbers), BackupError> {
-        let path = engine_path(target);
-        let fail = |source| BackupError::Engine { path: path.clone(), source: Box::new(source) };
-        let view = self.engine.view()?;
-        let sizes = EngineSizes { cache_bytes: CACHE_BYTES, memtable_bytes: self.memtable_bytes };
-        let copy = EngineDatabase::open(&path, sizes).map_err(fail)?;
-        let (mut copied, mut items) = (0, 0);
-        for space in SPACES {
-            let before = copied;
-            copy_space(&view, space, &copy, target, &mut copied, keep_going)?;
-            // Every item has one entry there.
-            if space == KeySpace::Ids {
-                items = copied - before;
-            }
-        }
-        let numbers = counts_in(&view)?;
-        copy.persist().map_err(fail)?;
-        keep_going(copied);
-        Ok((items, numbers))
-    }
+/// The number of items in the files of an engine, and the numbers of its last commit and write.
+fn items_and_numbers(engine: &Path) -> std::io::Result<(u64, CommitNumbers)> {
+    let (items, settings) = items_and_settings(&list(engine)?, &[META_COMMIT, META_SEQUENCE])?;
+    let number = |place: usize| -> u64 {
+        let bytes = settings[place].as_deref().and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u64::from_be_bytes)
+    };
+    Ok((items, CommitNumbers { last_commit: number(0), last_write: number(1) }))
 }
 
 /// The numbers of the last commit and write of a view.
@@ -120,42 +140,38 @@ pub(super) fn counts_in(view: &View) -> Result<CommitNumbers, Fault> {
     Ok(CommitNumbers { last_commit: number(META_COMMIT)?, last_write: number(META_SEQUENCE)? })
 }
 
-/// Copies one key space in the order of its keys, straight into tables.
-fn copy_space(
-    view: &View,
-    space: KeySpace,
-    copy: &EngineDatabase,
-    target: &Path,
-    copied: &mut u64,
-    keep_going: &mut dyn FnMut(u64) -> bool,
-) -> Result<(), BackupError> {
-    let fail = |source| BackupError::Engine { path: target.to_owned(), source: Box::new(source) };
-    let mut entries = view.range(space, &[], keys::BEHIND_ALL).peekable();
-    if entries.peek().is_none() {
-        return Ok(());
-    }
-    let mut ingestion = copy.space(space).start_ingestion().map_err(fail)?;
-    for entry in entries {
-        let (key, value) = entry.pair()?;
-        ingestion.write(key, value).map_err(fail)?;
-        *copied += 1;
-        if copied.is_multiple_of(PROGRESS_ENTRIES) && !(keep_going(*copied) && view.can_write()) {
-            return Err(BackupError::Stopped(target.to_owned()));
-        }
-    }
-    ingestion.finish().map_err(fail)
+/// A log archive by which a backup is rolled forward.
+#[derive(Debug, Clone)]
+pub struct RestoreLog {
+    /// The directory of the archive.
+    pub archive: PathBuf,
+    /// Unix ms; `None` for the end of the archive.
+    pub at_ms: Option<i64>,
 }
 
-/// Restores a finished backup into a data directory. The backup does not change.
+/// A restored directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    pub backup: BackupManifest,
+    /// Commits of a log archive that were applied.
+    pub commits: u64,
+    /// When the last commit was made, RFC 3339, as far as it is known.
+    pub last_commit_at: Option<String>,
+}
+
+/// Restores a finished backup into a data directory, and rolls it forward by a log archive, if one is given.
+/// The backup does not change.
 ///
 /// # Errors
 /// See [`BackupError`]. The partial copy is marked as unfinished.
 pub fn restore(
     from: &Path,
     to: &Path,
+    log: Option<&RestoreLog>,
     keep_going: &mut dyn FnMut(u64) -> bool,
-) -> Result<BackupManifest, BackupError> {
+) -> Result<Restored, BackupError> {
     let note = read_manifest(from)?;
+    let archive = log.map(|log| archive_of(&note, from, log)).transpose()?;
     // A process that opens a backup as a data directory changes it.
     let _lock = directory::lock_without_a_trace(from)?;
     let (mark, losses) = high_water::look(from)?;
@@ -171,12 +187,51 @@ pub fn restore(
     if !done.map_err(io)? {
         return Err(BackupError::Stopped(to.to_owned()));
     }
-    let copied = counts_of_copy(to)?;
+    let path = engine_path(to);
+    let files = list(&path).map_err(io)?;
+    let sizes = EngineSizes { cache_bytes: CACHE_BYTES, memtable_bytes: CACHE_BYTES };
+    // Opening it finds out whether all files are there.
+    let engine = Engine::open(&path, sizes, Durability::Relaxed)?;
+    let (mut found, last_time_ms) = numbers_of(&engine.view()?)?;
     let mut expected = mark.unwrap_or_default();
     expected.numbers.last_write = expected.numbers.last_write.max(note.last_write);
-    refuse(from, high_water::missing_commits(Some(&expected), copied).into_iter().collect())?;
-    directory::finish(to, None, HighWaterMark { numbers: copied, ..expected }).map_err(io)?;
-    Ok(note)
+    refuse(from, high_water::missing_commits(Some(&expected), found).into_iter().collect())?;
+    let (mut commits, mut last_commit_at) = (0, last_time_ms.map(format_timestamp));
+    if let Some((archive, target)) = &archive {
+        let last_commit = found.last_commit;
+        let (engine, engine_path, files) = (&engine, &path, &files);
+        let roll =
+            RollForward { archive, engine, files, engine_path, last_commit, last_time_ms, target: *target };
+        let rolled = roll.run(keep_going)?;
+        (commits, last_commit_at) = (rolled.commits, rolled.last_time_ms.map(format_timestamp));
+        found = numbers_of(&engine.view()?)?.0;
+    }
+    engine.persist()?;
+    let containers = stored_containers(&engine, &EmbeddedConfig::new(to))?;
+    drop(engine);
+    directory::finish(to, None, HighWaterMark { numbers: found, containers, ..expected }).map_err(io)?;
+    Ok(Restored { backup: note, commits, last_commit_at })
+}
+
+/// The archive of a backup's lineage, and the moment that is wanted.
+fn archive_of(
+    note: &BackupManifest,
+    from: &Path,
+    log: &RestoreLog,
+) -> Result<(PathBuf, Target), BackupError> {
+    let lineage = note.lineage.as_ref().ok_or_else(|| BackupError::NoLineage(from.to_owned()))?;
+    let archive = log.archive.join(lineage);
+    if !archive.is_dir() {
+        return Err(BackupError::OtherLineage { archive: log.archive.clone(), lineage: lineage.clone() });
+    }
+    Ok((archive, log.at_ms.map_or(Target::End, Target::Time)))
+}
+
+/// The numbers of the last commit and write of a view, and the time of the last commit.
+fn numbers_of(view: &View) -> Result<(CommitNumbers, Option<i64>), Fault> {
+    let time = view.get(KeySpace::Meta, META_COMMIT_TIME)?;
+    let time_ms = time.and_then(|bytes| bytes.as_ref().try_into().map(i64::from_be_bytes).ok());
+    Ok((counts_in(view)?, time_ms))
 }
 
 /// Makes a directory if it is missing.
@@ -212,15 +267,6 @@ fn refuse(from: &Path, losses: Vec<String>) -> Result<(), BackupError> {
         return Ok(());
     }
     Err(BackupError::Lost { path: from.to_owned(), losses: LostWrites(losses) })
-}
-
-/// The numbers of the last commit and write in a copy of a backup: opening it finds out whether all files are
-/// there.
-fn counts_of_copy(path: &Path) -> Result<CommitNumbers, BackupError> {
-    let path = engine_path(path);
-    let sizes = EngineSizes { cache_bytes: CACHE_BYTES, memtable_bytes: CACHE_BYTES };
-    let engine = Engine::open(&path, sizes, Durability::Sync)?;
-    Ok(counts_in(&engine.view()?)?)
 }
 
 /// Copies a directory with its content onto the disk. `false` when it was not to go on.

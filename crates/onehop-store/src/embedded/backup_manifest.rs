@@ -19,6 +19,14 @@ pub struct BackupManifest {
     pub last_write: u64,
     /// When it was begun, RFC 3339: writes acknowledged by then are in it.
     pub begun_at: String,
+    /// Bytes of files that were copied, and of those that were linked from an earlier backup.
+    #[serde(default)]
+    pub bytes_copied: u64,
+    #[serde(default)]
+    pub bytes_linked: u64,
+    /// The lineage of the directory, by which a log archive is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lineage: Option<String>,
 }
 
 impl BackupManifest {

@@ -36,10 +36,10 @@ const LOWEST_RUNS_MAX: usize = 25;
 const FLUSH_WAIT: Duration = Duration::from_millis(10);
 
 /// The file with which the engine ends the making of its directory, and the least it holds then, in bytes.
-const VERSION_FILE: &str = "version";
+pub(super) const VERSION_FILE: &str = "version";
 const VERSION_BYTES_MIN: u64 = 4;
 /// The directory in which the engine makes one for each key space, its own first of all.
-const SPACES_DIRECTORY: &str = "keyspaces";
+pub(super) const SPACES_DIRECTORY: &str = "keyspaces";
 /// The first journal.
 const FIRST_JOURNAL: &str = "0.jnl";
 
@@ -47,7 +47,7 @@ const FIRST_JOURNAL: &str = "0.jnl";
 /// all further levels.
 const PARTITIONED_LEVELS: [bool; 2] = [false, true];
 
-const SPACES: [(KeySpace, &str); 5] = [
+pub(super) const SPACES: [(KeySpace, &str); 5] = [
     (KeySpace::Ids, "ids"),
     (KeySpace::Items, "items"),
     (KeySpace::Index, "index"),

@@ -11,6 +11,7 @@ use super::high_water::HighWaterTracker;
 use super::high_water_mark::{HighWaterMark, MARK_FILE};
 use super::layout::{ENGINE_DIRECTORY, engine_path, new_file, sync_directory};
 use super::open_error::OpenError;
+use super::salvage::complete as complete_exchange;
 #[cfg(feature = "simulation")]
 use super::simulated::{DiskLock, SimulatedDisk};
 use super::store_files::StoreFiles;
@@ -62,6 +63,7 @@ impl Directory {
         lock.set_len(0).map_err(io)?;
         writeln!(lock, "{}", std::process::id()).map_err(io)?;
         check_finished(path)?;
+        complete_exchange(path).map_err(io)?;
         check_format(path)?;
         mend_permissions(path).map_err(io)?;
         let files = StoreFiles::Directory(path.to_owned());

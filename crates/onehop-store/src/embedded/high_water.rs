@@ -142,6 +142,11 @@ impl HighWaterTracker {
         self.made_with.clone()
     }
 
+    /// The last commit that was acknowledged.
+    pub(super) fn acknowledged(&self) -> CommitNumbers {
+        self.state().acknowledged
+    }
+
     /// Notes a commit that was acknowledged, as durable as configured. Writes nothing.
     pub(super) fn acknowledge(&self, numbers: CommitNumbers) {
         self.state().acknowledged = numbers;

@@ -13,6 +13,14 @@ pub(super) const META_SEQUENCE: &[u8] = b"sequence";
 /// always has one.
 pub(super) const META_COMMIT: &[u8] = b"commit";
 
+/// The name under which the time of the last commit is kept, Unix ms.
+pub(super) const META_COMMIT_TIME: &[u8] = b"commit-time";
+
+/// The entry that keeps the time of the last commit.
+pub(super) fn commit_time_entry(now_ms: i64) -> KeyChange {
+    (KeySpace::Meta, META_COMMIT_TIME.to_vec(), Some(now_ms.to_be_bytes().to_vec()))
+}
+
 /// The entries that keep the numbers of the last commit and of the last write in it.
 pub(super) fn commit_entries(numbers: CommitNumbers) -> [KeyChange; 2] {
     let number =

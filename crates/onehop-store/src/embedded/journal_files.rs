@@ -36,8 +36,12 @@ pub(super) fn journals(engine: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
 
 /// Where the data of a journal ends: behind its last byte that is not zero.
 pub(super) fn data_end(journal: &Path) -> io::Result<u64> {
+    data_end_of(&File::open(journal)?)
+}
+
+/// The same of an open journal.
+pub(super) fn data_end_of(file: &File) -> io::Result<u64> {
     let zeros = vec![0; BLOCK_BYTES];
-    let file = File::open(journal)?;
     let (mut block, mut end) = (vec![0; BLOCK_BYTES], file.metadata()?.len());
     while end > 0 {
         let start = end.saturating_sub(BLOCK_BYTES as u64);

@@ -349,6 +349,12 @@ pub(super) fn parse_index_key(key: &[u8]) -> Option<(ContainerId, String, String
     Some((*key.get(1)?, partition_key, id))
 }
 
+/// The type of the item in a key of `items`.
+pub(super) fn item_type_of(key: &[u8]) -> Option<String> {
+    let state = id_end(key, 1)?;
+    Some(take_text(key.get(state + 1..)?)?.0)
+}
+
 /// The partition key in a key of `items`.
 pub(super) fn partition_key_of_item(key: &[u8]) -> Option<String> {
     Some(take_id(key.get(1..)?)?.0)

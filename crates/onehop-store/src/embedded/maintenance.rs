@@ -80,6 +80,35 @@ impl EmbeddedStore {
         self.high_water.write(&self.engine).map(drop)
     }
 
+    /// Copies the acknowledged commits into the log archive, if there is one. Blocks for an fsync.
+    ///
+    /// # Errors
+    /// The archive cannot be written, or commits are missing in it. The next call goes on.
+    pub fn archive_log(&self) -> Result<(), Fault> {
+        let Some(archiver) = &self.archiver else { return Ok(()) };
+        // In this order: the archive has every commit that was acknowledged before this time.
+        let now_ms = self.clock.now_ms();
+        let acknowledged = self.high_water.acknowledged().last_commit;
+        let copied = archiver.lock().copy(acknowledged, now_ms);
+        copied.map_err(|error| Fault::new(FaultKind::Internal, format!("the log is not archived: {error}")))
+    }
+
+    /// Acknowledged commits that the log archive lacks; `None` without an archive.
+    #[must_use]
+    pub fn unarchived_commits(&self) -> Option<u64> {
+        let acknowledged = self.high_water.acknowledged().last_commit;
+        let archived = self.archiver.as_ref()?.lock().last_commit();
+        Some(acknowledged.saturating_sub(archived))
+    }
+
+    /// The age of the time up to which the log archive has every acknowledged commit, in ms; `None` without
+    /// an archive.
+    #[must_use]
+    pub fn archive_age_ms(&self) -> Option<i64> {
+        let until_ms = self.archiver.as_ref()?.lock().until_ms();
+        Some(self.clock.now_ms().saturating_sub(until_ms).max(0))
+    }
+
     /// Has observers hear of commits; the first ones stay.
     pub fn observe_commits(&self, observers: Arc<[Arc<dyn StoreObserver>]>) {
         self.counters.observe(observers);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::executor::block_on;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::change_signals::ChangeSignals;
@@ -19,6 +20,8 @@ use super::item_entries::{META_COMMIT, META_SEQUENCE};
 use super::journal_rewrite::rewrite_last_journal;
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::BEHIND_ALL;
+use super::lineage;
+use super::log_archive::{LogArchiveConfig, LogArchiver};
 use super::open_error::{LostWrites, OpenError};
 use super::opened_after::OpenedAfter;
 use super::read_caches::{CacheShares, ReadCaches};
@@ -70,6 +73,8 @@ pub struct EmbeddedConfig {
     pub calibration: Arc<Calibration>,
     /// Bytes that are to stay free on the disk: writes are refused that would leave less.
     pub disk_reserve_bytes: u64,
+    /// Where the log is kept for restoring to a moment; `None` keeps none.
+    pub log_archive: Option<LogArchiveConfig>,
 }
 
 impl EmbeddedConfig {
@@ -86,6 +91,7 @@ impl EmbeddedConfig {
             indexing: Indexing::Needed,
             calibration: Calibration::current(),
             disk_reserve_bytes: DISK_RESERVE_BYTES_DEFAULT,
+            log_archive: None,
         }
     }
 }
@@ -120,6 +126,8 @@ impl EmbeddedStore {
             Durability::Sync if !is_closed => rewrite_last_journal(&directory.engine_path()),
             _ => Ok(()),
         };
+        // The engine may delete journals when it opens.
+        let archiver = open_archive(&directory, config, clock.now_ms())?;
         let engine = open_engine(&directory, config)?;
         if let Err(error) = copied {
             tracing::warn!(%error, "the journal cannot be copied: writes are refused until it can");
@@ -131,6 +139,11 @@ impl EmbeddedStore {
             .spawn(move || block_on(writer))
             .map_err(|source| OpenError::Io { path: config.path.clone(), source })?;
         store.writer = Some(writer);
+        if let Some(mut archiver) = archiver {
+            let last_commit = store.high_water.made_with().numbers.last_commit;
+            archiver.forget_after(last_commit).map_err(archive_error(config))?;
+            store.archiver = Some(Mutex::new(archiver));
+        }
         if is_closed {
             store.opened_after = OpenedAfter::Close;
         }
@@ -187,18 +200,38 @@ impl EmbeddedStore {
             partitions,
             calibration: Arc::clone(&config.calibration),
             opened_after,
-            memtable_bytes: config.memtable_bytes,
             edits_from_bytes: config.edits_from_bytes,
             disk_reserve_bytes: config.disk_reserve_bytes,
             clock,
             requests: Some(requests),
             writer: None,
+            archiver: None,
             counters,
             marks,
             caches,
             high_water,
         };
         Ok((store, writer.run(receiver)))
+    }
+}
+
+/// Opens the log archive, if the store has one, and gives the directory a lineage.
+fn open_archive(
+    directory: &Directory,
+    config: &EmbeddedConfig,
+    now_ms: i64,
+) -> Result<Option<LogArchiver>, OpenError> {
+    let io = |source| OpenError::Io { path: config.path.clone(), source };
+    let lineage = lineage::read_or_begin(&config.path).map_err(io)?.to_string();
+    let Some(archive) = &config.log_archive else { return Ok(None) };
+    let opened = LogArchiver::open(&directory.engine_path(), archive, &lineage, now_ms);
+    opened.map(Some).map_err(archive_error(config))
+}
+
+fn archive_error(config: &EmbeddedConfig) -> impl Fn(std::io::Error) -> OpenError {
+    |source| {
+        let archive = config.log_archive.as_ref().map(|archive| archive.directory.clone());
+        OpenError::LogArchive { path: archive.unwrap_or_default(), source }
     }
 }
 

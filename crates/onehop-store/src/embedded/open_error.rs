@@ -53,6 +53,18 @@ pub enum OpenError {
          begin again", path.display()
     )]
     Unfinished { path: PathBuf },
+    #[error(
+        "the recovery of {} makes a copy of its engine and needs {needed} bytes, and {free} are free: make room on \
+         the disk", path.display()
+    )]
+    NoRoomForCopy { path: PathBuf, needed: u64, free: u64 },
+    #[error(
+        "the data directory {} holds the container {container}, which is not as this program or the model declares \
+         it: recover the directory with the release or the model that wrote it (--model)", path.display()
+    )]
+    UnknownContainer { path: PathBuf, container: String },
+    #[error("cannot use the log archive {}: {source}", path.display())]
+    LogArchive { path: PathBuf, source: std::io::Error },
     #[error("cannot use the data directory {}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
     #[error("the storage engine cannot open {}: {}", path.display(), engine_reason(source))]
@@ -64,7 +76,7 @@ fn engine_reason(error: &fjall::Error) -> String {
     match error {
         fjall::Error::Unrecoverable | fjall::Error::Storage(fjall::LsmError::Unrecoverable) => format!(
             "{error}: a file below keyspaces/*/tables is missing or damaged. Put it back from a copy of the disk, or restore \
-             a backup with `onehop restore`"
+             a backup with `onehop restore`; `onehop recover` keeps the readable items and names the others"
         ),
         error => error.to_string(),
     }

@@ -1,39 +1,43 @@
-//! Recovery of a data directory that has lost writes: makes it consistent again, and reports the dropped
-//! data.
+//! Recovery of a data directory that has lost writes or has damaged files: makes it consistent again, and
+//! reports the dropped data.
 //!
 //! The engine writes each key space out by itself, so after the loss of a journal they are of different
 //! moments. `items` holds everything that the other spaces are made of, and is of one moment: the recovery
 //! keeps it, and makes `ids`, `index` and `log` fit. Numbers go on behind the high-water mark, so no number
 //! is given out twice. Cut off, a recovery is begun again: the mark is reached with its last commit.
+//!
+//! Where files are damaged, the same is done in a new engine that has all readable entries, and the damaged
+//! one is kept under another name.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::database::EngineSizes;
 use super::directory::Directory;
-use super::edits::whole;
 use super::engine::Engine;
-use super::header::{Header, ItemLocation, VALUE_PREFIX_BYTES, decode_value_prefix};
 use super::high_water::{self, HighWaterTracker};
 use super::high_water_mark::{CommitNumbers, HighWaterMark};
-use super::item_entries::{commit_entries, entries};
-use super::key_space::KeySpace;
-use super::keys::{self, BEHIND_ALL, ContainerId, base_key, edit_key, is_edit_key};
+use super::index_recovery::{IndexRecovery, RecoveredEntries};
+use super::item_entries::commit_entries;
+use super::key_space::{KeyChange, KeySpace};
+use super::keys::ContainerId;
+use super::lineage;
 use super::open::{
-    EmbeddedConfig, META_CONTAINERS, META_PARTITIONS, high_water_of, io, losses_within, open_engine,
+    EmbeddedConfig, META_CONTAINERS, META_PARTITIONS, damaged, high_water_of, io, losses_within, open_engine,
     partitions_of, stored_container_ids, stored_containers, stored_counts, stored_partitions,
 };
 use super::open_error::OpenError;
-use super::tombstone_hints::META_LISTS;
-use crate::document::read_document;
-use crate::{ContainerSpec, Fault};
+use super::salvage::{
+    EngineFiles, LostItem, SalvageStep, Witnesses, examine, exchange, fill_copy, write_lost_items,
+};
+use super::stored_container::StoredContainer;
+use crate::ContainerSpec;
 
-/// Changes in one commit of a recovery.
-const CHANGES_MAX: usize = 2_000;
-/// Entries between two reports of progress.
-const PROGRESS_ENTRIES: u64 = 1_000;
+/// Numbers of writes that are left out where the last number may be lost: a number is never given out twice.
+const NUMBERS_LEFT_OUT: u64 = 1_000_000;
 
 /// The findings and the work of a recovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,26 +56,91 @@ pub struct Recovery {
     pub entries_made: u64,
     /// Entries that belonged to no item.
     pub entries_dropped: u64,
+    /// The damaged files, and the unreadable places in them.
+    #[serde(default)]
+    pub damage: Vec<String>,
+    /// Where the damaged engine is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<PathBuf>,
+    /// Each item whose newest version could not be read.
+    #[serde(default)]
+    pub lost_items: Vec<LostItem>,
 }
 
-/// Makes a data directory that has lost writes sound, and lets it be opened again. Changes nothing where
-/// nothing is missing.
+impl Recovery {
+    /// Whether nothing was missing and no file was damaged.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.losses.is_empty() && self.damage.is_empty() && self.kept.is_none()
+    }
+}
+
+/// When a recovery makes the engine anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RecoveryScope {
+    /// Where a file is damaged.
+    Damaged,
+    /// In any case.
+    All,
+}
+
+/// Makes a data directory that has lost writes or has damaged files sound, and lets it be opened again.
+/// Changes nothing where nothing is missing.
 ///
 /// # Errors
-/// The directory cannot be opened or written, or its tables are damaged.
+/// The directory cannot be opened or written, or there is no room for a copy of its engine.
 pub fn recover(
     config: &EmbeddedConfig,
     specs: &[ContainerSpec],
     progress: &mut dyn FnMut(u64),
 ) -> Result<Recovery, OpenError> {
+    recover_in_steps(config, specs, RecoveryScope::Damaged, &mut |_| {}, progress)
+}
+
+/// The same for a directory in which an integrity check finds entries that do not fit the items, though each
+/// file is as it was written.
+///
+/// # Errors
+/// As for [`recover`].
+pub fn recover_entries(
+    config: &EmbeddedConfig,
+    specs: &[ContainerSpec],
+    progress: &mut dyn FnMut(u64),
+) -> Result<Recovery, OpenError> {
+    recover_in_steps(config, specs, RecoveryScope::All, &mut |_| {}, progress)
+}
+
+/// The same with a call before each step of a salvage.
+pub(super) fn recover_in_steps(
+    config: &EmbeddedConfig,
+    specs: &[ContainerSpec],
+    scope: RecoveryScope,
+    step: &mut dyn FnMut(SalvageStep),
+    progress: &mut dyn FnMut(u64),
+) -> Result<Recovery, OpenError> {
     let directory = Directory::open(&config.path)?;
-    let (mut mark, mut losses) = high_water::look(&config.path)?;
-    if losses.is_empty() {
-        mark = high_water::mark_open(&config.path, mark)?;
-    }
+    let (mark, losses) = high_water::look(&config.path)?;
     let engine_path = directory.engine_path();
-    let made = high_water::ensure_journal(&engine_path);
-    made.map_err(|source| OpenError::Io { path: engine_path, source })?;
+    let io = |source| OpenError::Io { path: engine_path.clone(), source };
+    if engine_path.is_dir() {
+        let files = examine(&engine_path, progress).map_err(io)?;
+        if scope == RecoveryScope::All || !files.are_intact() {
+            return Salvage { config, specs, mark, losses, files }.run(directory, step, progress);
+        }
+    }
+    let mark = if losses.is_empty() { high_water::mark_open(&config.path, mark)? } else { mark };
+    high_water::ensure_journal(&engine_path).map_err(io)?;
+    recover_in_place(directory, config, specs, (mark, losses), progress)
+}
+
+/// Makes the entries fit the items of an engine whose files are sound.
+fn recover_in_place(
+    directory: Directory,
+    config: &EmbeddedConfig,
+    specs: &[ContainerSpec],
+    (mark, mut losses): (Option<HighWaterMark>, Vec<String>),
+    progress: &mut dyn FnMut(u64),
+) -> Result<Recovery, OpenError> {
     let engine = open_engine(&directory, config)?;
     let found = stored_counts(&engine, config)?;
     losses.extend(losses_within(&engine, mark.as_ref(), found, config)?);
@@ -81,35 +150,118 @@ pub fn recover(
     }
     // The rest differs from the note of a backup.
     directory.end_backup()?;
+    end_lineage(config)?;
     let expected = mark.as_ref().map_or(found, |mark| mark.numbers);
-    restore_making(&engine, mark.as_ref(), config)?;
+    restore_making(&engine, mark.as_ref(), false, config)?;
     let partitions = partitions_of(&engine, config)?;
     let ids = stored_container_ids(&engine, specs, config, partitions)?;
     let containers = ids.into_iter().zip(specs.iter().copied()).collect();
-    let recovery = Recovery {
-        losses,
-        last_commit: found.last_commit,
-        expected_commit: expected.last_commit,
-        ..Recovery::default()
-    };
-    let mut fitting = IndexRecovery {
-        engine: &engine,
-        containers,
-        partitions,
-        changes: HashMap::new(),
-        last_write: 0,
-        recovery,
-        progress,
-    };
+    let mut fitting = fitting(&engine, (containers, partitions), None, progress);
     fitting.run().map_err(io(config))?;
-    let (last_write, recovery) = (fitting.last_write, fitting.recovery);
+    let recovery = recovery_of(&fitting.recovery, losses, (found, expected));
     let numbers = CommitNumbers {
         last_commit: found.last_commit.max(expected.last_commit) + 1,
-        last_write: found.last_write.max(expected.last_write).max(last_write),
+        last_write: found.last_write.max(expected.last_write).max(fitting.recovery.last_write),
     };
     engine.commit(commit_entries(numbers).into()).map_err(io(config))?;
     close(&directory, high_water_of(&engine, directory.files(), config, numbers, mark)?, &engine);
     Ok(recovery)
+}
+
+/// A recovery of damaged files.
+struct Salvage<'a> {
+    config: &'a EmbeddedConfig,
+    specs: &'a [ContainerSpec],
+    mark: Option<HighWaterMark>,
+    losses: Vec<String>,
+    files: EngineFiles,
+}
+
+impl Salvage<'_> {
+    fn run(
+        self,
+        directory: Directory,
+        step: &mut dyn FnMut(SalvageStep),
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Recovery, OpenError> {
+        let Self { config, specs, mark, mut losses, files } = self;
+        let salvaged = fill_copy(config, &files, step, progress)?;
+        let sizes = EngineSizes { cache_bytes: config.cache_bytes, memtable_bytes: config.memtable_bytes };
+        let engine = Engine::open(&salvaged.path, sizes, config.durability)?;
+        restore_making(&engine, mark.as_ref(), salvaged.are_numbers_hidden, config)?;
+        let found = stored_counts(&engine, config)?;
+        losses.extend(losses_within(&engine, mark.as_ref(), found, config)?);
+        let expected = mark.as_ref().map_or(found, |mark| mark.numbers);
+        let partitions = stored_partitions(&engine, config)?
+            .ok_or_else(|| damaged(config, "the number of physical partitions"))?;
+        let containers = containers_as_stored(&engine, specs, config)?;
+        let mut witnesses = salvaged.witnesses;
+        witnesses.are_commits_missing = !losses.is_empty();
+        let mut fitting = fitting(&engine, (containers, partitions), Some(witnesses), progress);
+        fitting.run().map_err(io(config))?;
+        let mut recovery = recovery_of(&fitting.recovery, losses, (found, expected));
+        recovery.damage = files.damage.into_iter().chain(salvaged.gaps).collect();
+        recovery.lost_items =
+            fitting.witnesses.take().map_or_else(Vec::new, |witnesses| witnesses.lost.into_items());
+        let lost_writes = recovery.lost_items.iter().filter_map(|item| item.lost_write);
+        let last_write = lost_writes.fold(fitting.recovery.last_write, u64::max);
+        let left_out = if salvaged.are_numbers_hidden { NUMBERS_LEFT_OUT } else { 0 };
+        let numbers = CommitNumbers {
+            last_commit: found.last_commit.max(expected.last_commit) + 1 + left_out,
+            last_write: found.last_write.max(expected.last_write).max(last_write) + left_out,
+        };
+        engine.commit(commit_entries(numbers).into()).map_err(io(config))?;
+        engine.persist().map_err(io(config))?;
+        drop(fitting);
+        drop(engine);
+        step(SalvageStep::Fitted);
+        let failed = |source| OpenError::Io { path: config.path.clone(), source };
+        write_lost_items(&config.path, &recovery.lost_items).map_err(failed)?;
+        // The rest differs from the note of a backup.
+        directory.end_backup()?;
+        end_lineage(config)?;
+        // Fits the damaged engine and the new one, whose journals have other numbers.
+        let mark = mark.map(|mark| HighWaterMark { journal: 0, closed: None, ..mark });
+        if let Some(mark) = &mark {
+            mark.write(&config.path).map_err(failed)?;
+        }
+        recovery.kept = Some(exchange(&config.path, step)?);
+        let engine = open_engine(&directory, config)?;
+        close(&directory, high_water_of(&engine, directory.files(), config, numbers, mark)?, &engine);
+        Ok(recovery)
+    }
+}
+
+/// The history of the directory goes on from another state: no log archive of before fits it.
+fn end_lineage(config: &EmbeddedConfig) -> Result<(), OpenError> {
+    lineage::end(&config.path).map_err(|source| OpenError::Io { path: config.path.clone(), source })
+}
+
+fn fitting<'a>(
+    engine: &'a Engine,
+    (containers, partitions): (HashMap<ContainerId, ContainerSpec>, u16),
+    witnesses: Option<Witnesses>,
+    progress: &'a mut dyn FnMut(u64),
+) -> IndexRecovery<'a> {
+    let recovery = RecoveredEntries::default();
+    IndexRecovery { engine, containers, partitions, changes: HashMap::new(), recovery, witnesses, progress }
+}
+
+fn recovery_of(
+    entries: &RecoveredEntries,
+    losses: Vec<String>,
+    (found, expected): (CommitNumbers, CommitNumbers),
+) -> Recovery {
+    Recovery {
+        losses,
+        last_commit: found.last_commit,
+        expected_commit: expected.last_commit,
+        items: entries.items,
+        items_dropped: entries.items_dropped,
+        entries_made: entries.entries_made,
+        entries_dropped: entries.entries_dropped,
+        ..Recovery::default()
+    }
 }
 
 /// Has the directory marked as closed when it is.
@@ -119,19 +271,44 @@ fn close(directory: &Directory, high_water: HighWaterTracker, engine: &Engine) {
     directory.close_with(Arc::new(high_water));
 }
 
-/// Writes the settings of the directory's creation again, as the mark has them.
+/// The containers by their numbers. Keys of items depend on their definitions, which must be the same as in
+/// the directory.
+fn containers_as_stored(
+    engine: &Engine,
+    specs: &[ContainerSpec],
+    config: &EmbeddedConfig,
+) -> Result<HashMap<ContainerId, ContainerSpec>, OpenError> {
+    let stored = stored_containers(engine, config)?;
+    if stored.is_empty() {
+        return Err(damaged(config, "the list of containers"));
+    }
+    let mut containers = HashMap::with_capacity(stored.len());
+    for (place, container) in stored.into_iter().enumerate() {
+        let spec = specs.iter().find(|spec| StoredContainer::from(*spec) == container);
+        let (Some(spec), Ok(number)) = (spec, ContainerId::try_from(place)) else {
+            let (path, container) = (config.path.clone(), container.name);
+            return Err(OpenError::UnknownContainer { path, container });
+        };
+        containers.insert(number, *spec);
+    }
+    Ok(containers)
+}
+
+/// Writes the settings of the directory's creation again, as the mark has them: those that are missing, or
+/// all.
 fn restore_making(
     engine: &Engine,
     mark: Option<&HighWaterMark>,
+    are_all_written: bool,
     config: &EmbeddedConfig,
 ) -> Result<(), OpenError> {
     let Some(mark) = mark else { return Ok(()) };
-    let mut changes = Vec::new();
-    if stored_partitions(engine, config)?.is_none() {
+    let mut changes: Vec<KeyChange> = Vec::new();
+    if are_all_written || stored_partitions(engine, config)?.is_none() {
         let value = mark.physical_partitions.to_be_bytes().to_vec();
         changes.push((KeySpace::Meta, META_PARTITIONS.to_vec(), Some(value)));
     }
-    if stored_containers(engine, config)?.is_empty() {
+    if are_all_written || stored_containers(engine, config)?.is_empty() {
         let value = serde_json::to_vec(&mark.containers).expect("a plain struct with string keys serialises");
         changes.push((KeySpace::Meta, META_CONTAINERS.to_vec(), Some(value)));
     }
@@ -139,239 +316,4 @@ fn restore_making(
         return Ok(());
     }
     engine.commit(changes).map_err(io(config))
-}
-
-/// Makes the other key spaces fit the items.
-struct IndexRecovery<'a> {
-    engine: &'a Engine,
-    containers: HashMap<ContainerId, ContainerSpec>,
-    partitions: u16,
-    /// Changes that are not committed yet.
-    changes: HashMap<(KeySpace, Vec<u8>), Option<Vec<u8>>>,
-    last_write: u64,
-    recovery: Recovery,
-    progress: &'a mut dyn FnMut(u64),
-}
-
-/// An item as its value has it.
-struct ScannedItem {
-    container: ContainerId,
-    partition_key: String,
-    id: String,
-    header: Header,
-}
-
-impl ScannedItem {
-    fn item_key(&self) -> Vec<u8> {
-        keys::item_key(
-            self.container,
-            &self.partition_key,
-            ItemLocation::of(&self.header.properties),
-            &self.id,
-        )
-    }
-}
-
-impl IndexRecovery<'_> {
-    fn run(&mut self) -> Result<(), Fault> {
-        self.pass(KeySpace::Items, Self::fit_item)?;
-        self.pass(KeySpace::Ids, |fitting, key, value| {
-            fitting.drop_unless(KeySpace::Ids, key, |fitting| fitting.is_id_entry(key, value))
-        })?;
-        self.pass(KeySpace::Log, |fitting, key, value| {
-            fitting.drop_unless(KeySpace::Log, key, |fitting| fitting.is_log_entry(key, value))
-        })?;
-        self.pass(KeySpace::Index, |fitting, key, _| {
-            fitting.drop_unless(KeySpace::Index, key, |fitting| fitting.is_index_entry(key))
-        })?;
-        // Hints about lists that may have been other ones.
-        self.changes.insert((KeySpace::Meta, META_LISTS.to_vec()), None);
-        self.commit()
-    }
-
-    /// Visits every entry of a key space as it was before the pass, and commits its changes.
-    fn pass(
-        &mut self,
-        space: KeySpace,
-        mut visit: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let view = self.engine.view()?;
-        for (number, entry) in (1_u64..).zip(view.range(space, &[], BEHIND_ALL)) {
-            let (key, value) = entry.pair()?;
-            visit(self, &key, &value)?;
-            if self.changes.len() >= CHANGES_MAX {
-                self.commit()?;
-            }
-            if number % PROGRESS_ENTRIES == 0 {
-                (self.progress)(number);
-            }
-        }
-        self.commit()
-    }
-
-    fn commit(&mut self) -> Result<(), Fault> {
-        if self.changes.is_empty() {
-            return Ok(());
-        }
-        let changes = self.changes.drain().map(|((space, key), value)| (space, key, value)).collect();
-        self.engine.commit(changes)
-    }
-
-    /// The value of a key, including uncommitted changes.
-    fn get(&self, space: KeySpace, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
-        match self.changes.get(&(space, key.to_vec())) {
-            Some(value) => Ok(value.clone()),
-            None => Ok(self.engine.get(space, key)?.map(|value| value.to_vec())),
-        }
-    }
-
-    fn read(&self, key: &[u8], value: &[u8], edited: bool) -> Option<ScannedItem> {
-        let container = *key.first()?;
-        let spec = self.containers.get(&container)?;
-        let (sequence, _, expires_at_ms) = decode_value_prefix(value)?;
-        let document = read_document(spec, &value[VALUE_PREFIX_BYTES..]).ok()?;
-        let header = Header { sequence, expires_at_ms, edited, properties: document.properties };
-        Some(ScannedItem { container, partition_key: document.partition_key?, id: document.id?, header })
-    }
-
-    /// Makes the entries of an item that are missing, or drops the item where a newer version of it is
-    /// elsewhere.
-    fn fit_item(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        if self.changes.contains_key(&(KeySpace::Items, key.to_vec())) {
-            return Ok(());
-        }
-        if let Some(base) = base_key(key) {
-            return self.drop_unless(KeySpace::Items, key, |fitting| {
-                Ok(Some(fitting.get(KeySpace::Items, &base)?.is_some()))
-            });
-        }
-        if key.first().is_none_or(|container| !self.containers.contains_key(container)) {
-            return Ok(());
-        }
-        let edited = self.edited_value(key, value)?;
-        let value = edited.as_deref().unwrap_or(value);
-        let read = self.read(key, value, edited.is_some());
-        let Some(found) = read.filter(|found| found.item_key() == key) else {
-            self.drop_item(key);
-            return Ok(());
-        };
-        let id_key = keys::id_key(found.container, &found.partition_key, &found.id);
-        let named = self.get(KeySpace::Ids, &id_key)?.and_then(|bytes| Header::decode(&bytes));
-        if let Some(named) = named
-            && let Some(other) = self.other_version(&found, &named)?
-        {
-            if named.sequence > found.header.sequence {
-                self.drop_item(key);
-                return Ok(());
-            }
-            self.drop_item(&other);
-        }
-        self.last_write = self.last_write.max(found.header.sequence);
-        self.recovery.items += 1;
-        self.put(KeySpace::Ids, id_key, found.header.encode())?;
-        let physical = keys::physical_partition(&found.partition_key, self.partitions);
-        for (space, key, value) in self.entries_of(&found, physical) {
-            if space != KeySpace::Items {
-                self.put(space, key, value.unwrap_or_default())?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Where another version of an item lies that its id entry names.
-    fn other_version(&self, found: &ScannedItem, named: &Header) -> Result<Option<Vec<u8>>, Fault> {
-        let key = keys::item_key(
-            found.container,
-            &found.partition_key,
-            ItemLocation::of(&named.properties),
-            &found.id,
-        );
-        if key == found.item_key() {
-            return Ok(None);
-        }
-        let value_key = if named.edited { edit_key(&key) } else { key.clone() };
-        Ok(self.has_sequence(&value_key, named.sequence)?.then_some(key))
-    }
-
-    /// Whether the value under a key of `items` is the last of its item, and of a write.
-    fn has_sequence(&self, value_key: &[u8], sequence: u64) -> Result<bool, Fault> {
-        if !is_edit_key(value_key) && self.get(KeySpace::Items, &edit_key(value_key))?.is_some() {
-            return Ok(false);
-        }
-        let value = self.get(KeySpace::Items, value_key)?;
-        Ok(value.and_then(|value| decode_value_prefix(&value)).is_some_and(|(stored, ..)| stored == sequence))
-    }
-
-    /// The whole value of an item that has an edit. An edit that does not belong to it is dropped.
-    fn edited_value(&mut self, key: &[u8], base: &[u8]) -> Result<Option<Bytes>, Fault> {
-        let edit_key = edit_key(key);
-        let Some(edit) = self.get(KeySpace::Items, &edit_key)? else { return Ok(None) };
-        if let Ok(value) = whole(base, &edit) {
-            return Ok(Some(value));
-        }
-        self.recovery.entries_dropped += 1;
-        self.changes.insert((KeySpace::Items, edit_key), None);
-        Ok(None)
-    }
-
-    fn entries_of(&self, found: &ScannedItem, physical: u16) -> Vec<(KeySpace, Vec<u8>, Option<Vec<u8>>)> {
-        let newest_types = self.containers.get(&found.container).map_or(&[][..], |spec| spec.newest_types);
-        let ScannedItem { container, partition_key, id, header } = found;
-        entries(newest_types, *container, physical, partition_key, id, header, Some(&Vec::new()))
-    }
-
-    fn put(&mut self, space: KeySpace, key: Vec<u8>, value: Vec<u8>) -> Result<(), Fault> {
-        if self.get(space, &key)?.as_ref() != Some(&value) {
-            self.recovery.entries_made += 1;
-            self.changes.insert((space, key), Some(value));
-        }
-        Ok(())
-    }
-
-    fn drop_item(&mut self, key: &[u8]) {
-        self.recovery.items_dropped += 1;
-        self.changes.insert((KeySpace::Items, key.to_vec()), None);
-        self.changes.insert((KeySpace::Items, edit_key(key)), None);
-    }
-
-    fn drop_unless(
-        &mut self,
-        space: KeySpace,
-        key: &[u8],
-        belongs: impl FnOnce(&Self) -> Result<Option<bool>, Fault>,
-    ) -> Result<(), Fault> {
-        if belongs(self)? != Some(true) {
-            self.recovery.entries_dropped += 1;
-            self.changes.insert((space, key.to_vec()), None);
-        }
-        Ok(())
-    }
-
-    fn is_id_entry(&self, key: &[u8], value: &[u8]) -> Result<Option<bool>, Fault> {
-        let named = keys::parse_id_key(key).zip(Header::decode(value));
-        let Some(((container, partition_key, id), header)) = named else { return Ok(None) };
-        let item_key = keys::item_key(container, &partition_key, ItemLocation::of(&header.properties), &id);
-        let value_key = if header.edited { edit_key(&item_key) } else { item_key };
-        self.has_sequence(&value_key, header.sequence).map(Some)
-    }
-
-    fn is_log_entry(&self, key: &[u8], value: &[u8]) -> Result<Option<bool>, Fault> {
-        let value_key = [&key[..1], value].concat();
-        let named = keys::log_sequence(key).zip(keys::partition_key_of_item(&value_key));
-        let Some((sequence, partition_key)) = named else { return Ok(None) };
-        let physical = keys::physical_partition(&partition_key, self.partitions);
-        let is_placed = keys::log_key(key[0], physical, sequence) == key;
-        Ok(Some(is_placed && self.has_sequence(&value_key, sequence)?))
-    }
-
-    fn is_index_entry(&self, key: &[u8]) -> Result<Option<bool>, Fault> {
-        let Some((container, partition_key, id)) = keys::parse_index_key(key) else { return Ok(None) };
-        let header = self.get(KeySpace::Ids, &keys::id_key(container, &partition_key, &id))?;
-        let Some(header) = header.and_then(|bytes| Header::decode(&bytes)) else { return Ok(None) };
-        let physical = keys::physical_partition(&partition_key, self.partitions);
-        let found = ScannedItem { container, partition_key, id, header };
-        let belongs =
-            |(space, of, _): &(KeySpace, Vec<u8>, Option<Vec<u8>>)| *space == KeySpace::Index && of == key;
-        Ok(Some(self.entries_of(&found, physical).iter().any(belongs)))
-    }
 }

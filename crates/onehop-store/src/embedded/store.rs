@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
@@ -14,6 +15,7 @@ use super::high_water::HighWaterTracker;
 use super::item_changes::{FormerVersion, PreparedWrite, WriteChargeRules, kind_of, prepare, written_before};
 use super::item_entries::META_SEQUENCE;
 use super::key_space::KeySpace;
+use super::log_archive::LogArchiver;
 use super::opened_after::OpenedAfter;
 use super::read_caches::ReadCaches;
 use super::reader::{self, PartitionMerge};
@@ -46,12 +48,13 @@ pub struct EmbeddedStore {
     /// The constants of the estimated charges.
     pub(super) calibration: Arc<Calibration>,
     pub(super) opened_after: OpenedAfter,
-    pub(super) memtable_bytes: u64,
     pub(super) edits_from_bytes: usize,
     pub(super) disk_reserve_bytes: u64,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) requests: Option<mpsc::Sender<WriteRequest>>,
     pub(super) writer: Option<std::thread::JoinHandle<()>>,
+    /// Copies the log, where it is kept.
+    pub(super) archiver: Option<Mutex<LogArchiver>>,
     pub(super) counters: Arc<WriterCounters>,
     pub(super) marks: Arc<WriteMarks>,
     pub(super) caches: Arc<ReadCaches>,
@@ -445,6 +448,9 @@ impl Drop for EmbeddedStore {
             && writer.join().is_err()
         {
             tracing::error!("the store's writer panicked");
+        }
+        if let Err(error) = self.archive_log() {
+            tracing::warn!(%error, "the next opening copies the rest of the log");
         }
     }
 }

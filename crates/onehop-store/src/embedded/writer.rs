@@ -15,7 +15,7 @@ use super::engine::Engine;
 use super::header::{Header, ItemLocation, encode_value};
 use super::high_water::{COMMITS_BETWEEN_MARKS, HighWaterTracker};
 use super::high_water_mark::CommitNumbers;
-use super::item_entries::{commit_entries, entries, value_entries};
+use super::item_entries::{commit_entries, commit_time_entry, entries, value_entries};
 use super::key_space::{KeyChange, KeySpace};
 use super::keys::{self, ContainerId};
 use super::phase_timer::PhaseTimer;
@@ -175,7 +175,7 @@ impl GroupCommitWriter {
             answers.iter().for_each(|(written, _, container, _)| self.signal(*container, written));
         }
         timer.end(CommitPhase::Check);
-        let committed = self.commit_touched(touched, &mut timer).await;
+        let committed = self.commit_touched(touched, now_ms, &mut timer).await;
         #[cfg(feature = "simulation")]
         self.engine.interruption("writer: before the signals").await;
         for (written, reply, container, outcome) in answers {
@@ -303,6 +303,7 @@ impl GroupCommitWriter {
     async fn commit_touched(
         &mut self,
         touched: BTreeMap<Vec<u8>, TouchedItem>,
+        now_ms: i64,
         timer: &mut PhaseTimer,
     ) -> Result<(), Fault> {
         self.commits += 1;
@@ -336,6 +337,7 @@ impl GroupCommitWriter {
         self.commit_number += 1;
         let numbers = CommitNumbers { last_commit: self.commit_number, last_write: self.sequence };
         changes.extend(commit_entries(numbers));
+        changes.push(commit_time_entry(now_ms));
         self.counters.on_commit_begun();
         #[cfg(feature = "simulation")]
         self.engine.interrupted_commit(&changes).await;

@@ -31,7 +31,7 @@ async fn a_backup_beside_writes_has_acknowledged_whole_batches() {
     }
     let copying = tokio::task::spawn_blocking({
         let (store, backup) = (std::sync::Arc::clone(&store), backup.clone());
-        move || store.backup(&backup, &mut |_| true).expect("a backup")
+        move || store.backup(&backup, None, &mut |_| true).expect("a backup")
     });
     let mut next = 400;
     while !copying.is_finished() {
@@ -41,8 +41,8 @@ async fn a_backup_beside_writes_has_acknowledged_whole_batches() {
     let note = copying.await.expect("no panic");
     assert!(next > 401, "it was written to meanwhile");
 
-    let restored_note = restore(&backup, &restored, &mut |_| true).expect("restored");
-    assert_eq!(restored_note, note);
+    let restored_note = restore(&backup, &restored, None, &mut |_| true).expect("restored");
+    assert_eq!(restored_note.backup, note);
     for copy in [&restored, &backup] {
         let store = open(copy);
         let items = count(&store).await;
@@ -61,7 +61,7 @@ async fn a_backup_beside_writes_has_acknowledged_whole_batches() {
         assert_eq!((count(&store).await, sound(&store)), (items + ITEMS_PER_BATCH, items + ITEMS_PER_BATCH));
     }
     let error =
-        restore(&backup, &copies.path().join("again"), &mut |_| true).expect_err("no backup any more");
+        restore(&backup, &copies.path().join("again"), None, &mut |_| true).expect_err("no backup any more");
     assert!(matches!(error, BackupError::NotFinished(_)), "a backup that was served is none: {error}");
 }
 
@@ -73,13 +73,13 @@ async fn a_backup_that_was_stopped_is_taken_for_none() {
     for batch in 0..400 {
         create_batch(&store, "h1", batch, ITEMS_PER_BATCH).await.expect("written");
     }
-    let error = store.backup(&backup, &mut |_| false).expect_err("stopped");
+    let error = store.backup(&backup, None, &mut |_| false).expect_err("stopped");
     assert!(matches!(error, BackupError::Stopped(_)), "{error}");
     let error = open_with(&config(&backup)).err().expect("refused");
     assert!(matches!(error, OpenError::Unfinished { .. }), "{error}");
-    let error = restore(&backup, &copies.path().join("restored"), &mut |_| true).expect_err("refused");
+    let error = restore(&backup, &copies.path().join("restored"), None, &mut |_| true).expect_err("refused");
     assert!(matches!(error, BackupError::NotFinished(_)), "{error}");
-    let error = store.backup(&backup, &mut |_| true).expect_err("refused");
+    let error = store.backup(&backup, None, &mut |_| true).expect_err("refused");
     assert!(matches!(error, BackupError::NotEmpty(_)), "{error}");
 }
 
@@ -89,8 +89,8 @@ async fn a_restoring_that_was_stopped_leaves_no_data_directory() {
     let (backup, restored) = (copies.path().join("backup"), copies.path().join("restored"));
     let store = open(data.path());
     create_batch(&store, "h1", 1, ITEMS_PER_BATCH).await.expect("written");
-    store.backup(&backup, &mut |_| true).expect("a backup");
-    restore(&backup, &restored, &mut |_| false).expect_err("stopped");
+    store.backup(&backup, None, &mut |_| true).expect("a backup");
+    restore(&backup, &restored, None, &mut |_| false).expect_err("stopped");
     let error = open_with(&config(&restored)).err().expect("refused");
     assert!(matches!(error, OpenError::Unfinished { .. }), "{error}");
 }
@@ -99,15 +99,15 @@ async fn a_restoring_that_was_stopped_leaves_no_data_directory() {
 fn a_backup_goes_over_nothing_and_not_into_the_data_directory() {
     let data = tempfile::tempdir().unwrap();
     let store = open(data.path());
-    let refused = |target: &Path| store.backup(target, &mut |_| true).expect_err("refused");
+    let refused = |target: &Path| store.backup(target, None, &mut |_| true).expect_err("refused");
     assert!(matches!(refused(data.path()), BackupError::NotEmpty(_)));
     assert!(matches!(refused(&data.path().join("backup")), BackupError::Inside(_)));
     let other = tempfile::tempdir().unwrap();
     fs::write(other.path().join("letter"), "to keep").unwrap();
     assert!(matches!(refused(other.path()), BackupError::NotEmpty(_)));
     let backup = other.path().join("backup");
-    store.backup(&backup, &mut |_| true).expect("a backup");
-    let error = restore(&backup, other.path(), &mut |_| true).expect_err("refused");
+    store.backup(&backup, None, &mut |_| true).expect("a backup");
+    let error = restore(&backup, other.path(), None, &mut |_| true).expect_err("refused");
     assert!(matches!(error, BackupError::NotEmpty(_)), "{error}");
 }
 
@@ -117,9 +117,9 @@ async fn a_backup_of_a_later_format_is_refused_for_that() {
     let backup = copies.path().join("backup");
     let store = open(data.path());
     create_batch(&store, "h1", 1, ITEMS_PER_BATCH).await.expect("written");
-    store.backup(&backup, &mut |_| true).expect("a backup");
+    store.backup(&backup, None, &mut |_| true).expect("a backup");
     fs::write(backup.join("format"), "9\n").unwrap();
-    let error = restore(&backup, &copies.path().join("restored"), &mut |_| true).expect_err("refused");
+    let error = restore(&backup, &copies.path().join("restored"), None, &mut |_| true).expect_err("refused");
     assert!(matches!(error, BackupError::Open(_)) && error.to_string().contains('9'), "{error}");
 }
 
@@ -129,13 +129,14 @@ async fn a_failed_attempt_to_open_a_backup_leaves_it_one() {
     let (backup, restored) = (copies.path().join("backup"), copies.path().join("restored"));
     let store = open(data.path());
     create_batch(&store, "h1", 1, ITEMS_PER_BATCH).await.expect("written");
-    store.backup(&backup, &mut |_| true).expect("a backup");
+    store.backup(&backup, None, &mut |_| true).expect("a backup");
     let other_partitions = EmbeddedConfig { physical_partitions: Some(7), ..config(&backup) };
     let error = open_with(&other_partitions).err().expect("refused");
     assert!(matches!(error, OpenError::PhysicalPartitions { .. }), "{error}");
-    restore(&backup, &restored, &mut |_| true).expect("it is a backup still");
+    restore(&backup, &restored, None, &mut |_| true).expect("it is a backup still");
     assert_eq!(count(&open(&restored)).await, ITEMS_PER_BATCH);
     drop(open(&backup));
-    let error = restore(&backup, &copies.path().join("again"), &mut |_| true).expect_err("it was opened");
+    let error =
+        restore(&backup, &copies.path().join("again"), None, &mut |_| true).expect_err("it was opened");
     assert!(matches!(error, BackupError::NotFinished(_)), "{error}");
 }

@@ -169,9 +169,9 @@ async fn a_backup_has_items_with_their_edits() {
     let (backup, restored) = (copies.path().join("backup"), copies.path().join("restored"));
     let store = store_in(data.path());
     write_all(&store).await;
-    let note = store.backup(&backup, &mut |_| true).expect("a backup");
+    let note = store.backup(&backup, None, &mut |_| true).expect("a backup");
     assert_eq!(note.items, WRITTEN.len() as u64);
-    restore(&backup, &restored, &mut |_| true).expect("restored");
+    restore(&backup, &restored, None, &mut |_| true).expect("restored");
     assert_reads(&store_in(&restored), &WRITTEN).await;
 }
 

@@ -213,10 +213,10 @@ async fn a_backup_that_is_not_whole_is_not_restored() {
     let data = filled().await;
     let copies = tempfile::tempdir().expect("a temporary directory");
     let backup = copies.path().join("backup");
-    open(data.path()).backup(&backup, &mut |_| true).expect("a backup");
+    open(data.path()).backup(&backup, None, &mut |_| true).expect("a backup");
     assert!(check(&backup).is_sound());
     let refused = |name: &str| {
-        let error = restore(&backup, &copies.path().join(name), &mut |_| true).expect_err("refused");
+        let error = restore(&backup, &copies.path().join(name), None, &mut |_| true).expect_err("refused");
         assert!(matches!(error, BackupError::Lost { .. }), "{error}");
         error.to_string()
     };
@@ -232,7 +232,7 @@ async fn a_backup_that_is_not_whole_is_not_restored() {
     assert!(!check(&backup).is_sound());
     fs::rename(backup.join("away"), &journal).expect("moved back");
     let restored = copies.path().join("whole");
-    restore(&backup, &restored, &mut |_| true).expect("restored");
+    restore(&backup, &restored, None, &mut |_| true).expect("restored");
     assert!(check(&restored).is_sound());
     assert_eq!(count(&open(&restored)).await, BATCHES * ITEMS_PER_BATCH);
 }

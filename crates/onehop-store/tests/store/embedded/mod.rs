@@ -11,6 +11,7 @@ mod edits;
 mod flushes;
 mod full;
 mod group_commit;
-mod harness;
+pub mod harness;
+mod log_archive;
 mod lost;
 mod read_caches;
