@@ -5,16 +5,13 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use super::work::{ProgressSink, Repair};
+use super::work::{KeepGoing, ProgressSink, Repair};
 use super::{Engine, OperatedDomain};
 use onehop_read_models::verify::VerificationReport;
 use onehop_store::embedded::{
     self, BackupManifest, EmbeddedConfig, IntegrityReport, ItemFate, LostItem, Recovery, RestoreLog, Restored,
 };
 use onehop_store::{ContainerName, ContainerSpec, Ledger, PartitionKey};
-
-/// Receives the progress of the work, and decides whether it goes on.
-pub type KeepGoing = Box<dyn FnMut(u64) -> bool + Send>;
 
 impl Engine {
     /// Online backup: copies the data directory of this moment, while it is written to. Files that an earlier

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::operations::KeepGoing;
 use super::{App, Engine};
 use crate::accounts::password::Password;
 use crate::blog::study::dataset::{DEMO_USERNAMES, Dataset};
@@ -31,6 +30,9 @@ pub const DEMO_PASSWORD: &str = "one-hop-at-a-time";
 const PROGRESS_STEP: u64 = 997;
 /// Drifts that a report names; the others are only counted.
 const DRIFTS_NAMED_MAX: usize = 1000;
+
+/// Receives the progress of the work, and decides whether it goes on.
+pub type KeepGoing = Box<dyn FnMut(u64) -> bool + Send>;
 
 /// The progress of a piece of work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

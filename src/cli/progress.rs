@@ -11,8 +11,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
 use super::model::open_served;
-use crate::app::operations::KeepGoing;
-use crate::app::work::{Progress, ProgressSink};
+use crate::app::work::{KeepGoing, Progress, ProgressSink};
 use crate::app::{App, OperatedDomain};
 use crate::config::{Environment, StoreChoice, StoreSettings};
 use crate::operations::{self, OperationRequest, PROGRESS_WAITING_MAX};

@@ -190,6 +190,8 @@ impl ObjectField {
         match text {
             Some(argument) if argument == "request" => format!("{name}(request: Q6)"),
             Some(argument) => format!("{name}({argument}: \"nothing\")"),
+            // A page of one object: a longer one may have objects of other owners.
+            None if needs("first") => format!("{name}(first: 1)"),
             None => name.to_owned(),
         }
     }

@@ -4,20 +4,17 @@ use std::sync::Arc;
 
 use super::model_follower::follower;
 use super::survey::{survey, survey_reads};
+use super::write_path::writes_over;
 use crate::accounts::password::Password;
 use crate::app::comparison::Databases;
 use crate::app::work::{DEMO_PASSWORD, Progress};
 use crate::app::{App, Member};
-use crate::blog::commands::{CommandLimits, CommandParts, Commands};
 use crate::blog::containers::POSTS;
-use crate::blog::ids::RandomIds;
 use crate::blog::reads::DataModel;
 use crate::blog::study::measure::{ModelDatabase, Workload, WorkloadFigures};
 use crate::blog::study::report::SurveyedModel;
 use crate::blog::study::seed::{SeedProgress, Seeder};
-use crate::blog::study::writes::{Plain, WritePath};
 use crate::cli::progress::Bar;
-use onehop_store::Store;
 use onehop_study::follower;
 use onehop_study::measurement::{ConcurrentCharge, MeasurementRow};
 use onehop_study::metered::MeteredStore;
@@ -103,22 +100,5 @@ impl Measuring<'_> {
 
     fn show(&self, bar: &mut Bar, step: &str, done: u64, total: Option<u64>) {
         bar.show(&Progress { step: format!("{:?}: {step}", self.model), done, total });
-    }
-}
-
-/// Writes as the data model does, with the limits of an account: commands that arrive together share a batch.
-pub(super) fn writes_over(store: &Arc<dyn Store>, app: &App, model: DataModel) -> WritePath {
-    let plain = || Plain { store: Arc::clone(store), clock: Arc::clone(&app.clock) };
-    match model {
-        DataModel::V1 => WritePath::SingleItems(plain()),
-        DataModel::V2 => WritePath::Batches(plain()),
-        DataModel::V3 => WritePath::Commands(Box::new(Commands::new(CommandParts {
-            store: Arc::clone(store),
-            clock: Arc::clone(&app.clock),
-            ids: Arc::new(RandomIds),
-            passwords: app.passwords.clone(),
-            tasks: app.tasks.clone(),
-            limits: CommandLimits::on_account(),
-        }))),
     }
 }

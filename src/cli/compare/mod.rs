@@ -4,6 +4,7 @@ mod database;
 mod model_follower;
 mod settings;
 mod survey;
+mod write_path;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Deserialize;
 
-use super::database::writes_over;
 use super::model_follower::follower;
+use super::write_path::writes_over;
 use crate::app::{App, Member};
 use crate::blog::containers::{FEED, FEED_PARTITION, FEED_POSTS_MAX, POSTS, USERS};
 use crate::blog::items::types;

@@ -120,8 +120,8 @@ async fn a_fault_is_masked_and_found_again_in_the_log_by_its_id() {
     for (query, variables) in [
         ("query($id: ID!) { post(id: $id) { title } }", json!({ "id": post })),
         ("query($id: ID!) { post(id: $id, model: V1) { title } }", json!({ "id": post })),
-        ("query($id: ID!) { node(id: $id) { id } }", json!({ "id": post })),
-        ("{ feed { nodes { id } } }", json!({})),
+        ("query($id: ID!) { node(id: $id) { ... on Post { title } } }", json!({ "id": post })),
+        ("{ feed { nodes { title author { username } } } }", json!({})),
         (&*like, input),
     ] {
         let answer = ada.ask(query, variables).await;

@@ -87,5 +87,6 @@ async fn a_plan_states_charge_and_position_as_the_executor_does() {
     };
     let (by_plan, by_executor) = (ask(PLANNED).await, ask(UNPLANNED).await);
     assert_eq!(by_plan, by_executor);
-    assert_eq!((&by_plan["reached"], &by_plan["requestCharge"]), (&json!(true), &json!(1.0)));
+    assert_eq!(by_plan["reached"], true, "{by_plan}");
+    assert!(by_plan["requestCharge"].as_f64() >= Some(1.0), "{by_plan}");
 }

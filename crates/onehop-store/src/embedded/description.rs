@@ -11,7 +11,7 @@ use super::high_water_mark::HighWaterMark;
 use super::journal_files::journals;
 use super::layout::{engine_path, free_bytes};
 use super::lineage;
-use super::salvage::list;
+use super::salvage::{KeySpaceFiles, list};
 
 /// The files of a data directory.
 #[derive(Debug, Clone, Serialize)]
@@ -31,15 +31,6 @@ pub struct DirectoryDescription {
     pub problems: Vec<String>,
     /// The other files and directories.
     pub entries: Vec<FileLength>,
-}
-
-/// The tables of a key space.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct KeySpaceFiles {
-    pub name: String,
-    pub tables: u64,
-    pub bytes: u64,
 }
 
 /// A file with its length; 0 for a directory.

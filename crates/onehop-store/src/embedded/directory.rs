@@ -10,6 +10,7 @@ use super::backup_manifest::{BACKUP_FILE, BackupManifest};
 use super::high_water::HighWaterTracker;
 use super::high_water_mark::{HighWaterMark, MARK_FILE};
 use super::layout::{ENGINE_DIRECTORY, engine_path, new_file, sync_directory};
+use super::lineage::LINEAGE_FILE;
 use super::open_error::OpenError;
 use super::salvage::complete as complete_exchange;
 #[cfg(feature = "simulation")]
@@ -126,7 +127,7 @@ impl Drop for Directory {
 /// Takes other users' permissions away from the store's files in a data directory. The signing keys are not
 /// among them: a key that others can read is refused and not mended in silence.
 fn mend_permissions(path: &Path) -> std::io::Result<()> {
-    for name in [LOCK_FILE, FORMAT_FILE, MARK_FILE, BACKUP_FILE, ENGINE_DIRECTORY] {
+    for name in [LOCK_FILE, FORMAT_FILE, MARK_FILE, BACKUP_FILE, LINEAGE_FILE, ENGINE_DIRECTORY] {
         private_files::mend_tree(&path.join(name))?;
     }
     Ok(())

@@ -10,5 +10,18 @@ pub(super) enum KeySpace {
     Meta,
 }
 
+impl KeySpace {
+    /// Its name in messages.
+    pub(super) fn in_words(self) -> &'static str {
+        match self {
+            Self::Ids => "ids",
+            Self::Items => "items",
+            Self::Index => "indexes",
+            Self::Log => "change log",
+            Self::Meta => "settings",
+        }
+    }
+}
+
 /// One key's new value, or its removal.
 pub(super) type KeyChange = (KeySpace, Vec<u8>, Option<Vec<u8>>);

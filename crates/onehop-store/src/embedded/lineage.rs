@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::layout::sync_directory;
 
-const LINEAGE_FILE: &str = "lineage";
+pub(super) const LINEAGE_FILE: &str = "lineage";
 const LINEAGE_FILE_UNFINISHED: &str = "lineage.unfinished";
 
 /// The lineage of a directory; `None` before it has one.

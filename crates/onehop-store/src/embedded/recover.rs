@@ -185,8 +185,8 @@ impl Salvage<'_> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Recovery, OpenError> {
         let Self { config, specs, mark, mut losses, files } = self;
-        let salvaged = fill_copy(config, &files, step, progress)?;
         let sizes = EngineSizes { cache_bytes: config.cache_bytes, memtable_bytes: config.memtable_bytes };
+        let salvaged = fill_copy(&config.path, sizes, &files, step, progress)?;
         let engine = Engine::open(&salvaged.path, sizes, config.durability)?;
         restore_making(&engine, mark.as_ref(), salvaged.are_numbers_hidden, config)?;
         let found = stored_counts(&engine, config)?;

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::super::database::{SPACES, SPACES_DIRECTORY, VERSION_FILE};
-use super::super::description::KeySpaceFiles;
 use super::super::journal_files::journals;
 use super::super::key_space::KeySpace;
 use super::journal_batches::gaps_in;
 use super::manifest::{TableReference, table_files, tables};
-use super::name_of;
 use super::table_file::{TableFile, TablePiece};
 
 /// The content of the file with the engine's version.
@@ -20,6 +20,15 @@ const VERSION: &[u8] = b"FJL\x03";
 const NAMES_SPACE: u64 = 0;
 /// Before the number of a key space, in the key of its name.
 const NAME_KEY: u8 = b'n';
+
+/// The tables of a key space.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeySpaceFiles {
+    pub name: String,
+    pub tables: u64,
+    pub bytes: u64,
+}
 
 /// The files of an engine, and their damage.
 #[derive(Debug)]
@@ -124,7 +133,7 @@ impl EngineFiles {
     /// The tables of each key space, by its name.
     pub(in super::super) fn tables_by_space(&self) -> Vec<KeySpaceFiles> {
         let described = |files: &SpaceFiles| KeySpaceFiles {
-            name: name_of(files.space).to_owned(),
+            name: files.space.in_words().to_owned(),
             tables: files.tables.len() as u64,
             bytes: files
                 .tables

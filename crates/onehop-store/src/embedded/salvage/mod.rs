@@ -29,10 +29,10 @@ use std::path::{Path, PathBuf};
 use super::database::{EngineDatabase, EngineSizes};
 use super::key_space::KeySpace;
 use super::layout::free_bytes;
-use super::open::EmbeddedConfig;
 use super::open_error::OpenError;
 
 pub(super) use engine_copy::{SalvageStep, complete};
+pub use engine_files::KeySpaceFiles;
 pub(super) use engine_files::{EngineFiles, examine, list, settings_space};
 pub(super) use journal_batches::{JournalBatch, JournalBatches, take_batch};
 pub use lost_items::{ItemFate, LostItem, read_lost_items, write_lost_items};
@@ -60,16 +60,16 @@ pub(super) struct SalvagedEngine {
 /// # Errors
 /// There is no room for it, or it cannot be written.
 pub(super) fn fill_copy(
-    config: &EmbeddedConfig,
+    data: &Path,
+    sizes: EngineSizes,
     files: &EngineFiles,
     step: &mut dyn FnMut(SalvageStep),
     progress: &mut dyn FnMut(u64),
 ) -> Result<SalvagedEngine, OpenError> {
-    let data = &config.path;
-    let io = |source| OpenError::Io { path: data.clone(), source };
+    let io = |source| OpenError::Io { path: data.to_owned(), source };
     let path = engine_copy::begin(data).map_err(io)?;
     check_room(data, files.bytes())?;
-    let filled = fill(config, files, &path, step, progress);
+    let filled = fill(data, &path, sizes, files, step, progress);
     if filled.is_err() {
         // The rest takes room.
         let _ = engine_copy::begin(data);
@@ -78,14 +78,14 @@ pub(super) fn fill_copy(
 }
 
 fn fill(
-    config: &EmbeddedConfig,
-    files: &EngineFiles,
+    data: &Path,
     path: &Path,
+    sizes: EngineSizes,
+    files: &EngineFiles,
     step: &mut dyn FnMut(SalvageStep),
     progress: &mut dyn FnMut(u64),
 ) -> Result<SalvagedEngine, OpenError> {
-    let io = |source| OpenError::Io { path: config.path.clone(), source };
-    let sizes = EngineSizes { cache_bytes: config.cache_bytes, memtable_bytes: config.memtable_bytes };
+    let io = |source| OpenError::Io { path: data.to_owned(), source };
     let engine_error = |source| OpenError::Engine { path: path.to_owned(), source: Box::new(source) };
     let copy = EngineDatabase::open(path, sizes).map_err(engine_error)?;
     let mut journal = journal_entries(files, |_| KeptParts::Values).map_err(io)?;
@@ -111,7 +111,7 @@ fn fill(
             ingestion.finish().map_err(engine_error)?;
         }
         let found = entries.gaps(space.is_incomplete || files.has_journal_gaps);
-        gaps.extend(found.describe(name_of(space.space)));
+        gaps.extend(found.describe(space.space.in_words()));
         are_numbers_hidden |= space.space == KeySpace::Meta && !found.hidden.is_empty();
         witnesses.add(space.space, found.hidden);
         step(SalvageStep::Copied);
@@ -165,16 +165,5 @@ fn check_room(data: &Path, needed: u64) -> Result<(), OpenError> {
     match free_bytes(data) {
         Some(free) if free < needed => Err(OpenError::NoRoomForCopy { path: data.to_owned(), needed, free }),
         _ => Ok(()),
-    }
-}
-
-/// The name of a key space in messages.
-fn name_of(space: KeySpace) -> &'static str {
-    match space {
-        KeySpace::Ids => "ids",
-        KeySpace::Items => "items",
-        KeySpace::Index => "indexes",
-        KeySpace::Log => "change log",
-        KeySpace::Meta => "settings",
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,17 +36,34 @@ pub fn files(path: &Path, extension: &str) -> Vec<(PathBuf, u64)> {
     found
 }
 
+/// Copies a directory as of a moment, also while an engine writes to it: again, until no file comes or goes
+/// meanwhile.
 pub fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a directory");
-    for entry in fs::read_dir(from).expect("a directory") {
-        let entry = entry.expect("an entry");
-        let target = to.join(entry.file_name());
-        if entry.metadata().expect("its metadata").is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).expect("copied");
+    const ATTEMPTS_MAX: usize = 100;
+    let names = || files(from, "").into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+    for _ in 0..ATTEMPTS_MAX {
+        let before = names();
+        match copy_once(from, to) {
+            Ok(()) if names() == before => return,
+            Err(error) if error.kind() != ErrorKind::NotFound => panic!("{}: {error}", from.display()),
+            _ => fs::remove_dir_all(to).expect("removed"),
         }
     }
+    panic!("{} changes all the time", from.display());
+}
+
+fn copy_once(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.metadata()?.is_dir() {
+            copy_once(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
 }
 
 /// Cuts the room that the engine sets aside off its journals, so that copies are small.
