@@ -162,9 +162,7 @@ impl Instance {
             let Some(target) = position.target(snapshot.source.container) else { continue };
             let item = &snapshot.item;
             let has_passed = match self.owned.get(&item.id) {
-                Some(reader) => {
-                    self.has_passed_here(target, snapshot, &reader, is_own, checks, ledger).await?
-                }
+                Some(reader) => self.has_passed_here(target, snapshot, &reader, is_own, checks).await?,
                 None => {
                     let lease = elsewhere.get(&item.id).unwrap_or(item);
                     self.has_passed_elsewhere(target, snapshot, lease, checks, ledger).await?
@@ -207,7 +205,6 @@ impl Instance {
         reader: &Arc<RangeReader>,
         is_own: bool,
         checks: &mut PositionChecks,
-        ledger: &Ledger,
     ) -> Result<bool, Fault> {
         let pages = reader.statistics.pages.load(Ordering::Acquire);
         let looks_before = checks.looks_before(&item.id, reader);
@@ -221,8 +218,10 @@ impl Instance {
         let now = ReaderProgress::InThisInstance { pages, looks_before };
         if self.context.store.counts_locally() {
             let feed = RangeFeed::of_source(source, item.range.clone());
+            // Counted in this process: an account makes no request for it.
+            let uncharged = Ledger::new();
             if !checks.is_unchanged(&item.id, &now)
-                && feed.pending(at.continuation.as_ref(), 1, ledger).await?.0 == 0
+                && feed.pending(at.continuation.as_ref(), 1, &uncharged).await?.0 == 0
             {
                 return Ok(true);
             }

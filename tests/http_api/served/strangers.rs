@@ -68,5 +68,6 @@ served_models!(
     observatory,
     warehouse,
     freight,
-    hospital
+    hospital,
+    festival
 );

@@ -16,7 +16,7 @@ const SOURCE_ID: &str = "sourceId";
 /// The references of a type in an array or object, along which copies follow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BackReferences<'a> {
-    item: &'a ItemType,
+    pub(super) item: &'a ItemType,
     /// The path of the foreign key, as `array[].field`.
     pub(super) by: &'static str,
     /// The name of the list and its container.

@@ -6,6 +6,7 @@ use onehop_model::{
 };
 use onehop_store::{ContainerName, interned};
 
+use super::back_references::back_references;
 use super::item_types::{ItemTypes, property};
 use super::model_error::ModelError;
 use super::projection_names::ProjectionNames;
@@ -179,8 +180,8 @@ fn owned_type(model: &Model, types: &ItemTypes, item: &Declared) -> Result<Owned
 }
 
 /// The time to live of an owned item after its deletion, in seconds, where others have to see the deletion:
-/// lists of the items, the items that it owns, and the reservations of its unique values. `None` where it can
-/// be removed at once.
+/// lists of the items, entries by which copies in their arrays are found, the items that it owns, and the
+/// reservations of its unique values. `None` where it can be removed at once.
 #[must_use]
 pub fn tombstone_of_owned(model: &Model, item: &Declared) -> Option<u32> {
     let Deletion::Soft { ttl_seconds, .. } = item.deletion else { return None };
@@ -194,5 +195,8 @@ pub fn tombstone_of_owned(model: &Model, item: &Declared) -> Option<u32> {
     });
     let is_unique =
         |field: &Field| matches!(&field.kind, FieldKind::Stored(stored) if stored.unique.is_some());
-    (is_listed || owns || item.fields.iter().any(is_unique)).then_some(ttl_seconds)
+    // The entries by which copies in its arrays are found.
+    let is_entered =
+        back_references(model).is_ok_and(|found| found.iter().any(|found| found.item.name == item.name));
+    (is_listed || is_entered || owns || item.fields.iter().any(is_unique)).then_some(ttl_seconds)
 }

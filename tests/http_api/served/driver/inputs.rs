@@ -252,6 +252,7 @@ impl Inputs {
 
     fn text(&mut self, checks: &Checks, unique: Option<Normalize>) -> String {
         if let Some(pattern) = &checks.pattern {
+            let pattern = pattern.trim_start_matches('^').trim_end_matches('$');
             let strategy = string_regex(pattern).expect("a regular expression");
             return strategy.new_tree(&mut self.texts).expect("a text").current();
         }
