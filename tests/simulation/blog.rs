@@ -35,6 +35,8 @@ impl Client {
             "edit comment" => self.edit_comment().await,
             "delete comment" => self.delete_comment().await,
             "rename" => self.rename().await,
+            "delete account" => self.delete_account().await,
+            "trespass" => self.trespass().await,
             "sign out" => self.sign_out().await,
             "renew session" => self.renew().await,
             "change password" => self.change_password().await,
@@ -132,8 +134,12 @@ impl Client {
         let name = *self.world.dice.pick(&NAMES);
         let query = format!("mutation($i: SignInInput!) {{ signIn(input: $i) {{ {SESSION} }} }}");
         let input = json!({ "username": name, "password": PASSWORD });
+        let start = self.world.history.now();
         if let Answer::Data { data, .. } = self.ask(&query, json!({ "i": input })).await {
             let payload = &data["signIn"];
+            if let Some(id) = payload["user"]["id"].as_str() {
+                self.saw_open_account(id, start);
+            }
             if let (Some(id), Some(name)) =
                 (self.start_session(payload, PASSWORD), payload["user"]["username"].as_str())
             {
@@ -182,6 +188,7 @@ impl Client {
                 world.history.created_by_key(&key, id);
                 let register = format!("post {id}");
                 world.history.set_first(&register, NOTHING);
+                world.history.owned(&register, &me);
                 world
                     .history
                     .written(&register, Write { value: title.clone(), client: self.number, start, end });
@@ -259,6 +266,7 @@ impl Client {
         let register = format!("like of {} by {me}", post.id);
         let world = self.world.clone();
         world.history.set_first(&register, "0");
+        world.history.owned(&register, &me);
         let write = world.history.begin(&register, if likes { "1" } else { "0" }, self.number);
         let command = if likes { "likePost" } else { "unlikePost" };
         let query =
@@ -280,7 +288,7 @@ impl Client {
     }
 
     async fn comment(&mut self) {
-        let Some(post) = self.any_post() else { return };
+        let (Some(me), Some(post)) = (self.me(), self.any_post()) else { return };
         let world = self.world.clone();
         let (content, key) = (world.next("comment"), world.next("comment-key"));
         let start = world.history.now();
@@ -295,7 +303,7 @@ impl Client {
                 let register = format!("comment {id}");
                 world.history.set_first(&register, NOTHING);
                 world.history.written(&register, Write { value: content, client: self.number, start, end });
-                let Some(me) = self.me() else { return };
+                world.history.owned(&register, &me);
                 world.comments.lock().push((id.to_owned(), post.id, me));
             }
             Answer::Refused { code } => {
@@ -329,7 +337,8 @@ impl Client {
     }
 
     async fn delete_comment(&mut self) {
-        let Some(id) = self.own_comment() else { return };
+        let below = self.world.dice.percent(40).then(|| self.comment_below_own_post()).flatten();
+        let Some(id) = below.or_else(|| self.own_comment()) else { return };
         let write = self.world.clone().history.begin(&format!("comment {id}"), NOTHING, self.number);
         let query = "mutation($i: DeleteCommentInput!) { deleteComment(input: $i) { deletedCommentId } }";
         let answer = self.command(query, json!({ "i": { "commentId": id } })).await;

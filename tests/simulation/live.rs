@@ -29,6 +29,8 @@ use crate::world::World;
 
 /// A subscription begins to listen within this time of its first bytes.
 const BEGIN_MAX: Duration = Duration::from_secs(5);
+/// The longest time for which a slow client takes no event, in milliseconds.
+const SLOW_MS_MAX: u64 = 30_000;
 /// Subscriptions in a run.
 const SUBSCRIPTIONS_MAX: usize = 12;
 
@@ -145,7 +147,8 @@ async fn listen(
     while let Some(Ok(bytes)) = stream.next().await {
         if is_slow {
             // Events gather meanwhile.
-            tokio::time::sleep(Duration::from_millis(world.dice.below(8 * world.plan.pace_ms))).await;
+            let most_ms = if world.dice.percent(20) { SLOW_MS_MAX } else { 8 * world.plan.pace_ms };
+            tokio::time::sleep(Duration::from_millis(world.dice.below(most_ms))).await;
         }
         received.extend_from_slice(&bytes);
         while let Some(end) = received.windows(2).position(|window| window == b"\n\n") {

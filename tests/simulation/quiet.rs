@@ -20,10 +20,11 @@ const PURGED_ITEMS: usize = 3;
 
 impl World {
     /// Lets a month pass where a process has caught up: tombstones and records of idempotency keys expire.
-    pub async fn pass_a_month(&self) -> bool {
+    pub async fn pass_a_month(self: &Arc<Self>) -> bool {
         let Some(number) = self.any_process() else { return false };
         self.executor.resume(Group(number));
         self.store.calm();
+        self.deploy_everywhere().await;
         // A month in which a change waits, or is parked, loses deletions.
         if !self.expect_caught_up().await || self.store.was_damaged() {
             return false;
@@ -42,6 +43,7 @@ impl World {
     pub async fn lull(self: &Arc<Self>) {
         self.process_numbers().iter().for_each(|number| self.executor.resume(Group(*number)));
         self.store.calm();
+        self.deploy_everywhere().await;
         if self.expect_caught_up().await
             && !self.store.was_damaged()
             && let Some(number) = self.any_process()
@@ -73,8 +75,9 @@ impl World {
         self.store.mend();
         let numbers = self.process_numbers();
         numbers.iter().for_each(|number| self.executor.resume(Group(*number)));
+        self.deploy_everywhere().await;
         self.expect_caught_up().await;
-        for number in numbers {
+        for number in self.process_numbers() {
             if self.dice.percent(50) {
                 self.stop(number).await;
             } else {
@@ -82,7 +85,7 @@ impl World {
             }
         }
         tokio::time::sleep(LEASE_EXPIRY).await;
-        let number = self.start_process();
+        let number = self.start_release(false);
         for _ in 0..600 {
             if self.router_of(number).is_some() {
                 break;
@@ -110,11 +113,26 @@ impl World {
         Some(number)
     }
 
+    /// The operator has made room, and replays the parked changes.
+    async fn replay(&self, number: u32) {
+        let Some(app) = self.app_of(number) else { return };
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.executor.spawn(Group(number), async move {
+            let _ = sender.send(app.replay(None).await.map_err(|error| format!("{error:#}")));
+        });
+        if let Ok(Err(error)) = receiver.await {
+            self.history.error(format!("parked changes are not replayed: {error}"));
+        }
+    }
+
     /// Where a process runs, its read models catch up by themselves. Whether one runs and they have.
     async fn expect_caught_up(&self) -> bool {
         tokio::time::sleep(CATCH_UP_MAX).await;
         let Some(number) = self.any_process() else { return false };
         let Some(app) = self.app_of(number) else { return false };
+        if self.store.was_full() {
+            self.replay(number).await;
+        }
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.executor.spawn(Group(number), async move {
             let _ = sender.send((app.processor.status().await, app.processor.processor_status().await));
