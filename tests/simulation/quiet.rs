@@ -114,7 +114,7 @@ impl World {
     }
 
     /// The operator has made room, and replays the parked changes.
-    async fn replay(&self, number: u32) {
+    pub async fn replay(&self, number: u32) {
         let Some(app) = self.app_of(number) else { return };
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.executor.spawn(Group(number), async move {

@@ -142,6 +142,8 @@ impl World {
             other => return self.history.error(format!("no process starts over the {view}: {other:?}")),
         }
         drain(self, number).await;
+        // The moment of a backup may have parked changes.
+        self.replay(number).await;
         verify_in_a_lull(self, number).await;
         let posts: Vec<String> =
             self.posts.lock().iter().rev().take(POSTS_READ_MAX).map(|post| post.id.clone()).collect();

@@ -96,6 +96,8 @@ pub struct World {
     /// Processes that are about to end, and still have their stores open.
     stopping: Mutex<u32>,
     acts_left: Mutex<usize>,
+    /// Whether acts rest: then no process of the older release starts.
+    is_quiet: Mutex<bool>,
     disturbances_left: Mutex<usize>,
     numbers: Mutex<u64>,
     counts: Mutex<BTreeMap<&'static str, u64>>,
@@ -131,6 +133,7 @@ impl World {
             started: Mutex::default(),
             stopping: Mutex::default(),
             acts_left: Mutex::default(),
+            is_quiet: Mutex::default(),
             disturbances_left: Mutex::new(DISTURBANCES_MAX),
             numbers: Mutex::default(),
             counts: Mutex::default(),
@@ -366,7 +369,8 @@ impl World {
             let _ = sender.send(());
         });
         let is_stopped = tokio::time::timeout(STOP_MAX, receiver).await.is_ok();
-        if is_stopped {
+        let is_closed = is_stopped && self.executor.tasks_of(member.group) == 0;
+        if is_closed {
             *self.stopping.lock() -= 1;
         }
         // Requests that no client waits for and maintenance end by themselves, also after a write that hangs.
@@ -377,8 +381,10 @@ impl World {
         }
         self.executor.kill(member.group);
         if !is_stopped {
-            *self.stopping.lock() -= 1;
             self.store.killed();
+        }
+        if !is_closed {
+            *self.stopping.lock() -= 1;
         }
     }
 
@@ -398,6 +404,7 @@ impl World {
 
     async fn play_acts(self: &Arc<Self>, acts: usize) {
         *self.acts_left.lock() = acts;
+        *self.is_quiet.lock() = false;
         while self.any_process().is_none() {
             if self.is_free() {
                 self.start_process();

@@ -16,7 +16,7 @@ const STARTS_MAX: usize = 20;
 impl World {
     /// Whether the next process is of the older release: the first one of a run with two releases is.
     pub(super) fn next_is_older(&self) -> bool {
-        let has_two = !self.plan.added_projections.is_empty();
+        let has_two = !self.plan.added_projections.is_empty() && !*self.is_quiet.lock();
         has_two && (*self.started.lock() == 0 || self.dice.percent(OLDER_PERCENT))
     }
 
@@ -38,6 +38,7 @@ impl World {
 
     /// Replaces the processes of the older release.
     pub async fn deploy_everywhere(self: &Arc<Self>) {
+        *self.is_quiet.lock() = true;
         if self.plan.added_projections.is_empty() {
             return;
         }
