@@ -434,7 +434,7 @@ impl Client {
         let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
         let Some(nodes) = data["feed"]["nodes"].as_array() else { return };
         let recent = self.recent(reached);
-        // A full feed leaves older posts out, and so does one that a deletion has just made shorter.
+        // A full feed leaves older posts out. So does a feed that a deletion has just made shorter.
         let has_all = self.world.titles.lock().len() < self.world.feed_length();
         for post in known {
             let listed = nodes.iter().find(|node| node["id"] == post.id.as_str());

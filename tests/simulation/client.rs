@@ -96,11 +96,11 @@ impl Client {
         answer
     }
 
-    /// Sends a request without a session to any process after a delay, from another address, while the
-    /// client goes on.
+    /// Sends a request to any process after a delay, from another address, while the client goes on.
     pub fn send_beside(
         &self,
         delay: Duration,
+        token: Option<String>,
         body: Value,
     ) -> Option<tokio::sync::oneshot::Receiver<Option<Value>>> {
         let (group, router) = self.world.any_process().and_then(|number| self.world.router_of(number))?;
@@ -109,7 +109,7 @@ impl Client {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.world.executor.spawn(group, async move {
             tokio::time::sleep(delay).await;
-            let _ = sender.send(send(router, ClientRequest { address, token: None, body }).await);
+            let _ = sender.send(send(router, ClientRequest { address, token, body }).await);
         });
         Some(receiver)
     }

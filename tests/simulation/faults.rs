@@ -85,7 +85,7 @@ impl Faults {
         self.state.lock().hanging.insert(process, writes);
     }
 
-    /// Has the logical partitions of a container be full, or of none.
+    /// Fills the logical partitions of a container; `None` makes room again.
     pub fn fill(&self, container: Option<&'static str>) {
         self.state.lock().full = container;
     }

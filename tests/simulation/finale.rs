@@ -24,7 +24,8 @@ const POST: &str = "id title version likeCount commentCount author { id username
     comments(first: 100) { nodes { id content author { username } } } likes(first: 100) { nodes { user { id } } }";
 /// Problems that `verify` reports of a reservation without its holder. A command that dies between two writes
 /// leaves such a reservation.
-const LEFT_OVER: [&str; 4] = [
+const LEFT_OVER: [&str; 5] = [
+    "a username is reserved for a deleted account",
     "there is no customer with the reserved e-mail address",
     "the customer has another e-mail address",
     "there is no product with the reserved SKU",
@@ -81,10 +82,12 @@ async fn verify(world: &Arc<World>, number: u32) {
         report.drifts.iter().partition(|drift| was_brought_back(world, drift));
     let (left_over, drifts): (Vec<&Drift>, Vec<&Drift>) =
         drifts.into_iter().partition(|drift| left_over_of(drift).is_some());
-    let (late, drifts): (Vec<&Drift>, Vec<&Drift>) =
-        drifts.into_iter().partition(|drift| is_late_item(world, drift));
+    let has_late_items = report.drifts.iter().any(|drift| is_late_item(world, drift));
+    let (late, drifts): (Vec<&Drift>, Vec<&Drift>) = drifts
+        .into_iter()
+        .partition(|drift| is_late_item(world, drift) || has_late_items && is_without_source(drift));
     complain_of(world, "verify finds", &drifts);
-    for reservations in ["skuReservation", "emailReservation"] {
+    for reservations in ["skuReservation", "emailReservation", "reservationOfDeletedAccount"] {
         let left: Vec<_> =
             left_over.iter().filter(|drift| left_over_of(drift) == Some(reservations)).collect();
         let possible = world.half_done(reservations);
@@ -116,8 +119,10 @@ async fn verify(world: &Arc<World>, number: u32) {
 /// Verifies beside idle clients. Reservations that dead commands have left are counted at the end.
 pub async fn verify_in_a_lull(world: &Arc<World>, number: u32) {
     let Some(report) = verification(world, number, false).await else { return };
+    let has_late_items = report.drifts.iter().any(|drift| is_late_item(world, drift));
     let is_drift = |drift: &&Drift| {
-        left_over_of(drift).is_none() && !was_brought_back(world, drift) && !is_late_item(world, drift)
+        let is_late = is_late_item(world, drift) || has_late_items && is_without_source(drift);
+        left_over_of(drift).is_none() && !was_brought_back(world, drift) && !is_late
     };
     let drifts: Vec<&Drift> = report.drifts.iter().filter(is_drift).collect();
     complain_of(world, "verify finds in a lull", &drifts);
@@ -134,6 +139,11 @@ fn was_brought_back(world: &World, drift: &Drift) -> bool {
 fn is_late_item(world: &World, drift: &Drift) -> bool {
     let Drift::Invariant { invariant, problem, id, .. } = drift else { return false };
     *invariant == "deletedAccount" && problem.ends_with("left") && world.may_have_late_items(id)
+}
+
+/// Whether a drift is a copy from a source that is gone, as in a late item.
+fn is_without_source(drift: &Drift) -> bool {
+    matches!(drift, Drift::Copy { current: None, .. })
 }
 
 /// The type of a reservation without its holder.

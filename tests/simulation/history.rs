@@ -157,7 +157,7 @@ impl History {
         (refused.value, refused.start) = (String::new(), Moment::MAX);
     }
 
-    /// A register has the value that a user wrote, and none once the account is deleted.
+    /// Names the user who wrote a register. The deletion of the account takes its value away.
     pub fn owned(&self, register: &str, user: &str) {
         self.0.lock().owners.insert(register.to_owned(), user.to_owned());
     }
@@ -274,7 +274,7 @@ impl History {
 }
 
 impl Recorded {
-    /// Adds the writes by which removals take values away. Their client is nobody.
+    /// Adds the writes by which removals take values away. No client sent them.
     fn with_removals(mut self) -> Self {
         let Self { owners, removals, removed, registers, .. } = &mut self;
         for (name, owner) in owners {

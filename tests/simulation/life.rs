@@ -1,10 +1,14 @@
 //! The ends of accounts: users delete their accounts, with retries, and try to change the items of others.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::client::{Answer, Client};
 use crate::history::{NOTHING, Recent};
 
+/// The longest time after which another tab writes, in milliseconds.
+const OTHER_TAB_MS_MAX: u64 = 12_000;
 /// The register of an account, by its values.
 pub const OPEN: &str = "open";
 const DELETED: &str = "deleted";
@@ -30,6 +34,10 @@ impl Client {
         let others = [format!("name of {me}"), format!("username {me}")];
         let others = others.map(|register| history.begin(&register, NOTHING, self.number));
         let removal = history.removal_began(&me);
+        for _ in 0..world.dice.below(4) {
+            self.write_in_another_tab(&me);
+        }
+        let sign_ins = self.sign_in_beside(&me);
         let query = "mutation($i: DeleteUserInput!) { deleteUser(input: $i) { deletedUserId } }";
         self.removes = Some(me.clone());
         let answer = self.command(query, json!({ "i": { "currentPassword": password } })).await;
@@ -46,6 +54,7 @@ impl Client {
                 world.passwords.lock().end_sessions(&me, sessions_before, &world);
                 self.session = None;
                 world.count("account deleted");
+                self.use_sessions_of_old_password(&me, sign_ins).await;
             }
             Err(_) if history.is_refused(&write) => {
                 others.iter().for_each(|other| history.refused(other));
@@ -53,6 +62,29 @@ impl Client {
             }
             Err(_) => world.count("deletion of an account without an answer"),
         }
+    }
+
+    /// Another tab of the same browser writes an item in a while, in any process, without waiting for the
+    /// answer.
+    fn write_in_another_tab(&self, me: &str) {
+        let world = &self.world;
+        let Some(session) = &self.session else { return };
+        let (query, input) = match self.any_post().filter(|_| world.dice.percent(60)) {
+            Some(post) => (
+                "mutation($i: CreateCommentInput!) { createComment(input: $i) { comment { id } } }",
+                json!({ "postId": post.id, "content": world.next("late comment") }),
+            ),
+            None => {
+                let title = world.next("late title");
+                world.began_title(&title, me);
+                let query = "mutation($i: CreatePostInput!) { createPost(input: $i) { post { id } } }";
+                (query, json!({ "title": title, "content": "Some content." }))
+            }
+        };
+        let delay = Duration::from_millis(world.dice.below(OTHER_TAB_MS_MAX));
+        let body = json!({ "query": query, "variables": { "i": input } });
+        self.send_beside(delay, Some(session.token.clone()), body);
+        world.count("write beside the deletion of an account");
     }
 
     /// Records that an account was open at some time after `start`.

@@ -32,7 +32,7 @@ const BEGIN_MAX: Duration = Duration::from_secs(5);
 /// The longest time for which a slow client takes no event, in milliseconds.
 const SLOW_MS_MAX: u64 = 30_000;
 /// Subscriptions in a run.
-const SUBSCRIPTIONS_MAX: usize = 12;
+const SUBSCRIPTIONS_MAX: usize = 24;
 
 /// The events that a subscription has shown.
 #[derive(Debug, Default)]

@@ -1,4 +1,5 @@
-//! Acts of staff in the blog: accounts are suspended and given back, and posts and comments of others deleted.
+//! Acts of staff in the blog: accounts are suspended and given back, and posts and comments of other users
+//! are deleted.
 
 use serde_json::{Value, json};
 
@@ -37,10 +38,12 @@ impl Client {
         };
         let query = format!("mutation($i: {kind}!) {{ {command}(input: $i) {{ user {{ id }} }} }}");
         let input = json!({ "i": { "userId": user, "reason": "Spam." } });
+        let sign_ins = if suspends { self.sign_in_beside(&user) } else { Vec::new() };
         let answer = self.command(&query, input).await;
         if self.end(&write, answer).is_ok() && suspends {
             world.passwords.lock().end_sessions(&user, sessions_before, &world);
             world.count("account suspended");
+            self.use_sessions_of_old_password(&user, sign_ins).await;
         }
         let mut suspended = world.suspended.lock();
         suspended.retain(|other| *other != user);

@@ -165,7 +165,13 @@ impl Client {
         }
     }
 
-    /// Signs in beside a change of the password.
+    /// Signs in a few times beside a command that ends the sessions of a user.
+    pub fn sign_in_beside(&self, user: &str) -> Vec<oneshot::Receiver<Option<Value>>> {
+        let password = self.world.dice.pick(&self.world.passwords.lock().possible(user)).clone();
+        (0..self.world.dice.below(4)).filter_map(|_| self.sign_in_meanwhile(user, &password)).collect()
+    }
+
+    /// Signs in beside a change of the password, or beside the end of an account.
     fn sign_in_meanwhile(&self, user: &str, password: &str) -> Option<oneshot::Receiver<Option<Value>>> {
         let world = self.world.clone();
         let name = world.passwords.lock().of(user).name.clone();
@@ -174,11 +180,11 @@ impl Client {
             json!({ "query": query, "variables": { "i": { "username": name, "password": password } } });
         let delay = Duration::from_millis(world.dice.below(60));
         world.count("sign-in beside a change of the password");
-        self.send_beside(delay, body)
+        self.send_beside(delay, None, body)
     }
 
-    /// Sessions that began with the old password beside its change have ended with it.
-    async fn use_sessions_of_old_password(
+    /// Sessions that began beside the command have ended with it.
+    pub async fn use_sessions_of_old_password(
         &mut self,
         user: &str,
         sign_ins: Vec<oneshot::Receiver<Option<Value>>>,
@@ -204,7 +210,7 @@ impl Client {
             let late_ms = world.elapsed_ms() - ended_ms;
             let answer = self.ask_with(Some(token), "{ viewer { id } }", json!({})).await;
             if matches!(&answer, Answer::Data { data, .. } if data["viewer"]["id"].is_string()) {
-                let session = format!("of {user}, begun beside a change of the password");
+                let session = format!("of {user}, begun beside the end of its sessions");
                 world.history.used_late(LateUse { session, late_ms });
             }
         }

@@ -33,14 +33,16 @@ pub const DISTURBANCES: [&str; 17] = [
 /// Source: Groce, Zhang, Eide, Chen, Regehr, "Swarm Testing", 2012.
 const ACT_FACTORS: [u64; 5] = [1, 10, 10, 30, 100];
 /// Acts that change the same items. Some runs do hardly anything else.
-const FOCUSES: [&[&str]; 9] = [
+const FOCUSES: [&[&str]; 11] = [
     &["create post", "delete post"],
+    &["create post", "delete post", "delete account"],
     &["create post", "delete post", "update post", "write twice and read"],
     &["like", "unlike", "read post"],
     &["comment", "edit comment", "delete comment", "subscribe", "moderate comment"],
     &["rename", "create post", "comment", "read own posts"],
     &["change password", "sign out", "renew session", "suspend", "unsuspend"],
     &["delete account", "comment", "like", "create post"],
+    &["delete account", "subscribe", "comment", "rename"],
     &["order", "delete order", "create product"],
     &["create product", "update product", "delete product", "rename tag", "rename category"],
 ];
@@ -49,7 +51,7 @@ const FOCUSES: [&[&str]; 9] = [
 const BLOG_ACTS: [(&str, u64); 21] = [
     ("create post", 14),
     ("update post", 8),
-    ("subscribe", 5),
+    ("subscribe", 12),
     ("delete post", 4),
     ("like", 12),
     ("unlike", 6),
@@ -99,8 +101,8 @@ pub struct Acts {
 
 impl Acts {
     fn of(dice: &Dice) -> Self {
-        let is_mixed = dice.percent(30);
-        let focus = dice.percent(35).then(|| *dice.pick(&FOCUSES));
+        let is_mixed = dice.percent(20);
+        let focus = dice.percent(50).then(|| *dice.pick(&FOCUSES));
         let weighed = |acts: &[(&'static str, u64)]| -> Vec<_> {
             let factor = |name: &str| match focus {
                 _ if is_mixed => 10,

@@ -15,8 +15,8 @@ const CATCH_UP_MAX: Duration = Duration::from_secs(900);
 /// Longer than tombstones are kept.
 const MONTH_MS: i64 = 31 * 24 * 3_600 * 1_000;
 /// Purges after a month, and items that each deletes at most.
-const PURGES: usize = 40;
-const PURGED_ITEMS: usize = 3;
+const PURGES: usize = 120;
+const PURGED_ITEMS: usize = 60;
 
 impl World {
     /// Lets a month pass where a process has caught up: tombstones and records of idempotency keys expire.
@@ -61,10 +61,10 @@ impl World {
         let (dice, pace_ms) = (self.dice.clone(), self.plan.pace_ms);
         self.executor.spawn(Group(number), async move {
             for _ in 0..PURGES {
-                tokio::time::sleep(Duration::from_millis(dice.between(1, 6 * pace_ms))).await;
+                tokio::time::sleep(Duration::from_millis(dice.between(1, 3 * pace_ms))).await;
                 let Some(store) = store.upgrade() else { return };
                 // A fault is met again by the next purge.
-                let _ = store.purge_expired(PURGED_ITEMS).await;
+                let _ = store.purge_expired(1 + dice.place(PURGED_ITEMS)).await;
             }
         });
     }
@@ -94,12 +94,12 @@ impl World {
         }
         let app = self.app_of(number)?;
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        let replays = self.store.was_damaged();
+        let replays = self.store.was_damaged() || self.store.was_full();
         self.executor.spawn(Group(number), async move {
             tokio::time::sleep(LEASE_EXPIRY).await;
             let mut drained = app.processor.drain().await.map_err(|error| error.to_string());
             if replays && drained.is_ok() {
-                // An unreadable change is poison. The operator mends the disk and replays.
+                // An unreadable change is poison, and so is a change without room. The operator replays.
                 drained = app.replay(None).await.map(drop).map_err(|error| error.to_string());
             }
             let _ = sender.send(drained);

@@ -1,7 +1,7 @@
 //! Removals of deleted accounts, as far as they may be incomplete.
 //!
-//! Two minutes after a deletion its process removes the items that other processes still wrote. A process that
-//! ends before leaves that to verification, and so does a request that is delayed for longer.
+//! Two minutes after a deletion its process removes the late items of other processes. A process that ends
+//! earlier leaves these to verification, and so does a request with a longer delay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

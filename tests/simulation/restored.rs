@@ -1,8 +1,8 @@
 //! Backups and copies: stores with the content of a moment, which later processes serve.
 //!
-//! An online backup of the embedded store is taken beside commands. It holds every write that was acknowledged
-//! before it began, and no write that came after its end. A copy of the write side is taken at rest, into a
-//! store of the other kind. In both, read models catch up and verification finds no drift.
+//! An online backup of the embedded store is taken beside commands. It holds every write that was
+//! acknowledged before it began, and no write that came after its end. A copy of the write side is taken at
+//! rest, into a store of the other kind. In both, read models catch up and verification finds no drift.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

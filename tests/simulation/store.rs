@@ -146,7 +146,8 @@ impl RunStore {
         }
     }
 
-    /// Has the logical partitions of a container be full, or of none. Returns whether the store is an account.
+    /// Fills the logical partitions of a container; `None` makes room again. Returns whether the store is an
+    /// account.
     pub fn fill(&self, container: Option<&'static str>) -> bool {
         let Self::Account { faults, .. } = self else { return false };
         faults.fill(container);

@@ -39,7 +39,8 @@ const DISTURBANCES_MAX: usize = 90;
 /// Processes that a run starts. A start takes as long as hundreds of requests.
 const PROCESSES_STARTED_MAX: u32 = 16;
 /// Types of reservations, and the commands that write them.
-const RESERVING: [(&str, [&str; 2]); 2] = [
+const RESERVING: [(&str, [&str; 2]); 3] = [
+    ("reservationOfDeletedAccount", ["updateUser(", "createUser("]),
     ("skuReservation", ["createProduct(", "deleteProduct("]),
     ("emailReservation", ["createCustomer(", "changeCustomerEmailAddress("]),
 ];

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::World;
 use crate::trace;
 
-/// The share of older processes among those that start once the later release is out.
+/// The percentage of older processes among the processes after the first one.
 const OLDER_PERCENT: u64 = 40;
 /// Processes that a deployment starts before a run goes on without one.
 const STARTS_MAX: usize = 20;

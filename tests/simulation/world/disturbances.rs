@@ -23,10 +23,11 @@ const WRITER_POINTS: [&str; 7] = [
 ];
 /// The longest preemption of a task, in milliseconds: longer than a lease lives.
 const PREEMPTION_MS_MAX: u64 = 100_000;
-/// Containers to which projections alone write.
-const READ_MODELS: [&str; 4] = ["feed", "feed", "productByTag", "ranking"];
-/// The longest time for which a container is full, in milliseconds.
-const FULL_MS_MAX: u64 = 40_000;
+/// Containers of the blog and of the web store to which projections alone write.
+const BLOG_READ_MODELS: [&str; 1] = ["feed"];
+const SHOP_READ_MODELS: [&str; 2] = ["productByTag", "ranking"];
+/// The longest time for which a container is full, in mean distances of acts.
+const FULL_ACTS_MAX: u64 = 200;
 /// Maintenance by the operator of a run.
 const MAINTENANCE_MAX: usize = 400;
 
@@ -103,13 +104,19 @@ impl World {
                     return;
                 }
             }
-            "full partition" if self.dice.percent(40) => {
-                let container = *self.dice.pick(&READ_MODELS);
+            "full partition" => {
+                let is_of_shop = match self.plan.domain {
+                    "both" => self.dice.percent(50),
+                    domain => domain == "shop",
+                };
+                let containers = if is_of_shop { &SHOP_READ_MODELS[..] } else { &BLOG_READ_MODELS };
+                let container = *self.dice.pick(containers);
                 if !self.store.fill(Some(container)) {
                     return;
                 }
                 trace::line("world", format!("{container} is full"));
-                let (world, full) = (Arc::clone(self), Duration::from_millis(self.dice.below(FULL_MS_MAX)));
+                let full_ms = self.dice.below(FULL_ACTS_MAX * self.plan.pace_ms);
+                let (world, full) = (Arc::clone(self), Duration::from_millis(full_ms));
                 self.executor.spawn(OUTSIDE, async move {
                     tokio::time::sleep(full).await;
                     world.store.fill(None);
