@@ -27,7 +27,7 @@ impl Client {
         match self.world.dice.weighted(&self.world.plan.act_weights.blog) {
             "create post" => self.create_post().await,
             "update post" => self.update_post().await,
-            "subscribe" => self.subscribe(),
+            "subscribe" => self.subscribe_and_write().await,
             "delete post" => self.delete_post().await,
             "like" => self.like(true).await,
             "unlike" => self.like(false).await,
@@ -288,7 +288,12 @@ impl Client {
     }
 
     async fn comment(&mut self) {
-        let (Some(me), Some(post)) = (self.me(), self.any_post()) else { return };
+        let Some(post) = self.any_post() else { return };
+        self.comment_on(post).await;
+    }
+
+    pub async fn comment_on(&mut self, post: KnownPost) {
+        let Some(me) = self.me() else { return };
         let world = self.world.clone();
         let (content, key) = (world.next("comment"), world.next("comment-key"));
         let start = world.history.now();

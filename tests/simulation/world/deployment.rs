@@ -11,7 +11,7 @@ use crate::trace;
 /// The percentage of older processes among the processes after the first one.
 const OLDER_PERCENT: u64 = 40;
 /// Processes that a deployment starts before a run goes on without one.
-const STARTS_MAX: usize = 20;
+const STARTS_MAX: usize = 50;
 
 impl World {
     /// Whether the next process is of the older release: the first one of a run with two releases is.
@@ -36,18 +36,15 @@ impl World {
         }
     }
 
-    /// Replaces the processes of the older release.
+    /// Replaces the processes of the older release, and waits until a process serves.
     pub async fn deploy_everywhere(self: &Arc<Self>) {
         *self.is_quiet.lock() = true;
-        if self.plan.added_projections.is_empty() {
-            return;
-        }
         let numbers = self.process_numbers();
         let older: Vec<u32> = numbers.iter().copied().filter(|number| self.is_older(*number)).collect();
-        if older.is_empty() {
-            return;
+        if !older.is_empty() {
+            trace::line("world", "the deployment is completed");
+            self.count("deployment completed");
         }
-        trace::line("world", "the deployment is completed");
         for number in older {
             self.stop(number).await;
         }
@@ -60,6 +57,5 @@ impl World {
             }
             tokio::time::sleep(Duration::from_secs(5)).await;
         }
-        self.count("deployment completed");
     }
 }
