@@ -12,6 +12,9 @@ pub const PASSWORD: &str = "correct horse battery";
 /// The number of times that a client sends a command without an answer.
 const TRIES: usize = 4;
 
+/// The longest time after which another tab writes beside a rename, in milliseconds.
+const RENAME_MS_MAX: u64 = 400;
+
 pub const SESSION: &str = "user { id username } accessToken refreshToken";
 
 impl Client {
@@ -159,6 +162,9 @@ impl Client {
             history.begin(&format!("name of {me}"), &canonical(name), self.number),
             history.begin(&format!("username {me}"), &written(name), self.number),
         );
+        for _ in 0..world.dice.below(4) {
+            self.write_in_another_tab(&me, RENAME_MS_MAX);
+        }
         let query = "mutation($i: UpdateUserInput!) { updateUser(input: $i) { user { id username } } }";
         let answer = self.command(query, json!({ "i": { "username": name } })).await;
         let is_repeated = answer.1;

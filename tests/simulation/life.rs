@@ -7,8 +7,9 @@ use serde_json::json;
 use crate::client::{Answer, Client};
 use crate::history::{NOTHING, Recent};
 
-/// The longest time after which another tab writes, in milliseconds.
-const OTHER_TAB_MS_MAX: u64 = 12_000;
+/// The longest time after which another tab writes beside a deletion, in milliseconds: a session may still be
+/// good in another process.
+const DELETION_MS_MAX: u64 = 12_000;
 /// The register of an account, by its values.
 pub const OPEN: &str = "open";
 const DELETED: &str = "deleted";
@@ -35,7 +36,7 @@ impl Client {
         let others = others.map(|register| history.begin(&register, NOTHING, self.number));
         let removal = history.removal_began(&me);
         for _ in 0..world.dice.below(4) {
-            self.write_in_another_tab(&me);
+            self.write_in_another_tab(&me, DELETION_MS_MAX);
         }
         let sign_ins = self.sign_in_beside(&me);
         let query = "mutation($i: DeleteUserInput!) { deleteUser(input: $i) { deletedUserId } }";
@@ -66,7 +67,7 @@ impl Client {
 
     /// Another tab of the same browser writes an item in a while, in any process, without waiting for the
     /// answer.
-    fn write_in_another_tab(&self, me: &str) {
+    pub fn write_in_another_tab(&self, me: &str, most_ms: u64) {
         let world = &self.world;
         let Some(session) = &self.session else { return };
         let (query, input) = match self.any_post().filter(|_| world.dice.percent(60)) {
@@ -81,10 +82,10 @@ impl Client {
                 (query, json!({ "title": title, "content": "Some content." }))
             }
         };
-        let delay = Duration::from_millis(world.dice.below(OTHER_TAB_MS_MAX));
+        let delay = Duration::from_millis(world.dice.below(most_ms));
         let body = json!({ "query": query, "variables": { "i": input } });
         self.send_beside(delay, Some(session.token.clone()), body);
-        world.count("write beside the deletion of an account");
+        world.count("write in another tab");
     }
 
     /// Records that an account was open at some time after `start`.
