@@ -116,6 +116,20 @@ impl App {
     /// # Errors
     /// When the change feed processor cannot read its state.
     pub async fn over(open: &OpenStore, member: Member, options: AppOptions) -> anyhow::Result<Self> {
+        Self::projecting(open, member, projections(), options).await
+    }
+
+    /// As [`over`](Self::over) with some of the [`projections`]: a release that does not know the others, as
+    /// in a rolling deployment.
+    ///
+    /// # Errors
+    /// As [`over`](Self::over).
+    pub async fn projecting(
+        open: &OpenStore,
+        member: Member,
+        projections: Vec<Arc<dyn Projection>>,
+        options: AppOptions,
+    ) -> anyhow::Result<Self> {
         let live_poll = options.live_poll;
         let limits = match member.sharing {
             Sharing::Alone => CommandLimits::default(),
@@ -125,7 +139,7 @@ impl App {
             LiveSettings { tail: tail_settings(&member, live_poll), ..LiveSettings::default() };
         let exposures = &partitions::KEY_EXPOSURES;
         let engine =
-            Engine::over(open, member, projections(), (&container_specs(), exposures), options).await?;
+            Engine::over(open, member, projections, (&container_specs(), exposures), options).await?;
         let (clock, passwords, tasks) = (&engine.clock, &engine.passwords, &engine.tasks);
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&engine.decisive),

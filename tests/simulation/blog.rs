@@ -12,6 +12,9 @@ pub const PASSWORD: &str = "correct horse battery";
 /// The number of times that a client sends a command without an answer.
 const TRIES: usize = 4;
 
+/// The longest time after which another tab writes beside a rename, in milliseconds.
+const RENAME_MS_MAX: u64 = 400;
+
 pub const SESSION: &str = "user { id username } accessToken refreshToken";
 
 impl Client {
@@ -27,7 +30,7 @@ impl Client {
         match self.world.dice.weighted(&self.world.plan.act_weights.blog) {
             "create post" => self.create_post().await,
             "update post" => self.update_post().await,
-            "subscribe" => self.subscribe(),
+            "subscribe" => self.subscribe_and_write().await,
             "delete post" => self.delete_post().await,
             "like" => self.like(true).await,
             "unlike" => self.like(false).await,
@@ -35,6 +38,8 @@ impl Client {
             "edit comment" => self.edit_comment().await,
             "delete comment" => self.delete_comment().await,
             "rename" => self.rename().await,
+            "delete account" => self.delete_account().await,
+            "trespass" => self.trespass().await,
             "sign out" => self.sign_out().await,
             "renew session" => self.renew().await,
             "change password" => self.change_password().await,
@@ -132,8 +137,12 @@ impl Client {
         let name = *self.world.dice.pick(&NAMES);
         let query = format!("mutation($i: SignInInput!) {{ signIn(input: $i) {{ {SESSION} }} }}");
         let input = json!({ "username": name, "password": PASSWORD });
+        let start = self.world.history.now();
         if let Answer::Data { data, .. } = self.ask(&query, json!({ "i": input })).await {
             let payload = &data["signIn"];
+            if let Some(id) = payload["user"]["id"].as_str() {
+                self.saw_open_account(id, start);
+            }
             if let (Some(id), Some(name)) =
                 (self.start_session(payload, PASSWORD), payload["user"]["username"].as_str())
             {
@@ -153,6 +162,9 @@ impl Client {
             history.begin(&format!("name of {me}"), &canonical(name), self.number),
             history.begin(&format!("username {me}"), &written(name), self.number),
         );
+        for _ in 0..world.dice.below(4) {
+            self.write_in_another_tab(&me, RENAME_MS_MAX);
+        }
         let query = "mutation($i: UpdateUserInput!) { updateUser(input: $i) { user { id username } } }";
         let answer = self.command(query, json!({ "i": { "username": name } })).await;
         let is_repeated = answer.1;
@@ -182,6 +194,7 @@ impl Client {
                 world.history.created_by_key(&key, id);
                 let register = format!("post {id}");
                 world.history.set_first(&register, NOTHING);
+                world.history.owned(&register, &me);
                 world
                     .history
                     .written(&register, Write { value: title.clone(), client: self.number, start, end });
@@ -259,6 +272,7 @@ impl Client {
         let register = format!("like of {} by {me}", post.id);
         let world = self.world.clone();
         world.history.set_first(&register, "0");
+        world.history.owned(&register, &me);
         let write = world.history.begin(&register, if likes { "1" } else { "0" }, self.number);
         let command = if likes { "likePost" } else { "unlikePost" };
         let query =
@@ -281,6 +295,11 @@ impl Client {
 
     async fn comment(&mut self) {
         let Some(post) = self.any_post() else { return };
+        self.comment_on(post).await;
+    }
+
+    pub async fn comment_on(&mut self, post: KnownPost) {
+        let Some(me) = self.me() else { return };
         let world = self.world.clone();
         let (content, key) = (world.next("comment"), world.next("comment-key"));
         let start = world.history.now();
@@ -295,7 +314,7 @@ impl Client {
                 let register = format!("comment {id}");
                 world.history.set_first(&register, NOTHING);
                 world.history.written(&register, Write { value: content, client: self.number, start, end });
-                let Some(me) = self.me() else { return };
+                world.history.owned(&register, &me);
                 world.comments.lock().push((id.to_owned(), post.id, me));
             }
             Answer::Refused { code } => {
@@ -329,7 +348,8 @@ impl Client {
     }
 
     async fn delete_comment(&mut self) {
-        let Some(id) = self.own_comment() else { return };
+        let below = self.world.dice.percent(40).then(|| self.comment_below_own_post()).flatten();
+        let Some(id) = below.or_else(|| self.own_comment()) else { return };
         let write = self.world.clone().history.begin(&format!("comment {id}"), NOTHING, self.number);
         let query = "mutation($i: DeleteCommentInput!) { deleteComment(input: $i) { deletedCommentId } }";
         let answer = self.command(query, json!({ "i": { "commentId": id } })).await;
@@ -425,7 +445,7 @@ impl Client {
         let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
         let Some(nodes) = data["feed"]["nodes"].as_array() else { return };
         let recent = self.recent(reached);
-        // A full feed leaves older posts out, and so does one that a deletion has just made shorter.
+        // A full feed leaves older posts out. So does a feed that a deletion has just made shorter.
         let has_all = self.world.titles.lock().len() < self.world.feed_length();
         for post in known {
             let listed = nodes.iter().find(|node| node["id"] == post.id.as_str());

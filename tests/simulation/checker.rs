@@ -234,6 +234,24 @@ mod tests {
     }
 
     #[test]
+    fn a_removal_takes_values_at_any_time_until_it_has_ended() {
+        let lacks = |value: &str, ends: bool| {
+            let history = History::default();
+            history.set_first("comment c", NOTHING);
+            history.owned("comment c", "ada");
+            history.written("comment c", write("a", history.now(), Some(history.now())));
+            history.removal_began("ada");
+            if ends {
+                history.removal_ended("ada");
+            }
+            history.read("comment c", read(Recent::All, value, (history.now(), history.now())));
+            check(&history.into_recorded()).len()
+        };
+        assert_eq!([lacks("a", false), lacks(NOTHING, false)], [0, 0]);
+        assert_eq!([lacks("a", true), lacks(NOTHING, true)], [1, 0]);
+    }
+
+    #[test]
     fn a_read_that_goes_back_is_found() {
         let writes = [write("a", 1, Some(2)), write("b", 3, None)];
         let reads = [read(Recent::Own(2), "b", (4, 5)), read(Recent::Own(2), "a", (6, 7))];

@@ -46,6 +46,8 @@ pub struct Client {
     position: Option<ClientPosition>,
     /// Answers that it keeps.
     pub cached: Vec<CachedAnswer>,
+    /// The user whose account its request deletes.
+    pub removes: Option<String>,
     /// The process to which it sends first.
     process: Option<u32>,
 }
@@ -64,7 +66,15 @@ const REMEMBERED_MS: i64 = 30_000;
 
 impl Client {
     pub fn new(world: Arc<World>, number: usize) -> Self {
-        Self { world, number, session: None, position: None, cached: Vec::new(), process: None }
+        Self {
+            world,
+            number,
+            session: None,
+            position: None,
+            cached: Vec::new(),
+            removes: None,
+            process: None,
+        }
     }
 
     /// The writes that a read of this client must show when it reached its position.
@@ -86,11 +96,11 @@ impl Client {
         answer
     }
 
-    /// Sends a request without a session to any process after a delay, from another address, while the
-    /// client goes on.
+    /// Sends a request to any process after a delay, from another address, while the client goes on.
     pub fn send_beside(
         &self,
         delay: Duration,
+        token: Option<String>,
         body: Value,
     ) -> Option<tokio::sync::oneshot::Receiver<Option<Value>>> {
         let (group, router) = self.world.any_process().and_then(|number| self.world.router_of(number))?;
@@ -99,7 +109,7 @@ impl Client {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.world.executor.spawn(group, async move {
             tokio::time::sleep(delay).await;
-            let _ = sender.send(send(router, ClientRequest { address, token: None, body }).await);
+            let _ = sender.send(send(router, ClientRequest { address, token, body }).await);
         });
         Some(receiver)
     }
@@ -131,6 +141,9 @@ impl Client {
             format!("client {}", self.number),
             format!("to process {}: {query} {variables}", group.0),
         );
+        if let Some(user) = &self.removes {
+            world.removals.lock().requested(user, group.0, world.elapsed_ms());
+        }
         let faults_before = world.store.faults();
         let names_position = body.get("extensions").is_some();
         let last = u8::try_from(self.number + 1).expect("few clients");
@@ -148,6 +161,9 @@ impl Client {
         let patience = if dice.percent(10) { dice.between(1, 300) } else { 40_000 };
         let answer = tokio::time::timeout(Duration::from_millis(patience), receiver).await;
         hang_up.cancel();
+        if let Some(user) = &self.removes {
+            world.removals.lock().requested(user, group.0, world.elapsed_ms());
+        }
         let Ok(Ok(Some(answer))) = answer else {
             world.count(if patience < 40_000 { "client hung up" } else { "client got no answer" });
             trace::line(format!("client {}", self.number), "has no answer");
@@ -177,7 +193,9 @@ impl Client {
         }
         let first = answer["errors"].as_array_mut().and_then(|errors| errors.first_mut()).map(Value::take);
         let Some(error) = first else {
-            let reached = answer["extensions"]["reached"] == true && names_position;
+            // An older release does not wait for the projections that it does not know.
+            let reached =
+                answer["extensions"]["reached"] == true && names_position && !self.world.is_older(process);
             return Answer::Data { data: answer["data"].take(), reached };
         };
         let code = error["extensions"]["code"].as_str().unwrap_or("none").to_owned();

@@ -6,6 +6,9 @@ use parking_lot::Mutex;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 
+/// The percentage of acts that are chosen without weights.
+const UNWEIGHTED_PERCENT: u64 = 12;
+
 /// A source of random choices. A clone goes on in the same sequence.
 #[derive(Clone)]
 pub struct Dice(Arc<Mutex<ChaCha8Rng>>);
@@ -28,8 +31,11 @@ impl Dice {
         usize::try_from(self.below(length as u64)).expect("a place in memory")
     }
 
-    /// The name of an act, by weights.
+    /// The name of an act, by weights. Few acts are chosen without the weights, so that a run has all of them.
     pub fn weighted(&self, acts: &[(&'static str, u64)]) -> &'static str {
+        if self.percent(UNWEIGHTED_PERCENT) {
+            return self.pick(acts).0;
+        }
         let mut left = self.below(acts.iter().map(|(_, weight)| weight).sum::<u64>().max(1));
         for (name, weight) in acts {
             if left < *weight {

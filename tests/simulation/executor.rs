@@ -44,6 +44,8 @@ struct State {
     spawned: u64,
     polls: u64,
     paused: BTreeSet<Group>,
+    /// Tasks that are not polled for a while.
+    preempted: BTreeSet<u64>,
 }
 
 struct Task {
@@ -122,6 +124,22 @@ impl Executor {
         self.0.root.wake();
     }
 
+    /// Stops polling one task of a group, as the dice say, and returns its number.
+    pub fn preempt(&self, group: Group) -> Option<u64> {
+        let mut state = self.0.state.lock();
+        let of_group: Vec<u64> =
+            state.tasks.iter().filter(|(_, task)| task.group == group).map(|(number, _)| *number).collect();
+        let task = (!of_group.is_empty()).then(|| *self.0.dice.pick(&of_group))?;
+        state.preempted.insert(task);
+        Some(task)
+    }
+
+    /// Polls a preempted task again.
+    pub fn continue_task(&self, task: u64) {
+        self.0.state.lock().preempted.remove(&task);
+        self.0.root.wake();
+    }
+
     /// The number of tasks of a group.
     pub fn tasks_of(&self, group: Group) -> usize {
         self.0.state.lock().tasks.values().filter(|task| task.group == group).count()
@@ -169,14 +187,15 @@ impl Executor {
     /// Takes a ready task of a group that is not paused.
     fn next(&self) -> Option<(u64, BoxFuture<'static, ()>)> {
         let mut state = self.0.state.lock();
-        let State { tasks, ready, paused, polls, .. } = &mut *state;
-        let runnable = |number: &u64| !paused.contains(&tasks[number].group);
-        let places: Vec<usize> = if paused.is_empty() {
+        let State { tasks, ready, paused, preempted, polls, .. } = &mut *state;
+        let all_run = paused.is_empty() && preempted.is_empty();
+        let runnable = |number: &u64| !paused.contains(&tasks[number].group) && !preempted.contains(number);
+        let places: Vec<usize> = if all_run {
             Vec::new()
         } else {
             (0..ready.len()).filter(|place| runnable(&ready[*place])).collect()
         };
-        let place = match (paused.is_empty(), ready.len(), places.len()) {
+        let place = match (all_run, ready.len(), places.len()) {
             (_, 0, _) | (false, _, 0) => return None,
             (true, length, _) => self.0.dice.place(length),
             (false, _, length) => places[self.0.dice.place(length)],

@@ -7,6 +7,7 @@ use onehop_testing::account_model::{
     AccountFaults, AccountRequest, FaultPoint, InjectedFault, ModelConsistency, Outcome, TimedOutWrite,
 };
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::dice::Dice;
 use crate::trace;
@@ -18,6 +19,8 @@ pub const KINDS: [&str; 8] =
 /// The duration of a write that hangs: longer than a lease lives.
 const HANG_MIN: Duration = Duration::from_secs(60);
 pub const HANG_MAX: Duration = Duration::from_secs(120);
+/// The percentage of writes that a full container refuses: deletions make room.
+const FULL_PERCENT: u64 = 80;
 /// The latency of a request is below this, in milliseconds, unless its process is slow.
 const LATENCY_MS: u64 = 12;
 
@@ -39,6 +42,10 @@ struct State {
     failing: u64,
     /// The percentage of reads that a lagging replica answers.
     lagging: u64,
+    /// The container of a read model whose logical partitions are full.
+    full: Option<&'static str>,
+    /// When writes began that took longer than a lease lives.
+    hung: Vec<Instant>,
     /// Whether there is a lull.
     is_calm: bool,
     is_over: bool,
@@ -55,6 +62,8 @@ impl Faults {
                 kinds,
                 failing,
                 lagging,
+                full: None,
+                hung: Vec::new(),
                 is_calm: false,
                 is_over: false,
             }),
@@ -74,6 +83,16 @@ impl Faults {
     /// Has the next writes of a process take longer than a lease lives.
     pub fn hang(&self, process: u64, writes: u64) {
         self.state.lock().hanging.insert(process, writes);
+    }
+
+    /// Fills the logical partitions of a container; `None` makes room again.
+    pub fn fill(&self, container: Option<&'static str>) {
+        self.state.lock().full = container;
+    }
+
+    /// When writes began that took longer than a lease lives.
+    pub fn hung(&self) -> Vec<Instant> {
+        self.state.lock().hung.clone()
     }
 
     /// Ends faults and latency for a while, or begins them again.
@@ -109,13 +128,15 @@ impl Faults {
 
 impl AccountFaults for Faults {
     fn next(&self, point: &FaultPoint<'_>) -> Outcome {
-        let mut state = self.state.lock();
+        let mut locked = self.state.lock();
+        let state = &mut *locked;
         if state.is_over || state.is_calm {
             return Outcome::default();
         }
         let hangs = match state.hanging.get_mut(&point.process).filter(|left| **left > 0) {
             Some(left) if point.request.writes() && self.dice.percent(30) => {
                 *left -= 1;
+                state.hung.push(Instant::now());
                 HANG_MIN
                     + (HANG_MAX - HANG_MIN) / 100 * u32::try_from(self.dice.below(101)).expect("a percentage")
             }
@@ -124,10 +145,14 @@ impl AccountFaults for Faults {
         let storm = state.storms.get(&point.process).copied().unwrap_or(state.failing);
         let latency_ms = state.latencies_ms.get(&point.process).copied().unwrap_or(LATENCY_MS);
         let lagging = if point.consistency == ModelConsistency::Latest { 0 } else { state.lagging };
+        let is_full = point.request.writes() && state.full == Some(point.container.as_str());
         let kind = (!state.kinds.is_empty()).then(|| *self.dice.pick(&state.kinds));
-        drop(state);
+        drop(locked);
         let mut outcome = self.outcome((storm, lagging, latency_ms), kind, point.request);
         outcome.before += hangs;
+        if is_full && self.dice.percent(FULL_PERCENT) {
+            outcome.fault = Some(InjectedFault::PartitionFull);
+        }
         let fault = outcome.fault.map_or("", InjectedFault::name);
         let place = point.partition_key.unwrap_or_default();
         trace::line(

@@ -79,9 +79,22 @@ pub struct Begun {
     place: usize,
 }
 
+/// The removal of everything that a user has written, by the deletion of the account.
+#[derive(Debug, Clone)]
+struct Removal {
+    user: String,
+    start: Moment,
+    is_refused: bool,
+}
+
 #[derive(Default)]
 pub struct Recorded {
     moments: Moment,
+    /// The user who owns a register, and whose deletion takes its value away.
+    owners: BTreeMap<String, String>,
+    removals: Vec<Removal>,
+    /// Since when removals have surely ended, by user.
+    removed: BTreeMap<String, Moment>,
     pub registers: BTreeMap<String, Register>,
     pub counts: Vec<Count>,
     /// Whether also reads without a position never go back: reads of a store without replicas.
@@ -144,6 +157,29 @@ impl History {
         (refused.value, refused.start) = (String::new(), Moment::MAX);
     }
 
+    /// Names the user who wrote a register. The deletion of the account takes its value away.
+    pub fn owned(&self, register: &str, user: &str) {
+        self.0.lock().owners.insert(register.to_owned(), user.to_owned());
+    }
+
+    /// A user requested the deletion of the account. Returns its place for a refusal.
+    pub fn removal_began(&self, user: &str) -> usize {
+        let start = self.now();
+        let mut recorded = self.0.lock();
+        recorded.removals.push(Removal { user: user.to_owned(), start, is_refused: false });
+        recorded.removals.len() - 1
+    }
+
+    pub fn removal_refused(&self, place: usize) {
+        self.0.lock().removals[place].is_refused = true;
+    }
+
+    /// Everything of a deleted account is gone.
+    pub fn removal_ended(&self, user: &str) {
+        let now = self.now();
+        self.0.lock().removed.insert(user.to_owned(), now);
+    }
+
     /// Whether a write was refused.
     pub fn is_refused(&self, write: &Begun) -> bool {
         self.0.lock().registers[&write.register].writes[write.place].start == Moment::MAX
@@ -195,6 +231,10 @@ impl History {
     /// The begin of the request that wrote a register, if no other one did.
     pub fn only_write_of(&self, register: &str) -> Option<Moment> {
         let recorded = self.0.lock();
+        let owner = recorded.owners.get(register);
+        if recorded.removals.iter().any(|removal| owner == Some(&removal.user)) {
+            return None;
+        }
         match &recorded.registers.get(register)?.writes[..] {
             [write] => Some(write.start),
             _ => None,
@@ -225,10 +265,26 @@ impl History {
     }
 
     pub fn take(&self) -> Recorded {
-        std::mem::take(&mut *self.0.lock())
+        std::mem::take(&mut *self.0.lock()).with_removals()
     }
 
     pub fn into_recorded(self) -> Recorded {
-        self.0.into_inner()
+        self.0.into_inner().with_removals()
+    }
+}
+
+impl Recorded {
+    /// Adds the writes by which removals take values away. No client sent them.
+    fn with_removals(mut self) -> Self {
+        let Self { owners, removals, removed, registers, .. } = &mut self;
+        for (name, owner) in owners {
+            let Some(register) = registers.get_mut(name) else { continue };
+            let value = if name.starts_with("like of ") { "0" } else { NOTHING };
+            let gone = |start, end| Write { value: value.to_owned(), client: usize::MAX, start, end };
+            let of_owner = removals.iter().filter(|removal| removal.user == *owner && !removal.is_refused);
+            register.writes.extend(of_owner.map(|removal| gone(removal.start, None)));
+            register.writes.extend(removed.get(owner).map(|ended| gone(*ended, Some(*ended))));
+        }
+        self
     }
 }

@@ -29,8 +29,12 @@ use crate::world::World;
 
 /// A subscription begins to listen within this time of its first bytes.
 const BEGIN_MAX: Duration = Duration::from_secs(5);
+/// The longest time for which a slow client takes no event, in milliseconds.
+const SLOW_MS_MAX: u64 = 30_000;
+/// Comments in a row.
+const BURST_MAX: u64 = 6;
 /// Subscriptions in a run.
-const SUBSCRIPTIONS_MAX: usize = 12;
+const SUBSCRIPTIONS_MAX: usize = 24;
 
 /// The events that a subscription has shown.
 #[derive(Debug, Default)]
@@ -70,8 +74,21 @@ impl Subscription {
 pub struct Subscriptions(Mutex<Vec<Subscription>>);
 
 impl Client {
-    pub fn subscribe(&mut self) {
-        let Some(post) = self.any_post().map(|post| post.id) else { return };
+    /// Subscribes to a post. Some clients write comments in a row once the subscription listens.
+    pub async fn subscribe_and_write(&mut self) {
+        let Some(post) = self.any_post() else { return };
+        let before = self.world.subscriptions.0.lock().len();
+        self.subscribe(post.id.clone());
+        if before == self.world.subscriptions.0.lock().len() || self.world.dice.percent(50) {
+            return;
+        }
+        tokio::time::sleep(2 * BEGIN_MAX).await;
+        for _ in 0..self.world.dice.between(2, BURST_MAX) {
+            self.comment_on(post.clone()).await;
+        }
+    }
+
+    fn subscribe(&mut self, post: String) {
         let world = self.world.clone();
         let Some((group, router)) = world.any_process().and_then(|number| world.router_of(number)) else {
             return;
@@ -145,7 +162,8 @@ async fn listen(
     while let Some(Ok(bytes)) = stream.next().await {
         if is_slow {
             // Events gather meanwhile.
-            tokio::time::sleep(Duration::from_millis(world.dice.below(8 * world.plan.pace_ms))).await;
+            let most_ms = if world.dice.percent(50) { SLOW_MS_MAX } else { 8 * world.plan.pace_ms };
+            tokio::time::sleep(Duration::from_millis(world.dice.below(most_ms))).await;
         }
         received.extend_from_slice(&bytes);
         while let Some(end) = received.windows(2).position(|window| window == b"\n\n") {

@@ -12,6 +12,7 @@ use crate::blog::{PASSWORD, SESSION};
 use crate::checker::SESSION_GRACE_MS;
 use crate::client::{Answer, Client};
 use crate::history::LateUse;
+use crate::world::World;
 
 /// A change of a password that was requested.
 #[derive(Debug, Clone)]
@@ -57,6 +58,22 @@ impl Passwords {
     /// Since when a session has ended.
     pub fn ended_at_ms(&self, session: usize) -> Option<i64> {
         self.ended.get(&session).copied()
+    }
+
+    /// Passwords that a user may have.
+    pub fn possible(&self, user: &str) -> Vec<String> {
+        let Some(known) = self.users.get(user) else { return vec![PASSWORD.to_owned()] };
+        let current = known.current.clone().unwrap_or_else(|| PASSWORD.to_owned());
+        known.pending.iter().map(|pending| pending.password.clone()).chain([current]).collect()
+    }
+
+    /// The first sessions of all, as far as they are a user's, have ended.
+    pub fn end_sessions(&mut self, user: &str, sessions: usize, world: &World) {
+        let now_ms = world.elapsed_ms();
+        for (session, _) in world.users.lock().iter().take(sessions).enumerate().filter(|(_, of)| *of == user)
+        {
+            self.ended.entry(session).or_insert(now_ms);
+        }
     }
 
     fn of(&mut self, user: &str) -> &mut UserPasswords {
@@ -116,12 +133,10 @@ impl Client {
         let sessions_before = world.users.lock().len();
         let (change, current) = {
             let mut passwords = world.passwords.lock();
+            let possible = passwords.possible(&me);
             let known = passwords.of(&me);
             let change =
                 Change { password: password.clone(), sessions_before, changes_before: known.changes };
-            let current = known.current.clone().unwrap_or_else(|| PASSWORD.to_owned());
-            let possible = known.pending.iter().map(|pending| pending.password.clone());
-            let possible: Vec<String> = possible.chain([current]).collect();
             known.pending.push(change.clone());
             (change, world.dice.pick(&possible).clone())
         };
@@ -150,7 +165,13 @@ impl Client {
         }
     }
 
-    /// Signs in beside a change of the password.
+    /// Signs in a few times beside a command that ends the sessions of a user.
+    pub fn sign_in_beside(&self, user: &str) -> Vec<oneshot::Receiver<Option<Value>>> {
+        let password = self.world.dice.pick(&self.world.passwords.lock().possible(user)).clone();
+        (0..self.world.dice.below(4)).filter_map(|_| self.sign_in_meanwhile(user, &password)).collect()
+    }
+
+    /// Signs in beside a change of the password, or beside the end of an account.
     fn sign_in_meanwhile(&self, user: &str, password: &str) -> Option<oneshot::Receiver<Option<Value>>> {
         let world = self.world.clone();
         let name = world.passwords.lock().of(user).name.clone();
@@ -159,11 +180,11 @@ impl Client {
             json!({ "query": query, "variables": { "i": { "username": name, "password": password } } });
         let delay = Duration::from_millis(world.dice.below(60));
         world.count("sign-in beside a change of the password");
-        self.send_beside(delay, body)
+        self.send_beside(delay, None, body)
     }
 
-    /// Sessions that began with the old password beside its change have ended with it.
-    async fn use_sessions_of_old_password(
+    /// Sessions that began beside the command have ended with it.
+    pub async fn use_sessions_of_old_password(
         &mut self,
         user: &str,
         sign_ins: Vec<oneshot::Receiver<Option<Value>>>,
@@ -189,7 +210,7 @@ impl Client {
             let late_ms = world.elapsed_ms() - ended_ms;
             let answer = self.ask_with(Some(token), "{ viewer { id } }", json!({})).await;
             if matches!(&answer, Answer::Data { data, .. } if data["viewer"]["id"].is_string()) {
-                let session = format!("of {user}, begun beside a change of the password");
+                let session = format!("of {user}, begun beside the end of its sessions");
                 world.history.used_late(LateUse { session, late_ms });
             }
         }
@@ -213,13 +234,16 @@ impl Client {
         let pending = known.pending.iter().map(|pending| pending.password.clone());
         let possible: Vec<String> = replaced.chain(pending).chain(known.current.clone()).collect();
         let password = world.dice.pick(&possible).clone();
-        let began_ms = world.elapsed_ms();
+        let (began_ms, start) = (world.elapsed_ms(), world.history.now());
         let query = format!("mutation($i: SignInInput!) {{ signIn(input: $i) {{ {SESSION} }} }}");
         let input = json!({ "username": known.name, "password": password });
         let Answer::Data { data, .. } = self.ask_with(None, &query, json!({ "i": input })).await else {
             return;
         };
         let payload = &data["signIn"];
+        if let Some(id) = payload["user"]["id"].as_str() {
+            self.saw_open_account(id, start);
+        }
         if payload["user"]["id"] != user.as_str() {
             // The name has passed on to another user.
             if let (Some(id), Some(name)) =

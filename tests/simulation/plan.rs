@@ -1,16 +1,22 @@
 //! Plan of a run: how many clients and processes, which faults, how long. The seed decides, and a run that is
 //! shrunk leaves parts out.
 
+use onehop::app::projections;
+
 use crate::dice::Dice;
 use crate::faults::KINDS;
 
 /// Disturbances of a run beside the faults of its store.
-pub const DISTURBANCES: [&str; 13] = [
+pub const DISTURBANCES: [&str; 17] = [
     "kill",
     "kill of a writer",
     "start",
     "stop",
     "pause",
+    "preemption",
+    "deployment",
+    "backup",
+    "full partition",
     "split",
     "merge",
     "storm",
@@ -26,12 +32,26 @@ pub const DISTURBANCES: [&str; 13] = [
 ///
 /// Source: Groce, Zhang, Eide, Chen, Regehr, "Swarm Testing", 2012.
 const ACT_FACTORS: [u64; 5] = [1, 10, 10, 30, 100];
+/// Acts that change the same items. Some runs do hardly anything else.
+const FOCUSES: [&[&str]; 11] = [
+    &["create post", "delete post"],
+    &["create post", "delete post", "delete account"],
+    &["create post", "delete post", "update post", "write twice and read"],
+    &["like", "unlike", "read post"],
+    &["comment", "edit comment", "delete comment", "subscribe", "moderate comment"],
+    &["rename", "create post", "comment", "read own posts"],
+    &["change password", "sign out", "renew session", "suspend", "unsuspend"],
+    &["delete account", "comment", "like", "create post"],
+    &["delete account", "subscribe", "comment", "rename"],
+    &["order", "delete order", "create product"],
+    &["create product", "update product", "delete product", "rename tag", "rename category"],
+];
 
 /// Acts of clients in the blog, with their weights.
-const BLOG_ACTS: [(&str, u64); 19] = [
+const BLOG_ACTS: [(&str, u64); 21] = [
     ("create post", 14),
     ("update post", 8),
-    ("subscribe", 5),
+    ("subscribe", 12),
     ("delete post", 4),
     ("like", 12),
     ("unlike", 6),
@@ -39,6 +59,8 @@ const BLOG_ACTS: [(&str, u64); 19] = [
     ("edit comment", 5),
     ("delete comment", 3),
     ("rename", 6),
+    ("delete account", 2),
+    ("trespass", 2),
     ("sign out", 2),
     ("renew session", 4),
     ("change password", 4),
@@ -64,23 +86,54 @@ const STAFF_ACTS: [(&str, u64); 8] = [
     ("read product", 8),
 ];
 
+/// Acts of staff in the blog, with their weights.
+const MODERATOR_ACTS: [(&str, u64); 5] =
+    [("suspend", 20), ("unsuspend", 30), ("moderate post", 10), ("moderate comment", 20), ("read post", 20)];
+
 /// Acts of a run with their weights.
 #[derive(Debug, Clone)]
 pub struct Acts {
     pub blog: Vec<(&'static str, u64)>,
     pub customers: Vec<(&'static str, u64)>,
     pub staff: Vec<(&'static str, u64)>,
+    pub moderators: Vec<(&'static str, u64)>,
 }
 
 impl Acts {
     fn of(dice: &Dice) -> Self {
-        let is_mixed = dice.percent(30);
+        let is_mixed = dice.percent(20);
+        let focus = dice.percent(50).then(|| *dice.pick(&FOCUSES));
         let weighed = |acts: &[(&'static str, u64)]| -> Vec<_> {
-            let factor = |_| if is_mixed { 10 } else { *dice.pick(&ACT_FACTORS) };
-            acts.iter().map(|(name, weight)| (*name, weight * factor(()))).collect()
+            let factor = |name: &str| match focus {
+                _ if is_mixed => 10,
+                Some(focus) => {
+                    if focus.contains(&name) {
+                        100
+                    } else {
+                        3
+                    }
+                }
+                None => *dice.pick(&ACT_FACTORS),
+            };
+            acts.iter().map(|(name, weight)| (*name, weight * factor(name))).collect()
         };
-        Self { blog: weighed(&BLOG_ACTS), customers: weighed(&CUSTOMER_ACTS), staff: weighed(&STAFF_ACTS) }
+        Self {
+            blog: weighed(&BLOG_ACTS),
+            customers: weighed(&CUSTOMER_ACTS),
+            staff: weighed(&STAFF_ACTS),
+            moderators: weighed(&MODERATOR_ACTS),
+        }
     }
+}
+
+/// The projections that a later release adds, in half of the runs.
+fn added_projections(dice: &Dice) -> Vec<&'static str> {
+    if dice.percent(50) {
+        return Vec::new();
+    }
+    let percent = *dice.pick(&[10, 40, 100]);
+    let names = projections().into_iter().map(|projection| projection.name());
+    names.filter(|_| dice.percent(percent)).collect()
 }
 
 #[derive(Debug, Clone)]
@@ -114,6 +167,12 @@ pub struct Plan {
     pub has_hot_post: bool,
     /// The mean distance between two acts, in milliseconds.
     pub pace_ms: u64,
+    /// Whether a client of the blog is a member of staff.
+    pub has_moderator: bool,
+    /// Whether the write side is copied to another store at the end.
+    pub is_copied: bool,
+    /// The projections that an older release does not know, where the run has two releases.
+    pub added_projections: Vec<&'static str>,
 }
 
 impl Plan {
@@ -127,8 +186,8 @@ impl Plan {
         let has_second_month = is_embedded && dice.percent(60);
         let of_store = |name: &&str| match is_embedded {
             true if has_second_month && *name == "bit flip" => false,
-            true => !["start", "split", "merge", "hang"].contains(name),
-            false => !["kill of a writer", "bit flip"].contains(name),
+            true => !["start", "split", "merge", "hang", "full partition"].contains(name),
+            false => !["kill of a writer", "bit flip", "backup"].contains(name),
         };
         let processes_max = usize::try_from(dice.between(1, 4)).expect("few processes");
         Self {
@@ -150,6 +209,9 @@ impl Plan {
             has_small_sizes: dice.percent(90),
             has_hot_post: dice.percent(30),
             has_second_month,
+            has_moderator: dice.percent(40),
+            is_copied: dice.percent(40),
+            added_projections: added_projections(&dice),
         }
     }
 

@@ -16,7 +16,7 @@ use onehop::accounts::signing_secrets::SigningSecret;
 use onehop::accounts::staff::Staff;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::api::{ApiOptions, ApiParts, api_of};
-use onehop::app::{App, AppOptions, Member, OpenStore};
+use onehop::app::{App, AppOptions, Member, OpenStore, projections};
 use onehop::blog::commands::CreateUser;
 use onehop_change_feed::Sharing;
 use onehop_runtime::clock::Clock;
@@ -49,10 +49,11 @@ pub struct ClientRequest {
 }
 
 impl Process {
-    /// Starts a process over a store that it shares with others.
+    /// Starts a process over a store that it shares with others. An older release does not know some
+    /// projections.
     pub async fn start(
         store: OpenStore,
-        name: String,
+        (name, unknown): (String, &[&str]),
         (clock, spawner): (Arc<ProcessClock>, Spawner),
     ) -> anyhow::Result<Self> {
         let options = AppOptions {
@@ -65,7 +66,9 @@ impl Process {
             OpenStore::Embedded(_) => Sharing::Alone,
             _ => Sharing::with_others(),
         };
-        let app = Arc::new(App::over(&store, Member { owner: name, sharing }, options).await?);
+        let known = projections().into_iter().filter(|projection| !unknown.contains(&projection.name()));
+        let member = Member { owner: name, sharing };
+        let app = Arc::new(App::projecting(&store, member, known.collect(), options).await?);
         let staff = CreateUser {
             username: STAFF_NAME.to_owned(),
             password: PASSWORD.to_owned(),

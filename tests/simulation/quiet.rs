@@ -15,19 +15,20 @@ const CATCH_UP_MAX: Duration = Duration::from_secs(900);
 /// Longer than tombstones are kept.
 const MONTH_MS: i64 = 31 * 24 * 3_600 * 1_000;
 /// Purges after a month, and items that each deletes at most.
-const PURGES: usize = 40;
-const PURGED_ITEMS: usize = 3;
+const PURGES: usize = 120;
+const PURGED_ITEMS: usize = 60;
 
 impl World {
     /// Lets a month pass where a process has caught up: tombstones and records of idempotency keys expire.
-    pub async fn pass_a_month(&self) -> bool {
-        let Some(number) = self.any_process() else { return false };
-        self.executor.resume(Group(number));
+    pub async fn pass_a_month(self: &Arc<Self>) -> bool {
+        self.process_numbers().iter().for_each(|number| self.executor.resume(Group(*number)));
         self.store.calm();
+        self.deploy_everywhere().await;
         // A month in which a change waits, or is parked, loses deletions.
         if !self.expect_caught_up().await || self.store.was_damaged() {
             return false;
         }
+        let Some(number) = self.any_process() else { return false };
         let Some(clock) = self.clock_of(number) else { return false };
         trace::line("world", format!("a month passes for process {number}"));
         clock.step_ms(MONTH_MS);
@@ -42,6 +43,7 @@ impl World {
     pub async fn lull(self: &Arc<Self>) {
         self.process_numbers().iter().for_each(|number| self.executor.resume(Group(*number)));
         self.store.calm();
+        self.deploy_everywhere().await;
         if self.expect_caught_up().await
             && !self.store.was_damaged()
             && let Some(number) = self.any_process()
@@ -59,10 +61,10 @@ impl World {
         let (dice, pace_ms) = (self.dice.clone(), self.plan.pace_ms);
         self.executor.spawn(Group(number), async move {
             for _ in 0..PURGES {
-                tokio::time::sleep(Duration::from_millis(dice.between(1, 6 * pace_ms))).await;
+                tokio::time::sleep(Duration::from_millis(dice.between(1, 3 * pace_ms))).await;
                 let Some(store) = store.upgrade() else { return };
                 // A fault is met again by the next purge.
-                let _ = store.purge_expired(PURGED_ITEMS).await;
+                let _ = store.purge_expired(1 + dice.place(PURGED_ITEMS)).await;
             }
         });
     }
@@ -73,8 +75,9 @@ impl World {
         self.store.mend();
         let numbers = self.process_numbers();
         numbers.iter().for_each(|number| self.executor.resume(Group(*number)));
+        self.deploy_everywhere().await;
         self.expect_caught_up().await;
-        for number in numbers {
+        for number in self.process_numbers() {
             if self.dice.percent(50) {
                 self.stop(number).await;
             } else {
@@ -82,7 +85,7 @@ impl World {
             }
         }
         tokio::time::sleep(LEASE_EXPIRY).await;
-        let number = self.start_process();
+        let number = self.start_release(false);
         for _ in 0..600 {
             if self.router_of(number).is_some() {
                 break;
@@ -91,12 +94,12 @@ impl World {
         }
         let app = self.app_of(number)?;
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        let replays = self.store.was_damaged();
+        let replays = self.store.was_damaged() || self.store.was_full();
         self.executor.spawn(Group(number), async move {
             tokio::time::sleep(LEASE_EXPIRY).await;
             let mut drained = app.processor.drain().await.map_err(|error| error.to_string());
             if replays && drained.is_ok() {
-                // An unreadable change is poison. The operator mends the disk and replays.
+                // An unreadable change is poison, and so is a change without room. The operator replays.
                 drained = app.replay(None).await.map(drop).map_err(|error| error.to_string());
             }
             let _ = sender.send(drained);
@@ -110,11 +113,26 @@ impl World {
         Some(number)
     }
 
+    /// The operator has made room, and replays the parked changes.
+    pub async fn replay(&self, number: u32) {
+        let Some(app) = self.app_of(number) else { return };
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.executor.spawn(Group(number), async move {
+            let _ = sender.send(app.replay(None).await.map_err(|error| format!("{error:#}")));
+        });
+        if let Ok(Err(error)) = receiver.await {
+            self.history.error(format!("parked changes are not replayed: {error}"));
+        }
+    }
+
     /// Where a process runs, its read models catch up by themselves. Whether one runs and they have.
     async fn expect_caught_up(&self) -> bool {
         tokio::time::sleep(CATCH_UP_MAX).await;
         let Some(number) = self.any_process() else { return false };
         let Some(app) = self.app_of(number) else { return false };
+        if self.store.was_full() {
+            self.replay(number).await;
+        }
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.executor.spawn(Group(number), async move {
             let _ = sender.send((app.processor.status().await, app.processor.processor_status().await));

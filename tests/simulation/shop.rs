@@ -31,6 +31,8 @@ const TAGS_MAX: usize = 3;
 pub enum Role {
     Staff,
     Customer,
+    /// Staff of the blog.
+    Moderator,
 }
 
 /// The clients' knowledge of the catalogue.
@@ -48,9 +50,12 @@ impl Client {
     pub async fn act_in_shop(&mut self, role: Role) {
         if self.session.is_none() {
             return match role {
-                Role::Staff => self.sign_in_staff().await,
+                Role::Staff | Role::Moderator => self.sign_in_staff().await,
                 Role::Customer => self.sign_up_customer().await,
             };
+        }
+        if role == Role::Moderator {
+            return self.act_as_moderator().await;
         }
         let weights = &self.world.plan.act_weights;
         let acts = if role == Role::Staff { &weights.staff } else { &weights.customers };

@@ -146,6 +146,27 @@ impl RunStore {
         }
     }
 
+    /// Fills the logical partitions of a container; `None` makes room again. Returns whether the store is an
+    /// account.
+    pub fn fill(&self, container: Option<&'static str>) -> bool {
+        let Self::Account { faults, .. } = self else { return false };
+        faults.fill(container);
+        true
+    }
+
+    /// Whether changes may have been parked because a logical partition was full.
+    pub fn was_full(&self) -> bool {
+        self.counts().contains_key("fault_partition_full")
+    }
+
+    /// When writes began that took longer than a lease lives.
+    pub fn hung(&self) -> Vec<Instant> {
+        match self {
+            Self::Account { faults, .. } => faults.hung(),
+            Self::Disk { .. } => Vec::new(),
+        }
+    }
+
     /// The embedded store that is open.
     pub fn embedded(&self) -> Option<Arc<EmbeddedStore>> {
         match self {
@@ -167,7 +188,10 @@ impl RunStore {
     /// Ends faults for a while: faults of a disk until the next storm, faults of an account until `stir`.
     pub fn calm(&self) {
         match self {
-            Self::Account { faults, .. } => faults.set_calm(true),
+            Self::Account { faults, .. } => {
+                faults.fill(None);
+                faults.set_calm(true);
+            }
             Self::Disk { disk, faults, .. } => {
                 *faults.percent.lock() = 0;
                 *faults.armed.lock() = None;
@@ -307,7 +331,9 @@ impl DiskFaults for FailingDisk {
             "writer: in a commit" if self.dice.percent(10) => {
                 Duration::from_millis(self.dice.between(20, 200))
             }
-            "writer: in a commit" => Duration::from_millis(self.dice.below(*self.commit_ms.lock())),
+            "writer: in a commit" | "backup: between key spaces" => {
+                Duration::from_millis(self.dice.below(*self.commit_ms.lock()))
+            }
             _ => Duration::ZERO,
         }
     }

@@ -1,5 +1,6 @@
 //! World: clients, processes, a store and disturbances, by the plan of a seed.
 
+mod deployment;
 mod disturbances;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,10 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use onehop::app::container_specs;
+use onehop::app::{OpenStore, container_specs};
+use onehop::graphql::GlobalId;
 use onehop_runtime::planted;
 use onehop_store::ContainerSpec;
 use parking_lot::Mutex;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::client::Client;
@@ -23,6 +26,8 @@ use crate::live::Subscriptions;
 use crate::passwords::Passwords;
 use crate::plan::Plan;
 use crate::process::{Process, STOP_MAX};
+use crate::removals::Removals;
+use crate::restored::Backup;
 use crate::shop::{Catalogue, Role};
 use crate::store::RunStore;
 use crate::trace;
@@ -34,7 +39,8 @@ const DISTURBANCES_MAX: usize = 90;
 /// Processes that a run starts. A start takes as long as hundreds of requests.
 const PROCESSES_STARTED_MAX: u32 = 16;
 /// Types of reservations, and the commands that write them.
-const RESERVING: [(&str, [&str; 2]); 2] = [
+const RESERVING: [(&str, [&str; 2]); 3] = [
+    ("reservationOfDeletedAccount", ["updateUser(", "createUser("]),
     ("skuReservation", ["createProduct(", "deleteProduct("]),
     ("emailReservation", ["createCustomer(", "changeCustomerEmailAddress("]),
 ];
@@ -57,6 +63,8 @@ pub struct Title {
 struct Member {
     group: Group,
     process: Option<Process>,
+    /// Whether its release does not know the projections that the plan adds.
+    is_older: bool,
 }
 
 pub struct World {
@@ -76,13 +84,21 @@ pub struct World {
     pub catalogue: Mutex<Catalogue>,
     pub passwords: Mutex<Passwords>,
     pub subscriptions: Subscriptions,
+    pub removals: Mutex<Removals>,
+    /// Users whose accounts staff suspended, or may have.
+    pub suspended: Mutex<Vec<String>>,
+    pub backups: Mutex<Vec<Backup>>,
     /// Customers among those who have sessions, and the member of staff.
     shop_users: Mutex<BTreeSet<String>>,
     specs: &'static [ContainerSpec],
     start: Instant,
     members: Mutex<BTreeMap<u32, Member>>,
     started: Mutex<u32>,
+    /// Processes that are about to end, and still have their stores open.
+    stopping: Mutex<u32>,
     acts_left: Mutex<usize>,
+    /// Whether acts rest: then no process of the older release starts.
+    is_quiet: Mutex<bool>,
     disturbances_left: Mutex<usize>,
     numbers: Mutex<u64>,
     counts: Mutex<BTreeMap<&'static str, u64>>,
@@ -110,10 +126,15 @@ impl World {
             catalogue: Mutex::default(),
             passwords: Mutex::default(),
             subscriptions: Subscriptions::default(),
+            removals: Mutex::default(),
+            suspended: Mutex::default(),
+            backups: Mutex::default(),
             shop_users: Mutex::default(),
             members: Mutex::default(),
             started: Mutex::default(),
+            stopping: Mutex::default(),
             acts_left: Mutex::default(),
+            is_quiet: Mutex::default(),
             disturbances_left: Mutex::new(DISTURBANCES_MAX),
             numbers: Mutex::default(),
             counts: Mutex::default(),
@@ -163,6 +184,18 @@ impl World {
     /// The number of commands that may each have left a reservation of this type.
     pub fn half_done(&self, reservations: &str) -> u64 {
         self.half_done.lock().get(reservations).copied().unwrap_or(0)
+    }
+
+    /// Whether items of a deleted account, given by the id of its item, may have come after their removal.
+    pub fn may_have_late_items(&self, id: &str) -> bool {
+        let mut removals = self.removals.lock().clone();
+        for hung in self.store.hung() {
+            let since_ms = i64::try_from((hung - self.start).as_millis()).expect("a short run");
+            removals.delayed(since_ms, HANG_MAX);
+        }
+        let is_user = |user: &&String| matches!(GlobalId::decode(user), Ok(GlobalId::User(user)) if user.0.to_string() == id);
+        let users = self.blog_users();
+        users.iter().filter(is_user).any(|user| removals.may_be_incomplete(user))
     }
 
     pub fn feed_length(&self) -> usize {
@@ -215,16 +248,19 @@ impl World {
         Some((member.group, member.process.as_ref()?.router.clone()))
     }
 
-    /// Begins to start a process, and returns its number.
+    /// Begins to start a process of either release, and returns its number.
     pub fn start_process(self: &Arc<Self>) -> u32 {
-        let number = {
-            let mut started = self.started.lock();
-            *started += 1;
-            *started
-        };
-        trace::line("world", format!("start process {number}"));
+        let is_older = self.next_is_older();
+        self.start_release(is_older)
+    }
+
+    /// Begins to start a process of a release, and returns its number.
+    pub fn start_release(self: &Arc<Self>, is_older: bool) -> u32 {
+        let number = self.next_number();
+        let release = if is_older { "an older release" } else { "the release" };
+        trace::line("world", format!("start process {number} of {release}"));
         let group = Group(number);
-        self.members.lock().insert(number, Member { group, process: None });
+        self.members.lock().insert(number, Member { group, process: None, is_older });
         let skew_ms = i64::try_from(self.dice.below(4_000)).expect("a small skew") - 2_000;
         let drift_ppm = i64::try_from(self.dice.below(400)).expect("a small drift") - 200;
         let clock = ProcessClock::new(self.start, skew_ms, drift_ppm);
@@ -232,9 +268,10 @@ impl World {
         let spawner = self.executor.spawner(group);
         self.executor.spawn(group, async move {
             let name = format!("process {number}");
+            let unknown = if is_older { &world.plan.added_projections[..] } else { &[] };
             let started =
                 match world.store.open(world.specs, Arc::clone(&clock) as _, (&world.executor, group)) {
-                    Ok(store) => Process::start(store, name, (clock, spawner)).await,
+                    Ok(store) => Process::start(store, (name, unknown), (clock, spawner)).await,
                     Err(error) => Err(error),
                 };
             let mut members = world.members.lock();
@@ -256,9 +293,56 @@ impl World {
         number
     }
 
+    /// Whether the store has no process, and no process that ends.
+    pub(super) fn is_free(&self) -> bool {
+        self.members.lock().is_empty() && *self.stopping.lock() == 0
+    }
+
+    /// The number of the next process.
+    pub fn next_number(&self) -> u32 {
+        let mut started = self.started.lock();
+        *started += 1;
+        *started
+    }
+
+    /// Starts a process over another store than the one of the run.
+    pub fn start_over(
+        self: &Arc<Self>,
+        number: u32,
+        store: OpenStore,
+        clock: Arc<ProcessClock>,
+    ) -> oneshot::Receiver<Result<(), String>> {
+        let group = Group(number);
+        self.members.lock().insert(number, Member { group, process: None, is_older: false });
+        let (world, spawner) = (Arc::clone(self), self.executor.spawner(group));
+        let (sender, receiver) = oneshot::channel();
+        self.executor.spawn(group, async move {
+            let name = format!("process {number}");
+            let started = Process::start(store, (name, &[]), (clock, spawner)).await;
+            let outcome = started.map(|process| {
+                if let Some(member) = world.members.lock().get_mut(&number) {
+                    member.process = Some(process);
+                }
+            });
+            let _ = sender.send(outcome.map_err(|error| format!("{error:#}")));
+        });
+        receiver
+    }
+
+    /// The specifications of all containers.
+    pub fn specs(&self) -> &'static [ContainerSpec] {
+        self.specs
+    }
+
+    /// The begin of the run.
+    pub fn start(&self) -> Instant {
+        self.start
+    }
+
     pub fn kill(&self, number: u32) {
         trace::line("world", format!("kill process {number}"));
         let Some(member) = self.members.lock().remove(&number) else { return };
+        self.removals.lock().cut_off(number, self.elapsed_ms());
         self.executor.kill(member.group);
         drop(member);
         self.store.killed();
@@ -272,11 +356,13 @@ impl World {
     /// Stops a process as a signal does, and checks that it leaves no task behind.
     pub async fn stop(self: &Arc<Self>, number: u32) {
         let Some(member) = self.members.lock().remove(&number) else { return };
+        self.removals.lock().cut_off(number, self.elapsed_ms());
         let Some(process) = member.process else {
             self.executor.kill(member.group);
             return self.store.killed();
         };
         trace::line("world", format!("stop process {number}"));
+        *self.stopping.lock() += 1;
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.executor.spawn(member.group, async move {
             process.app.close().await;
@@ -284,6 +370,10 @@ impl World {
             let _ = sender.send(());
         });
         let is_stopped = tokio::time::timeout(STOP_MAX, receiver).await.is_ok();
+        let is_closed = is_stopped && self.executor.tasks_of(member.group) == 0;
+        if is_closed {
+            *self.stopping.lock() -= 1;
+        }
         // Requests that no client waits for and maintenance end by themselves, also after a write that hangs.
         tokio::time::sleep(STOP_MAX + HANG_MAX).await;
         let left = self.executor.tasks_of(member.group);
@@ -293,6 +383,9 @@ impl World {
         self.executor.kill(member.group);
         if !is_stopped {
             self.store.killed();
+        }
+        if !is_closed {
+            *self.stopping.lock() -= 1;
         }
     }
 
@@ -312,8 +405,9 @@ impl World {
 
     async fn play_acts(self: &Arc<Self>, acts: usize) {
         *self.acts_left.lock() = acts;
+        *self.is_quiet.lock() = false;
         while self.any_process().is_none() {
-            if self.members.lock().is_empty() {
+            if self.is_free() {
                 self.start_process();
             }
             tokio::time::sleep(Duration::from_millis(500)).await;
@@ -327,6 +421,7 @@ impl World {
             self.executor.spawn(OUTSIDE, async move {
                 let mut client = Client::new(Arc::clone(&world), number);
                 let role = match (world.plan.domain, number % 4) {
+                    ("blog" | "both", 1) if number == 1 && world.plan.has_moderator => Some(Role::Moderator),
                     ("blog", _) | ("both", 0 | 1) => None,
                     (_, 2) => Some(Role::Staff),
                     _ => Some(Role::Customer),

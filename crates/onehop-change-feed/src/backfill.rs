@@ -17,6 +17,7 @@ use super::pass::Pass;
 use super::reader::{RangeReader, ReaderPosition};
 use super::settings::milliseconds;
 use super::source::SourcePage;
+use onehop_runtime::planted;
 use onehop_store::{FaultKind, Ledger};
 
 /// Pages that a backfill reads while the live reader stands still for it to join.
@@ -65,7 +66,10 @@ impl RangeReader {
         let live = FeedPlace { continuation, progress };
         let now_ms = context.clock.monotonic_ms();
         let interval_ms = milliseconds(context.settings.checkpoint_interval());
-        if page.drained || serves && group.place.has_reached(&live, &*context.store) {
+        if page.drained
+            || planted!("backfill-joins-early")
+            || serves && group.place.has_reached(&live, &*context.store)
+        {
             self.join(state, group, page.drained).await?;
         } else if now_ms >= state.saved_at_ms.saturating_add(interval_ms) {
             // A lease is never written as background work: its reader may have to release it.
@@ -99,7 +103,7 @@ impl RangeReader {
         let mut live = self.live.lock().await;
         // The live reader is waited for, and not the budget of background work.
         let ledger = Ledger::new();
-        let mut has_reached = live.served.is_empty() && drained;
+        let mut has_reached = live.served.is_empty() && drained || planted!("backfill-joins-early");
         for _ in 0..JOIN_PAGES_MAX {
             has_reached |= !live.served.is_empty() && group.place.has_reached(&live.place(), &*context.store);
             if has_reached {

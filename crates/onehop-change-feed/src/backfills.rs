@@ -7,6 +7,7 @@ use super::lease::LeaseItem;
 use super::lease_scope::LeaseScope;
 use super::read_progress::ReadProgress;
 use super::source::SourcePage;
+use onehop_runtime::planted;
 
 /// Projections whose positions a lease keeps beside its checkpoint. Beyond them, the first that the owner
 /// does not know are forgotten, and begin at the beginning should they come back.
@@ -27,7 +28,9 @@ impl LeaseItem {
                     && !scope.without_history.contains(name)
             };
             let new = scope.projections.iter().filter(is_new);
-            backfills.extend(new.map(|name| Backfill::at(name, &FeedPlace::default())));
+            let first =
+                if planted!("added-projection-skips-history") { here.clone() } else { FeedPlace::default() };
+            backfills.extend(new.map(|name| Backfill::at(name, &first)));
         }
         let mut surplus = backfills.len().saturating_sub(BACKFILLS_MAX);
         backfills.retain(|backfill| {

@@ -17,6 +17,7 @@ use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{AccountItem, DeletedUserItem, UserItem, types};
 use crate::domain::accounts::sessions::sessions_place;
 use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
+use onehop_runtime::planted;
 use onehop_runtime::planted::size;
 use onehop_store::{Change, ContainerName, Direction, Item, NewItem, PartitionKey, WriteOp};
 
@@ -89,6 +90,7 @@ impl Projection for Closures {
                     (items.len()..input.results.len()).filter_map(|index| input.item(index).transpose());
                 let posts = posts.collect::<Result<Vec<_>, _>>()?;
                 let writes = removal::with_posts(user.id, &found, &posts)?;
+                let place = if planted!("removal-stops-after-a-page") { place + 1 } else { place };
                 Ok(ask_page(&user, place).after_writing(writes).checkpoint())
             }
             Some(ProgressState::Accounts) => {

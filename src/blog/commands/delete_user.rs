@@ -11,7 +11,8 @@ use crate::domain::accounts::passwords::wrong_password;
 use crate::domain::accounts::sessions::Sessions;
 use crate::domain::conditional_write::ATTEMPTS_MAX;
 use crate::domain::error::contended;
-use onehop_store::Ledger;
+use onehop_runtime::planted;
+use onehop_store::{Fault, Ledger};
 
 use super::create_user::stored_password;
 use super::names::{Attempt, UserLookup};
@@ -30,6 +31,7 @@ pub struct DeleteUser {
 
 impl Commands {
     /// Deletes the account, and ends its sessions. Posts, comments, likes and names follow in the background.
+    /// A repeat finishes a deletion whose answer was lost.
     ///
     /// # Errors
     /// `FORBIDDEN` on `currentPassword` when it is wrong or the user has no password; `UNAUTHENTICATED` when
@@ -41,33 +43,75 @@ impl Commands {
         ledger: &Ledger,
     ) -> Result<(), CommandError> {
         let DeleteUser { user_id, current_password, caller } = input;
-        let (_, account) = self.current_account(user_id, ledger).await?;
+        let (_, account) = match self.current_account(user_id, ledger).await {
+            Ok(found) => found,
+            Err(error) => return self.unless_deleted(user_id, error, sessions, ledger).await,
+        };
         let compared = stored_password(&account);
         let password = Password::attempt(&current_password);
         if !self.passwords.verify_for(caller, password, compared.hash()?).await? {
             return Err(wrong_password().into());
         }
+        // Before the write: its answer may be lost, or nobody may wait for it.
+        self.remove_later(user_id);
         for _ in 0..ATTEMPTS_MAX {
-            let (user, account) = self.current_account(user_id, ledger).await?;
+            let (user, account) = match self.current_account(user_id, ledger).await {
+                Ok(found) => found,
+                Err(error) => return self.unless_deleted(user_id, error, sessions, ledger).await,
+            };
             if !stored_password(&account).is_same(&compared) {
                 return Err(wrong_password().into());
             }
             let UserLookup::User(stored) = self.names.find(user_id, ledger).await? else {
-                return Err(Refusal::no_such_user().into());
+                let error = Refusal::no_such_user().into();
+                return self.unless_deleted(user_id, error, sessions, ledger).await;
             };
             if stored.user != user || self.names.delete_user(&stored, ledger).await? == Attempt::LookAgain {
                 continue;
             }
             sessions.end_all(user_id.into(), ledger).await?;
-            self.remove_later(user_id);
             return Ok(());
         }
         Err(contended("a user").into())
     }
 
-    /// Has the items that other processes still wrote for a deleted account removed. A process that stops
-    /// before leaves that to verification.
+    /// Finishes the deletion of an account whose item is replaced already: ends its sessions, and refuses its
+    /// commands that are under way. Returns whether there is such an account.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn finish_deletion(
+        &self,
+        user_id: UserId,
+        sessions: &Sessions,
+        ledger: &Ledger,
+    ) -> Result<bool, Fault> {
+        if planted!("lost-deletion-left-half-done") || !self.names.is_deleted(user_id, ledger).await? {
+            return Ok(false);
+        }
+        sessions.end_all(user_id.into(), ledger).await?;
+        self.remove_later(user_id);
+        Ok(true)
+    }
+
+    /// The outcome of a deletion that finds no user.
+    async fn unless_deleted(
+        &self,
+        user_id: UserId,
+        error: CommandError,
+        sessions: &Sessions,
+        ledger: &Ledger,
+    ) -> Result<(), CommandError> {
+        let is_refusal = matches!(error, CommandError::Rejected(_));
+        if is_refusal && self.finish_deletion(user_id, sessions, ledger).await? { Ok(()) } else { Err(error) }
+    }
+
+    /// Has the items that other processes still wrote for an account removed, where it is deleted by then. A
+    /// process that stops before leaves that to verification.
     fn remove_later(&self, user: UserId) {
+        if planted!("deleted-account-not-looked-at-again") {
+            return;
+        }
         let (names, stop) = (self.names.clone(), self.posts.tasks().soft_stop());
         self.posts.tasks().spawn_contained("second removal of a deleted account", async move {
             if stop.run_until_cancelled(tokio::time::sleep(SECOND_REMOVAL_AFTER)).await.is_some()

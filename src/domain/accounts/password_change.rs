@@ -41,7 +41,7 @@ pub(crate) async fn start_session(
     let start = SessionStart { password_version: compared.version, network };
     let Some(session) = sessions.start(account, start, ledger).await? else { return Ok(None) };
     let now = password_at(store, &compared.place, ledger).await?;
-    if now.is_some_and(|(now, _)| now.is_same(compared)) || planted!("sign-in-without-second-look") {
+    if now.is_some_and(|(now, _)| now.is_same(compared)) || planted!("sign-in-beside-a-change-stays") {
         return Ok(Some(session));
     }
     sessions.end(account, session.id, ledger).await?;

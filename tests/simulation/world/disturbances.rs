@@ -21,6 +21,13 @@ const WRITER_POINTS: [&str; 7] = [
     "writer: before the signals",
     "writer: before an answer",
 ];
+/// The longest preemption of a task, in milliseconds: longer than a lease lives.
+const PREEMPTION_MS_MAX: u64 = 100_000;
+/// Containers of the blog and of the web store to which projections alone write.
+const BLOG_READ_MODELS: [&str; 1] = ["feed"];
+const SHOP_READ_MODELS: [&str; 2] = ["productByTag", "ranking"];
+/// The longest time for which a container is full, in mean distances of acts.
+const FULL_ACTS_MAX: u64 = 200;
 /// Maintenance by the operator of a run.
 const MAINTENANCE_MAX: usize = 400;
 
@@ -28,7 +35,9 @@ impl World {
     pub(super) async fn disturb(self: &Arc<Self>) {
         let members = self.members.lock().len();
         if members == 0 {
-            self.start_process();
+            if self.is_free() {
+                self.start_process();
+            }
             return;
         }
         if self.plan.disturbances.is_empty() || *self.disturbances_left.lock() == 0 {
@@ -37,7 +46,7 @@ impl World {
         *self.disturbances_left.lock() -= 1;
         let disturbance = *self.dice.pick(&self.plan.disturbances);
         let Some(number) = self.any_member() else { return };
-        let ends_process = ["kill", "kill of a writer", "stop"].contains(&disturbance);
+        let ends_process = ["kill", "kill of a writer", "stop", "deployment"].contains(&disturbance);
         if ends_process && *self.started.lock() >= PROCESSES_STARTED_MAX {
             return;
         }
@@ -71,12 +80,50 @@ impl World {
                 let group = Group(number);
                 let pause = Duration::from_millis(self.dice.below(90_000));
                 trace::line("world", format!("pause process {number} for {pause:?}"));
+                self.removals.lock().delayed(self.elapsed_ms(), pause);
                 self.executor.pause(group);
                 let executor = self.executor.clone();
                 self.executor.spawn(OUTSIDE, async move {
                     tokio::time::sleep(pause).await;
                     executor.resume(group);
                 });
+            }
+            "preemption" => {
+                let Some(task) = self.executor.preempt(Group(number)) else { return };
+                let pause = Duration::from_millis(self.dice.below(PREEMPTION_MS_MAX));
+                trace::line("world", format!("preempt task {task} of process {number} for {pause:?}"));
+                self.removals.lock().delayed(self.elapsed_ms(), pause);
+                let executor = self.executor.clone();
+                self.executor.spawn(OUTSIDE, async move {
+                    tokio::time::sleep(pause).await;
+                    executor.continue_task(task);
+                });
+            }
+            "backup" if self.dice.percent(50) => {
+                if !self.back_up(number) {
+                    return;
+                }
+            }
+            "full partition" => {
+                let is_of_shop = match self.plan.domain {
+                    "both" => self.dice.percent(50),
+                    domain => domain == "shop",
+                };
+                let containers = if is_of_shop { &SHOP_READ_MODELS[..] } else { &BLOG_READ_MODELS };
+                let container = *self.dice.pick(containers);
+                if !self.store.fill(Some(container)) {
+                    return;
+                }
+                trace::line("world", format!("{container} is full"));
+                let full_ms = self.dice.below(FULL_ACTS_MAX * self.plan.pace_ms);
+                let (world, full) = (Arc::clone(self), Duration::from_millis(full_ms));
+                self.executor.spawn(OUTSIDE, async move {
+                    tokio::time::sleep(full).await;
+                    world.store.fill(None);
+                });
+            }
+            "deployment" if !self.plan.added_projections.is_empty() => {
+                self.executor.spawn(OUTSIDE, Arc::clone(self).replace(number));
             }
             "split" | "merge" => {
                 let container = self.dice.pick(self.specs).name;

@@ -89,6 +89,9 @@ pub enum InjectedFault {
     SentAgain,
     /// The connection is refused before anything is sent.
     NotConnected,
+    /// 403: the logical partition holds as much as it can. Nothing was written. Reads go on without this
+    /// fault.
+    PartitionFull,
 }
 
 /// The fate of a write that timed out.
@@ -104,7 +107,7 @@ impl InjectedFault {
     /// Whether the fault changes the answer to this kind of request.
     #[must_use]
     pub fn concerns(self, request: AccountRequest) -> bool {
-        request.writes() || !matches!(self, Self::RetryWith | Self::SentAgain)
+        request.writes() || !matches!(self, Self::RetryWith | Self::SentAgain | Self::PartitionFull)
     }
 
     /// Its name among the counts of the account.
@@ -121,6 +124,7 @@ impl InjectedFault {
             Self::LostAnswer => "fault_lost_answer",
             Self::SentAgain => "fault_sent_again",
             Self::NotConnected => "fault_not_connected",
+            Self::PartitionFull => "fault_partition_full",
         }
     }
 }

@@ -117,6 +117,9 @@ pub(super) fn course_of(injected: Option<InjectedFault>) -> WriteCourse {
 /// The fault of a write that was not answered, or was refused by the service.
 pub(super) fn fault_of_write(injected: InjectedFault) -> Fault {
     match injected {
+        InjectedFault::PartitionFull => {
+            Fault::new(FaultKind::PartitionFull, "a logical partition holds as much as it can")
+        }
         InjectedFault::Throttled { .. }
         | InjectedFault::RetryWith
         | InjectedFault::Gone

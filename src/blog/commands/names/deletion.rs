@@ -5,7 +5,7 @@ use crate::blog::containers::USERS;
 use crate::blog::ids::UserId;
 use crate::blog::items::{DeletedUserItem, types};
 use crate::domain::error::contended;
-use onehop_store::{Fault, Ledger, NewItem, WriteOp};
+use onehop_store::{ETag, Fault, Ledger, NewItem, WriteOp};
 
 use super::{ATTEMPTS_MAX, Attempt, StoredUser, UsernameReservations, parsed};
 
@@ -43,23 +43,42 @@ impl UsernameReservations {
         Ok(replaced)
     }
 
+    /// Whether the account of a user is deleted. Its commands are refused from now on.
+    pub(in crate::blog::commands) async fn is_deleted(
+        &self,
+        id: UserId,
+        ledger: &Ledger,
+    ) -> Result<bool, Fault> {
+        let is_deleted = self.rest_of_deleted(id, ledger).await?.is_some();
+        if is_deleted {
+            self.deleted.begin(id).done();
+            self.author_names.remove(id);
+        }
+        Ok(is_deleted)
+    }
+
+    /// The rest of a deleted account.
+    async fn rest_of_deleted(
+        &self,
+        id: UserId,
+        ledger: &Ledger,
+    ) -> Result<Option<(DeletedUserItem, ETag)>, Fault> {
+        let item = self.store().read(USERS, &id.partition_key(), &id.to_string(), ledger).await?;
+        let Some(item) = item else { return Ok(None) };
+        let rest = item.decode::<DeletedUserItem>().ok();
+        Ok(rest.filter(|rest| rest.item_type == types::DELETED_USER).map(|rest| (rest, item.etag)))
+    }
+
     /// Has the items of a deleted account looked for once more, by a write of its rest.
     ///
     /// # Errors
     /// A fault of the store, or `Unavailable` when others kept changing the same item.
     pub async fn remove_again(&self, id: UserId, ledger: &Ledger) -> Result<bool, Fault> {
         for _ in 0..ATTEMPTS_MAX {
-            let Some(item) = self.store().read(USERS, &id.partition_key(), &id.to_string(), ledger).await?
-            else {
-                return Ok(false);
-            };
-            let Ok(rest) = item.decode::<DeletedUserItem>() else { return Ok(false) };
-            if rest.item_type != types::DELETED_USER {
-                return Ok(false);
-            }
+            let Some((rest, etag)) = self.rest_of_deleted(id, ledger).await? else { return Ok(false) };
             let again = DeletedUserItem { version: rest.version + 1, removed: false, ttl: None, ..rest };
             let item_again = NewItem::encode(id.to_string(), &again);
-            let replace = WriteOp::Replace { item: item_again, if_match: Some(item.etag) };
+            let replace = WriteOp::Replace { item: item_again, if_match: Some(etag) };
             if self.attempt(USERS, &id.partition_key(), replace, ledger).await? == Attempt::Written {
                 return Ok(true);
             }

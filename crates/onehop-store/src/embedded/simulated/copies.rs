@@ -10,6 +10,7 @@ use crate::embedded::backup::counts_in;
 use crate::embedded::high_water_mark::HighWaterMark;
 use crate::embedded::keys::BEHIND_ALL;
 use crate::embedded::store::EmbeddedStore;
+use onehop_runtime::planted;
 
 impl EmbeddedStore {
     /// Copies the store to a simulated disk while it is written to, as an online backup does: whole commits
@@ -18,11 +19,14 @@ impl EmbeddedStore {
     /// # Errors
     /// The engine is closed, or something in it cannot be read. The disk is as it was.
     pub async fn copy_to(&self, target: &SimulatedDisk) -> Result<(), Fault> {
-        let view = self.engine.view()?;
+        let mut view = self.engine.view()?;
         let numbers = counts_in(&view)?;
         let mut tables = KeyMaps::default();
         for space in SPACES {
             self.engine.interruption("backup: between key spaces").await;
+            if planted!("backup-of-several-moments") {
+                view = self.engine.view()?;
+            }
             for entry in view.range(space, &[], BEHIND_ALL) {
                 let (key, value) = entry.pair()?;
                 tables.apply(vec![(space, key.to_vec(), Some(value.to_vec()))]);
