@@ -2,7 +2,7 @@
 //! properties, defaults and stored texts of enums.
 
 use onehop_model::{
-    Computed, EnumType, Field, FieldKind, Function, Kept, Literal, Model, TypeOf, ValueSource,
+    Computed, EnumType, Field, FieldKind, Function, Kept, Literal, Model, Scalar, TypeOf, ValueSource,
 };
 use onehop_read_models::excerpt;
 use serde_json::{Value, json};
@@ -103,7 +103,8 @@ pub fn enum_name<'a>(of: &'a EnumType, stored: &str) -> Option<&'a str> {
     found.map(|value| &*value.name)
 }
 
-/// The value of a computed field; `null` where its argument is absent.
+/// The value of a computed field; `null` where its argument is absent, and of the empty text where the field
+/// is non-null.
 #[must_use]
 pub fn computed(model: &Model, fields: &[Field], (field, rule): (&Field, &Computed), body: &Body) -> Value {
     if matches!(rule.function, Function::Product | Function::Sum) {
@@ -115,6 +116,9 @@ pub fn computed(model: &Model, fields: &[Field], (field, rule): (&Field, &Comput
     let Some(argument) = argument.map(|field| value_of(model, fields, field, body)) else {
         return Value::Null;
     };
+    let is_text = matches!(rule.function, Function::Excerpt | Function::Lower)
+        || rule.function == Function::Same && field.ty.of == TypeOf::Scalar(Scalar::String);
+    let argument = if argument.is_null() && is_text && field.ty.non_null { json!("") } else { argument };
     match (rule.function, &argument) {
         (Function::Excerpt, Value::String(text)) => {
             json!(excerpt(text, rule.length.unwrap_or(EXCERPT_CHARS) as usize))

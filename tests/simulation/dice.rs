@@ -31,7 +31,8 @@ impl Dice {
         usize::try_from(self.below(length as u64)).expect("a place in memory")
     }
 
-    /// The name of an act, by weights. Few acts are chosen without the weights, so that a run has all of them.
+    /// The name of an act, by weights. Few acts are chosen without the weights, so that a run has all of
+    /// them.
     pub fn weighted(&self, acts: &[(&'static str, u64)]) -> &'static str {
         if self.percent(UNWEIGHTED_PERCENT) {
             return self.pick(acts).0;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::body::Body;
 use crate::item_type::{DELETED, DELETION_FIELDS, ID, TYPE, VERSION};
-use crate::rule::{ListPartition, ListRule};
+use crate::rule::{AbsentText, ListPartition, ListRule};
 
 /// The short copy of an item, its fields in the order of the rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,8 +34,12 @@ impl Entry {
             }
         }
         for computed in &rule.computed {
-            let value = computed.computation.of(source.text(computed.from)?);
-            fields.push((computed.field, value.into()));
+            let text = match (source.get(computed.from), computed.absent) {
+                (None, AbsentText::NoValue) => continue,
+                (None, AbsentText::Default(text)) => text,
+                _ => source.text(computed.from)?,
+            };
+            fields.push((computed.field, computed.computation.of(text).into()));
         }
         fields.push((VERSION, source.required_version()?.into()));
         for field in rule.optional.iter().copied() {

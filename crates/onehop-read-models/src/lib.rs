@@ -43,7 +43,7 @@ pub use from_model::{
 };
 pub use item_type::{ItemPartition, ItemType};
 pub use rule::{
-    ComputedField, CopyMode, CopyRule, CopyTarget, CountRule, CountText, ElementFields, Keep, ListPartition,
-    ListRule, OwnedType, OwnsRule, Rule,
+    AbsentText, ComputedField, CopyMode, CopyRule, CopyTarget, CountRule, CountText, ElementFields, Keep,
+    ListPartition, ListRule, OwnedType, OwnsRule, Rule,
 };
 pub use rule_builders::{copy, count, list, owns};

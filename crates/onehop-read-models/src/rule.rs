@@ -182,6 +182,19 @@ pub struct ComputedField {
     pub from: &'static str,
     /// The computation.
     pub computation: Computation,
+    /// The value of a source without the text.
+    pub absent: AbsentText,
+}
+
+/// A computed value of an item without the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AbsentText {
+    /// The item does not fit its type.
+    Refused,
+    /// The entry has no value.
+    NoValue,
+    /// It is computed from this text.
+    Default(&'static str),
 }
 
 /// A count. The command keeps it in the batch that writes the counted item, or a projection keeps it behind

@@ -9,7 +9,8 @@ use super::item_types::property;
 use super::model_error::ModelError;
 use super::related::RelatedPlace;
 use crate::computation::Computation;
-use crate::rule::ComputedField;
+use crate::rule::{AbsentText, ComputedField};
+use onehop_store::interned;
 
 /// The levels of objects within objects that are looked at.
 const LEVELS_MAX: usize = 16;
@@ -203,15 +204,30 @@ fn computed_field(
         }
     };
     let from = match computed.from.as_slice() {
-        [path] => path.single().and_then(|from| place.target.field(from)).and_then(Field::property),
+        [path] => path.single().and_then(|from| place.target.field(from)),
         _ => None,
     };
-    match from {
-        Some(from) => Ok(ComputedField {
+    match from.and_then(|from| Some((from, from.property()?))) {
+        Some((from, from_property)) => Ok(ComputedField {
             field: property(&place.place, &stored.property)?,
-            from: property(&place.place, from)?,
+            from: property(&place.place, from_property)?,
             computation,
+            absent: absent_text(field, from)?,
         }),
         None => unsupported("entries compute a value from one stored text of the item".to_owned()),
     }
+}
+
+/// The value of a computed field where the item does not have the text.
+fn absent_text(field: &Field, from: &Field) -> Result<AbsentText, ModelError> {
+    let default = match &from.kind {
+        FieldKind::Stored(stored) => stored.default.as_ref().map(|default| &default.value),
+        _ => None,
+    };
+    Ok(match default {
+        Some(Literal::String(text)) => AbsentText::Default(interned(text)?),
+        _ if from.ty.non_null => AbsentText::Refused,
+        _ if field.ty.non_null => AbsentText::Default(""),
+        _ => AbsentText::NoValue,
+    })
 }
