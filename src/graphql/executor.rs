@@ -257,7 +257,7 @@ impl Executor {
         let Some(account) = account else { return std::future::pending().await };
         let Services { commands, sessions, .. } = &*self.services;
         let mut watch = sessions.watch(account);
-        while !matches!(commands.may_sign_in(UserId(account.id), &Ledger::new()).await, Ok(false)) {
+        while !matches!(commands.may_sign_in(UserId(account.id), sessions, &Ledger::new()).await, Ok(false)) {
             watch.next_check().await;
         }
     }

@@ -19,7 +19,7 @@ use onehop_store::{Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::delete_comment::{DeleteComment, DeletedComment};
 use super::delete_post::DeletePost;
-use super::names::{Attempt, UserLookup};
+use super::names::{Attempt, UserLookup, find_user};
 use super::text::Reason;
 use super::{CommandError, Commands, Refusal};
 
@@ -114,7 +114,9 @@ impl Commands {
         }
         let mut entry = None;
         for _ in 0..ATTEMPTS_MAX {
-            let UserLookup::User(stored) = self.names.find(user_id, ledger).await? else {
+            // A repeat writes nothing, which an earlier version must not decide.
+            let found = find_user(sessions.store(), user_id, ledger).await?;
+            let UserLookup::User(stored) = found else {
                 self.take_back(entry.take(), ledger).await?;
                 return Err(Refusal::not_found("userId", "there is no such user").into());
             };
@@ -140,12 +142,18 @@ impl Commands {
         Err(contended("a user").into())
     }
 
-    /// Whether a user may sign in: there is such a user, and the account is not suspended.
+    /// Whether a user may sign in: there is such a user, and the account is not suspended, as the latest
+    /// committed write says.
     ///
     /// # Errors
     /// A fault of the store.
-    pub async fn may_sign_in(&self, user: UserId, ledger: &Ledger) -> Result<bool, Fault> {
-        let found = self.names.find(user, ledger).await?;
+    pub async fn may_sign_in(
+        &self,
+        user: UserId,
+        sessions: &Sessions,
+        ledger: &Ledger,
+    ) -> Result<bool, Fault> {
+        let found = find_user(sessions.store(), user, ledger).await?;
         Ok(matches!(found, UserLookup::User(stored) if !stored.user.suspended))
     }
 

@@ -49,8 +49,7 @@ impl Commands {
         let network = input.caller.network();
         let (user, account) = self.identify(input, ledger).await?;
         let compared = stored_password(&account);
-        let store = self.names.store();
-        let session = start_session((store, sessions), user.id.into(), &compared, network, ledger).await?;
+        let session = start_session(sessions, user.id.into(), &compared, network, ledger).await?;
         let session = self.unless_closed(user.id, session.ok_or_else(refused)?, sessions, ledger).await?;
         Ok((user, session))
     }
@@ -67,7 +66,7 @@ impl Commands {
         sessions: &Sessions,
         ledger: &Ledger,
     ) -> Result<NewSession, CommandError> {
-        if planted!("sign-in-beside-a-suspension-stays") || self.may_sign_in(user, ledger).await? {
+        if planted!("sign-in-beside-a-suspension-stays") || self.may_sign_in(user, sessions, ledger).await? {
             return Ok(session);
         }
         sessions.end_all(user.into(), ledger).await?;

@@ -10,7 +10,7 @@
 //! does not slip in.
 
 use onehop_runtime::planted;
-use onehop_store::{Ledger, Store};
+use onehop_store::Ledger;
 
 use super::passwords::{PasswordHolder, StoredPassword, password_at, wrong_password};
 use super::sessions::{NewSession, SessionStart, Sessions};
@@ -30,9 +30,10 @@ pub struct PasswordChange<'a> {
     pub caller: HashingCaller,
 }
 
-/// Starts a session for a password that was compared; `None` where it has changed since.
+/// Starts a session for a password that was compared; `None` where it has changed since, also in another
+/// process.
 pub(crate) async fn start_session(
-    (store, sessions): (&dyn Store, &Sessions),
+    sessions: &Sessions,
     account: AccountId,
     compared: &StoredPassword,
     network: Prefix,
@@ -40,7 +41,7 @@ pub(crate) async fn start_session(
 ) -> Result<Option<NewSession>, CommandError> {
     let start = SessionStart { password_version: compared.version, network };
     let Some(session) = sessions.start(account, start, ledger).await? else { return Ok(None) };
-    let now = password_at(store, &compared.place, ledger).await?;
+    let now = password_at(sessions.store(), &compared.place, ledger).await?;
     if now.is_some_and(|(now, _)| now.is_same(compared)) || planted!("sign-in-beside-a-change-stays") {
         return Ok(Some(session));
     }

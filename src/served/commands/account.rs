@@ -110,8 +110,7 @@ impl ServedCommands {
         record_sign_in(&reads, matches!(identified, Ok(Some(_))), ledger);
         let (written, compared) = identified?.ok_or_else(refused)?;
         let account = account_id(&written.place)?;
-        let parts = (&*self.store, sessions);
-        let session = start_session(parts, account, &compared, caller.network(), ledger).await?;
+        let session = start_session(sessions, account, &compared, caller.network(), ledger).await?;
         Ok((written, session.ok_or_else(refused)?))
     }
 

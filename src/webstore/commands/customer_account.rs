@@ -85,8 +85,7 @@ impl WebstoreCommands {
     ) -> Result<(CustomerItem, NewSession), CommandError> {
         let network = input.caller.network();
         let (customer, compared) = self.identified(input, ledger).await?;
-        let parts = (&*self.store, sessions);
-        let session = start_session(parts, customer.id.into(), &compared, network, ledger).await?;
+        let session = start_session(sessions, customer.id.into(), &compared, network, ledger).await?;
         Ok((customer, session.ok_or_else(refused)?))
     }
 

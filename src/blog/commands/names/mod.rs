@@ -115,13 +115,7 @@ impl UsernameReservations {
 
     /// The user with this id.
     pub(super) async fn find(&self, id: UserId, ledger: &Ledger) -> Result<UserLookup, Fault> {
-        let Some(item) = self.store.read(USERS, &id.partition_key(), &id.to_string(), ledger).await? else {
-            return Ok(UserLookup::Missing);
-        };
-        if !is_user(&item)? {
-            return Ok(UserLookup::Abandoned);
-        }
-        Ok(UserLookup::User(Box::new(StoredUser { user: item.decode()?, etag: item.etag.clone(), item })))
+        find_user(&*self.store, id, ledger).await
     }
 
     /// The reservation of a key.
@@ -195,6 +189,17 @@ impl UsernameReservations {
     ) -> Result<Attempt, Fault> {
         conditional_write::attempt(&*self.store, container, partition_key, operation, ledger).await
     }
+}
+
+/// The user with this id, as a store has it.
+pub(super) async fn find_user(store: &dyn Store, id: UserId, ledger: &Ledger) -> Result<UserLookup, Fault> {
+    let Some(item) = store.read(USERS, &id.partition_key(), &id.to_string(), ledger).await? else {
+        return Ok(UserLookup::Missing);
+    };
+    if !is_user(&item)? {
+        return Ok(UserLookup::Abandoned);
+    }
+    Ok(UserLookup::User(Box::new(StoredUser { user: item.decode()?, etag: item.etag.clone(), item })))
 }
 
 /// Whether the user has a name with this key, or has announced one.

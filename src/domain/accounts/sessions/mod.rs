@@ -156,6 +156,11 @@ impl Sessions {
         Self(Arc::new(SessionsInner { store, clock, audience, settings, sealer: None, memory, watchers }))
     }
 
+    /// The store of the sessions. Its reads are the latest committed ones, also of writes of other processes.
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.0.store
+    }
+
     /// The same, which keep the sealed networks of sign-ins. Other instances keep no networks.
     #[must_use]
     pub fn with_sealer(self, sealer: Sealer) -> Self {
