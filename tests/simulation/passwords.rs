@@ -67,7 +67,7 @@ impl Passwords {
         known.pending.iter().map(|pending| pending.password.clone()).chain([current]).collect()
     }
 
-    /// The first sessions of all, as far as they are a user's, have ended.
+    /// The sessions of a user among the first ones have ended.
     pub fn end_sessions(&mut self, user: &str, sessions: usize, world: &World) {
         let now_ms = world.elapsed_ms();
         for (session, _) in world.users.lock().iter().take(sessions).enumerate().filter(|(_, of)| *of == user)

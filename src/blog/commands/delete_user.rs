@@ -52,7 +52,7 @@ impl Commands {
         if !self.passwords.verify_for(caller, password, compared.hash()?).await? {
             return Err(wrong_password().into());
         }
-        // Before the write: its answer may be lost, or nobody may wait for it.
+        // Before the write, because its answer may be lost and its client may be gone.
         self.remove_later(user_id);
         for _ in 0..ATTEMPTS_MAX {
             let (user, account) = match self.current_account(user_id, ledger).await {

@@ -190,8 +190,9 @@ impl<'d> Compiler<'d> {
 }
 
 impl PointPlan {
-    /// Whether the object takes one point read and nothing else.
+    /// Whether the object takes one point read and nothing else, whoever the caller is.
     fn is_alone(&self) -> bool {
-        self.lists.is_empty() && self.beside.is_none() && self.caller_item.is_none()
+        let has_reads = !self.lists.is_empty() || self.beside.is_some() || self.caller_item.is_some();
+        !has_reads && self.place_guard.is_none()
     }
 }

@@ -146,10 +146,6 @@ impl PlanReader<'_> {
             return Err(Unplanned);
         }
         let nodes: Vec<_> = ids.iter().map(|id| self.node(id, plans)).collect::<Result<_, _>>()?;
-        if nodes.iter().any(|(plan, _)| plan.place_guard.is_some()) {
-            // The general executor decides for each object whether the caller may read it.
-            return Err(Unplanned);
-        }
         let mut points: Vec<Option<PointItems<'p>>> = ids.iter().map(|_| None).collect();
         let mut containers: Vec<_> = nodes.iter().map(|(plan, _)| self.container(plan.of)).collect();
         containers.sort_unstable();
