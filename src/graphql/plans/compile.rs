@@ -190,7 +190,7 @@ impl<'d> Compiler<'d> {
 }
 
 impl PointPlan {
-    /// Whether the object takes one point read and nothing else, whoever the caller is.
+    /// Whether the object takes one point read and nothing else, for every caller.
     fn is_alone(&self) -> bool {
         let has_reads = !self.lists.is_empty() || self.beside.is_some() || self.caller_item.is_some();
         !has_reads && self.place_guard.is_none()
