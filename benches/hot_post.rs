@@ -102,6 +102,7 @@ async fn measure(directory: &Path, users: &[UserId], combine: bool) -> Result<Fi
         user_id: users[0],
         title: "A hot post".to_owned(),
         content: "word ".repeat(100),
+        tags: Vec::new(),
         idempotency_key: None,
     };
     let post_id = commands.create_post(input, &Ledger::new()).await?.id;

@@ -2,7 +2,7 @@
 //! public; a username at sign-in and a customer are not.
 
 use crate::blog::containers::{
-    ACCOUNTS, FEED, FEED_PARTITION, MODERATION, MODERATION_PARTITION, POSTS, USERS,
+    ACCOUNTS, FEED, FEED_PARTITION, MODERATION, MODERATION_PARTITION, POSTS, POSTS_BY_TAG, USERS,
 };
 use crate::telemetry::PartitionKeyExposure;
 use crate::webstore::containers::{
@@ -12,10 +12,11 @@ use onehop_change_feed::{DEAD_LETTERS, LEASES};
 use onehop_store::{ContainerName, ContainerSpec};
 
 /// The exposure of each container's partition keys.
-pub(super) const KEY_EXPOSURES: [(ContainerName, PartitionKeyExposure); 12] = [
+pub(super) const KEY_EXPOSURES: [(ContainerName, PartitionKeyExposure); 13] = [
     (USERS, PartitionKeyExposure::Ids),
     (POSTS, PartitionKeyExposure::Ids),
     (FEED, PartitionKeyExposure::One(FEED_PARTITION)),
+    (POSTS_BY_TAG, PartitionKeyExposure::None),
     (ACCOUNTS, PartitionKeyExposure::None),
     (MODERATION, PartitionKeyExposure::One(MODERATION_PARTITION)),
     (CUSTOMER, PartitionKeyExposure::None),

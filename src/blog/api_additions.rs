@@ -30,7 +30,10 @@ pub static ADDITIONS: ApiAdditions = ApiAdditions {
     ],
     read_with: &["Comment.post", "Like.post"],
     page_texts: &["Post.content"],
-    left_out: &[("Query.userByUsername", "takes the reservation of the name and then the user")],
+    left_out: &[
+        ("Query.postsByTag", "its argument names the logical partition"),
+        ("Query.userByUsername", "takes the reservation of the name and then the user"),
+    ],
     derived_id: like_id,
     design_argument: Some("model"),
 };

@@ -15,6 +15,8 @@ pub const USERS: ContainerName = ContainerName("users");
 pub const POSTS: ContainerName = ContainerName("posts");
 /// Short copies of the most recent posts, all in one logical partition.
 pub const FEED: ContainerName = ContainerName("feed");
+/// Short copies of posts, by tag.
+pub const POSTS_BY_TAG: ContainerName = ContainerName("postsByTag");
 pub use crate::domain::containers::ACCOUNTS;
 /// The moderation log, all in one logical partition.
 pub const MODERATION: ContainerName = ContainerName("moderation");

@@ -185,15 +185,18 @@ pub struct PostItem {
     pub user_username: String,
     pub title: String,
     pub content: String,
+    /// What the post is about, in lower case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     pub comment_count: u32,
     pub like_count: u32,
     /// RFC 3339 in UTC with milliseconds.
     pub creation_date: String,
     pub version: u64,
-    /// Grows with each change of the title or the content.
+    /// Grows with each change of the title, the content or the tags.
     #[serde(default = "text_version_first", skip_serializing_if = "is_text_version_first")]
     pub text_version: u32,
-    /// When the title or the content was last changed: RFC 3339 in UTC with milliseconds.
+    /// When the title, the content or the tags were last changed: RFC 3339 in UTC with milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_date: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -243,7 +246,7 @@ pub struct LikeItem {
     pub version: u64,
 }
 
-/// A short copy of a post, in `users` under its author and in `feed`. Its `version` is the post's.
+/// A short copy of a post, in `users` under its author, in `feed`, and in `postsByTag` under each of its tags. Its `version` is the post's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PostCopyItem {
@@ -255,6 +258,8 @@ pub struct PostCopyItem {
     pub title: String,
     /// The start of the content as plain text.
     pub excerpt: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     #[serde(default, skip_serializing_if = "is_zero_count")]
     pub comment_count: u32,
     #[serde(default, skip_serializing_if = "is_zero_count")]
@@ -285,6 +290,7 @@ impl PostCopyItem {
             user_username: post.user_username.clone(),
             title: post.title.clone(),
             excerpt: super::summary::summarise(&post.content),
+            tags: post.tags.clone(),
             comment_count: post.comment_count,
             like_count: post.like_count,
             creation_date: post.creation_date.clone(),

@@ -81,7 +81,7 @@ impl Seed {
     pub async fn run(self) -> anyhow::Result<Exit> {
         if self.domain != SeedDomain::Webstore {
             let Some(users) = self.users else { anyhow::bail!("--users is needed for the blog") };
-            let operation = operations::seeding(users, self.rng_seed, self.texts);
+            let operation = operations::seeding(users, self.rng_seed, self.texts, false);
             let outcome: SeedOutcome = perform(&self.store, None, operation).await?;
             let SeedOutcome { items, seconds, demo_users, demo_password } = outcome;
             println!("{items} items written and projected in {seconds:.1} s");

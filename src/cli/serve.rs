@@ -441,7 +441,7 @@ impl Serve {
         }
         tracing::info!(users = self.serve.demo_users, "writing the demo data set");
         let users = self.serve.demo_users;
-        perform_on(app, &operations::seeding(users, DEFAULT_RNG_SEED, Texts::Short)).await?;
+        perform_on(app, &operations::seeding(users, DEFAULT_RNG_SEED, Texts::Short, true)).await?;
         perform_on(app, &operations::webstore_seeding(users, DEFAULT_RNG_SEED)).await?;
         let users: Vec<&str> = DEMO_USERNAMES.into_iter().take(self.serve.demo_users as usize).collect();
         println!("demo users {} have the password {DEMO_PASSWORD}", users.join(", "));

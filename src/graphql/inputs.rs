@@ -62,6 +62,8 @@ pub struct CreatePostInput {
     pub title: String,
     /// 1 to 100,000 characters.
     pub content: String,
+    /// At most 5, each of 1 to 30 letters, digits and `+ # . -`; stored in lower case.
+    pub tags: Option<Vec<String>>,
     /// A repeat with the same key returns the first outcome; the same key with other input is a `CONFLICT`.
     pub idempotency_key: Option<String>,
 }
@@ -76,6 +78,8 @@ pub struct UpdatePostInput {
     pub title: Option<String>,
     /// 1 to 100,000 characters; left out, the content stays.
     pub content: Option<String>,
+    /// All tags from now on, at most 5, each of 1 to 30 letters, digits and `+ # . -`; left out, the tags stay.
+    pub tags: Option<Vec<String>>,
     /// The `version` of the post that was edited.
     pub if_version: Option<i32>,
 }

@@ -168,25 +168,26 @@ impl BlogMutation {
         #[graphql(desc = "The post.")] input: CreatePostInput,
     ) -> Result<Option<One<CreatePostPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let CreatePostInput { title, content, idempotency_key } = input;
+        let CreatePostInput { title, content, tags, idempotency_key } = input;
         let user_id = scope.signed_in()?;
-        let command = CreatePost { user_id, title, content, idempotency_key };
+        let tags = tags.unwrap_or_default();
+        let command = CreatePost { user_id, title, content, tags, idempotency_key };
         let creating = scope.services().commands.create_post(command, scope.ledger());
         let post = within_limit(scope, &write_limits::POSTS, user_id, creating).await?;
         Ok(Some(One(CreatePostPayload { post: One(post_of(post)) })))
     }
 
-    /// C2: changes the title or the content of a post of one's own; omitted fields stay.
+    /// C2: changes the title, the content or the tags of a post of one's own; omitted fields stay.
     async fn update_post(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The changes.")] input: UpdatePostInput,
     ) -> Result<Option<One<UpdatePostPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let UpdatePostInput { post_id, title, content, if_version } = input;
+        let UpdatePostInput { post_id, title, content, tags, if_version } = input;
         let user_id = scope.signed_in()?;
         let (post_id, invalid) = parsed_or_nil(parse_post_id(&post_id));
-        let command = UpdatePost { user_id, post_id, title, content, if_version };
+        let command = UpdatePost { user_id, post_id, title, content, tags, if_version };
         if let Some(invalid) = invalid {
             return Err(errors::invalid(&[vec![invalid], command.invalid_fields()].concat()));
         }

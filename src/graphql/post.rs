@@ -109,17 +109,22 @@ impl Post {
         self.view.summary()
     }
 
+    /// What the post is about: at most 5 words in lower case, by which `postsByTag` finds it.
+    async fn tags(&self) -> &[String] {
+        &self.view.tags
+    }
+
     /// When the post was created.
     async fn creation_date(&self) -> DateTime {
         DateTime(self.view.creation_date.clone())
     }
 
-    /// When the title or the content was last changed; null before.
+    /// When the title, the content or the tags were last changed; null before.
     async fn update_date(&self) -> Option<DateTime> {
         self.view.update_date.clone().map(DateTime)
     }
 
-    /// Grows with each change of the title or the content: 1 for a post that was never changed.
+    /// Grows with each change of the title, the content or the tags: 1 for a post that was never changed.
     async fn version(&self) -> u32 {
         self.view.text_version
     }

@@ -16,8 +16,10 @@ use super::scope;
 use super::scope::RequestScope;
 use super::user::User;
 use crate::accounts::Username;
+use crate::blog::commands::{TAG_CHARS_MAX, normalised_tag};
 use crate::blog::ids::UserId;
 use crate::blog::reads;
+use crate::blog::reads::TaggedPosts;
 use crate::blog::reads::cursor::FEED;
 
 /// The most nodes that are read by one field.
@@ -124,6 +126,26 @@ impl BlogQuery {
         let posts = scope.reads(model).feed(&page.request, scope.session()).await;
         let posts = posts.map_err(|fault| scope.fault(&fault))?;
         Ok(Some(One(connections::posts(posts, &page, model, scope))))
+    }
+
+    /// The posts with a tag, newest first. A tag is compared in lower case; one that no post has gives an empty
+    /// page.
+    async fn posts_by_tag(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The tag, in any case.")] tag: String,
+        #[graphql(desc = "The number of posts, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
+    ) -> Result<Option<One<PostConnection>>> {
+        let Some(tag) = normalised_tag(&tag) else {
+            let rule = format_args!("must have 1 to {TAG_CHARS_MAX} letters, digits and + # . -");
+            return Err(bad_input("tag", rule));
+        };
+        let scope = scope::of(ctx);
+        let page = PageArguments { first, after }.parse(TaggedPosts::list(&tag))?;
+        let posts = scope.services().reads.tagged().page(&tag, &page.request, scope.session()).await;
+        let posts = posts.map_err(|fault| scope.fault(&fault))?;
+        Ok(Some(One(connections::posts(posts, &page, reads::DataModel::V3, scope))))
     }
 
     /// Runs one read request of the article under each data model, on the live data, and returns the

@@ -12,6 +12,8 @@ pub enum PageSubject<'a> {
     Feed,
     /// The post with this id, as the path has it.
     Post(&'a str),
+    /// The posts with this tag, as the path has it.
+    Tag(&'a str),
     /// The user with this id, as the path has it.
     User(&'a str),
     /// The categories and tags of the web store.

@@ -151,6 +151,7 @@ fn place(path: &str) -> PageRoute<'_> {
     match segments {
         [""] => PageRoute::About(PageSubject::Feed),
         ["posts", _] => PageRoute::About(PageSubject::Post(id)),
+        ["tags", _] => PageRoute::About(PageSubject::Tag(id)),
         ["users", _] => PageRoute::About(PageSubject::User(id)),
         ["shop"] => PageRoute::About(PageSubject::Shop),
         ["shop", "product", _] => PageRoute::About(PageSubject::Product(id)),

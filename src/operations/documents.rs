@@ -67,9 +67,9 @@ pub const CHECK: &str = "mutation($work: ID!) { check(work: $work) { items entri
 /// Locks the demo users.
 pub const LOCK_DEMO_USERS: &str = "mutation { lockDemoUsers }";
 
-/// Seeds a data set: variables `users`, `rngSeed` and `texts`.
-const SEED: &str = "mutation($work: ID!, $users: Int!, $rngSeed: Count!, $texts: SeedTexts!) {
-    seed(work: $work, users: $users, rngSeed: $rngSeed, texts: $texts) { items seconds demoUsers demoPassword }
+/// Seeds a data set: variables `users`, `rngSeed`, `texts` and `tags`.
+const SEED: &str = "mutation($work: ID!, $users: Int!, $rngSeed: Count!, $texts: SeedTexts!, $tags: Boolean!) {
+    seed(work: $work, users: $users, rngSeed: $rngSeed, texts: $texts, tags: $tags) { items seconds demoUsers demoPassword }
 }";
 
 /// Seeds a data set of the web store: variables `customers` and `rngSeed`.
@@ -83,11 +83,11 @@ pub fn webstore_seeding(customers: u32, rng_seed: u64) -> OperationRequest {
     OperationRequest::new(SEED_WEBSTORE).with("customers", customers).with("rngSeed", rng_seed)
 }
 
-/// Seeds a data set.
+/// Seeds a data set. Its posts have tags in a demo, and none in the article.
 #[must_use]
-pub fn seeding(users: u32, rng_seed: u64, texts: Texts) -> OperationRequest {
+pub fn seeding(users: u32, rng_seed: u64, texts: Texts, has_tags: bool) -> OperationRequest {
     let operation = OperationRequest::new(SEED).with("users", users).with("rngSeed", rng_seed);
-    operation.with("texts", SeedTexts::name(texts))
+    operation.with("texts", SeedTexts::name(texts)).with("tags", has_tags)
 }
 
 /// A document with its variables. It selects one field, whose value is the outcome.

@@ -153,7 +153,10 @@ impl ModelDescription {
             spec.name != ACCOUNTS && SPECS.iter().all(|processor| processor.name != spec.name)
         };
         let list = |query: &onehop_model::Query| match &query.kind {
-            QueryKind::Related(related) => Some(ModelList::of(served, "Query", &query.name, related)),
+            // A list by arguments has no page without them.
+            QueryKind::Related(related) if related.arguments().is_empty() => {
+                Some(ModelList::of(served, "Query", &query.name, related))
+            }
             _ => None,
         };
         Self {

@@ -123,6 +123,7 @@ impl OperationsMutation {
         #[graphql(desc = "Users to make, 1 to 1,000,000.")] users: u32,
         #[graphql(desc = "Seed of the random numbers.")] rng_seed: Count,
         #[graphql(desc = "The length of the texts.", default_with = "SeedTexts::Short")] texts: SeedTexts,
+        #[graphql(desc = "Whether posts have tags.", default = false)] tags: bool,
         #[graphql(desc = "The name under which `progress` reports this work; any text of the client.")]
         work: Option<ID>,
     ) -> Result<Seeding> {
@@ -139,7 +140,8 @@ impl OperationsMutation {
             return Err(refused(reason));
         }
         let progress = operations.progress.work(work);
-        let dataset = Dataset::new(users, rng_seed.0, DEFAULT_END_MS).with_texts(texts.into());
+        let dataset =
+            Dataset::new(users, rng_seed.0, DEFAULT_END_MS).with_texts(texts.into()).with_tags(tags);
         let seeded = app.seed(dataset, progress.sink()).await;
         seeded.map(Into::into).map_err(refused)
     }

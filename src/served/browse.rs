@@ -247,7 +247,7 @@ impl ServedReads {
             None if owner == "Query" => {
                 let query = self.model.model().queries().iter().find(|query| *query.name == *field)?;
                 match &query.kind {
-                    QueryKind::Related(related) => Some((None, related)),
+                    QueryKind::Related(related) if related.arguments().is_empty() => Some((None, related)),
                     _ => None,
                 }
             }

@@ -62,6 +62,8 @@ pub struct ServedType {
     pub unique: Vec<UniqueField>,
     /// The values by which lists have the entries of these items. Entries follow references alone.
     pub listed_by: Vec<String>,
+    /// The fields whose values are arguments of lists: each value is a partition key, or part of one.
+    pub argument_fields: Vec<Name>,
 }
 
 /// The source of an item's partition key.
@@ -149,10 +151,24 @@ pub enum ListScope {
     Owner(Vec<OwnerValue>),
     /// One logical partition.
     Constant(&'static str),
+    /// The logical partition that the arguments of a request name: see [`ListPlace::of_arguments`].
+    Arguments,
+    /// The same, once they have named it.
+    Named(PartitionKey),
     /// All logical partitions, where a property is the owner's id.
     Equality(&'static str),
     /// All logical partitions.
     All,
+}
+
+impl ListPlace {
+    /// The place of the list in the logical partition of these values, in the order of its arguments.
+    #[must_use]
+    pub fn of_arguments(&self, values: &[Value]) -> Self {
+        let texts: Vec<Cow<'_, str>> = values.iter().filter_map(key_text).collect();
+        let key = PartitionKey::new(joined_key(texts.iter().map(AsRef::as_ref)));
+        Self { scope: ListScope::Named(key), ..self.clone() }
+    }
 }
 
 impl ServedModel {
@@ -310,6 +326,7 @@ impl ServedModel {
                     container: ContainerName(interned(&list.container)),
                     item_type: interned(&list.entry_type),
                     scope: match list.by.first() {
+                        Some(_) if !list.arguments.is_empty() => ListScope::Arguments,
                         Some(_) => self.scope_by(owner, listed, &list.by, true)?,
                         None => ListScope::Constant(self.partition_of_entries(list)),
                     },
@@ -502,6 +519,7 @@ fn served_type(model: &Model, item: &ItemType) -> ServedType {
         counted_in: Vec::new(),
         unique: unique.collect(),
         listed_by: listed_by(model, item),
+        argument_fields: argument_fields(model, item),
         item: item.clone(),
     }
 }
@@ -517,6 +535,7 @@ fn found_scope(found: &ServedType, by: &Name) -> Option<ListScope> {
 
 fn listed_by(model: &Model, item: &ItemType) -> Vec<String> {
     let of_item = lists(model).filter(|(_, related)| related.item_type == item.name);
+    let of_item = of_item.filter(|(_, related)| related.arguments().is_empty());
     let fields = of_item.flat_map(|(_, related)| match &related.source {
         RelatedSource::List(list) => list.by.as_slice(),
         _ => &[],
@@ -524,6 +543,16 @@ fn listed_by(model: &Model, item: &ItemType) -> Vec<String> {
     let stays =
         |name: &&Name| item.field(name).is_some_and(|field| !matches!(field.kind, FieldKind::Reference(_)));
     fields.filter(stays).map(Name::to_string).collect()
+}
+
+/// The fields of a type whose values are arguments of lists.
+fn argument_fields(model: &Model, item: &ItemType) -> Vec<Name> {
+    let of_item = lists(model).filter(|(_, related)| related.item_type == item.name);
+    let fields = of_item.flat_map(|(_, related)| match &related.source {
+        RelatedSource::List(list) if !list.arguments.is_empty() => list.by.as_slice(),
+        _ => &[],
+    });
+    fields.cloned().collect()
 }
 
 /// The properties of an entry that hold a field of its item.

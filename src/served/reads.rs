@@ -251,6 +251,7 @@ impl BatchFn<ItemPlace, LoadedItem> for BatchedReads {
 fn partition_of(list: &ListPlace, owner: Option<&ServedItem>) -> Result<Option<PartitionKey>, Fault> {
     Ok(match (&list.scope, owner) {
         (ListScope::Constant(value), _) => Some(PartitionKey::from(*value)),
+        (ListScope::Named(key), _) => Some(key.clone()),
         (ListScope::OwnerId, Some(owner)) => Some(PartitionKey::from(owner.place.id.as_str())),
         (ListScope::Owner(values), Some(owner)) => {
             let value = |value: &OwnerValue| match value {
@@ -261,7 +262,9 @@ fn partition_of(list: &ListPlace, owner: Option<&ServedItem>) -> Result<Option<P
             values.map(|values| PartitionKey::new(joined_key(values.iter().map(AsRef::as_ref))))
         }
         (ListScope::Equality(_) | ListScope::All, _) => None,
-        (_, None) => return Err(Fault::new(FaultKind::Internal, "a list has no owner")),
+        (ListScope::Arguments, _) | (_, None) => {
+            return Err(Fault::new(FaultKind::Internal, "a list has no owner and no arguments"));
+        }
     })
 }
 

@@ -233,6 +233,14 @@ pub(crate) enum Problem {
     RelatedType { field: String },
     #[error("@{directive} under Query has no `by` and no link: it has no parent")]
     ByUnderQuery { directive: &'static str },
+    #[error(
+        "a list under Query has one argument for each field of `by`, such as `tag: String!`: `by` has {by}, the field {arguments}"
+    )]
+    ListArguments { by: usize, arguments: usize },
+    #[error(
+        "no argument names a list by {ty}.{field}: `by` takes String, Int, Boolean and enums that items store"
+    )]
+    NotAListKey { ty: String, field: String },
     #[error("@{directive} needs `by`: the field of {ty} that refers to {parent}")]
     ByMissing { directive: &'static str, parent: String, ty: String },
     #[error("the link type {link} needs exactly one further reference to {ty}")]
@@ -322,6 +330,8 @@ pub(crate) enum Problem {
     LiveForm { of: String },
     #[error("`{of}` is no list of {ty}")]
     LiveNotList { of: String, ty: String },
+    #[error("no subscription to `{of}`: its arguments name a list of their own")]
+    LiveOfArguments { of: String },
     #[error("the subscription `{field}` takes {expected}")]
     LiveArguments { field: String, expected: String },
     #[error("a single item is never ADDED; name a list in `of`")]

@@ -214,6 +214,16 @@ impl Body {
         self.keyed(path, path).into_iter().map(|copy| copy.id).collect()
     }
 
+    /// The values of partition keys at a path.
+    pub(crate) fn keys(&self, path: FieldPath) -> Vec<Cow<'_, str>> {
+        match path {
+            FieldPath::Elements(array) => {
+                self.get(array).map(elements).unwrap_or_default().iter().filter_map(key_text).collect()
+            }
+            _ => self.texts(path).into_iter().map(Cow::Borrowed).collect(),
+        }
+    }
+
     /// The fields at these roots, as waking fields of a rule.
     pub(crate) fn waking_fields(&self, roots: &[&str]) -> WakingFields {
         let values: Vec<_> = roots.iter().map(|root| self.0.get(*root)).collect();

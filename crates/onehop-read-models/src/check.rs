@@ -223,7 +223,7 @@ impl<'a> Check<'a> {
             (FieldPath::Element { .. }, Some(list)) => {
                 list.partition == ListPartition::Element(key) && list.source == *target
             }
-            (FieldPath::Element { .. }, None) => false,
+            (FieldPath::Element { .. }, None) | (FieldPath::Elements(_), _) => false,
             (FieldPath::Field(field), _) => {
                 let is_indexed = |spec: &ContainerSpec| spec.equality.contains(&field);
                 target.partition == ItemPartition::Field(field)

@@ -77,7 +77,7 @@ impl Entry {
     pub(crate) fn of_element(rule: &ListRule, source: &Body, key: &str) -> Result<Self, ProjectionError> {
         let mut entry = Self::of(rule, source)?;
         if let Some(element) = rule.element {
-            entry.fields.push((element.partition_key, key.into()));
+            entry.fields.push((element.partition_key, key_value(key)));
             entry.fields.push((element.id, source.id()?.into()));
         }
         Ok(entry)

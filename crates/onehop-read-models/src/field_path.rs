@@ -1,5 +1,5 @@
-//! Field path: a field of an item, or `array[].field` for a field of each element of an array. An object in
-//! place of the array is its only element.
+//! Field path: a field of an item, `array[].field` for a field of each element of an array, or `array[]` for
+//! the elements themselves. Another value in place of the array is its only element.
 
 use std::fmt;
 
@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 pub(crate) enum FieldPath {
     Field(&'static str),
     Element { array: &'static str, field: &'static str },
+    Elements(&'static str),
 }
 
 impl FieldPath {
     pub(crate) fn parse(path: &'static str) -> Self {
         match path.split_once("[].") {
             Some((array, field)) => Self::Element { array, field },
-            None => Self::Field(path),
+            None => path.strip_suffix("[]").map_or(Self::Field(path), Self::Elements),
         }
     }
 
@@ -24,7 +25,7 @@ impl FieldPath {
     pub(crate) fn root(self) -> &'static str {
         match self {
             Self::Field(field) => field,
-            Self::Element { array, .. } => array,
+            Self::Element { array, .. } | Self::Elements(array) => array,
         }
     }
 
@@ -33,6 +34,7 @@ impl FieldPath {
         match self {
             Self::Field(_) => value,
             Self::Element { field, .. } => json!([{ field: value }]),
+            Self::Elements(_) => json!([value]),
         }
     }
 
@@ -40,7 +42,7 @@ impl FieldPath {
     pub(crate) fn array(self) -> Option<&'static str> {
         match self {
             Self::Field(_) => None,
-            Self::Element { array, .. } => Some(array),
+            Self::Element { array, .. } | Self::Elements(array) => Some(array),
         }
     }
 }
@@ -56,6 +58,7 @@ impl fmt::Display for FieldPath {
         match self {
             Self::Field(field) => formatter.write_str(field),
             Self::Element { array, field } => write!(formatter, "{array}[].{field}"),
+            Self::Elements(array) => write!(formatter, "{array}[]"),
         }
     }
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::body::Body;
 use crate::catch_up::corrected;
 use crate::entry::Entry;
-use crate::item_type::{DELETED, TTL};
+use crate::item_type::{DELETED, TTL, VERSION_FIRST};
 use crate::rule::{ElementFields, ListRule};
 use crate::target_copy::TargetCopy;
 
@@ -65,6 +65,9 @@ impl Projection for ElementList {
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         match input.state()? {
             None => {
+                if self.copies.is_empty() && !input.may_be_projected && self.never_had_entries(change)? {
+                    return Ok(Step::done());
+                }
                 // A change that cannot be projected is parked, in any state of its item.
                 let item = Body::of(&change.item)?;
                 item.required_version()?;
@@ -81,6 +84,15 @@ impl Projection for ElementList {
 }
 
 impl ElementList {
+    /// Whether the item has no entries, and none of the fields on which that depends has ever changed.
+    fn never_had_entries(&self, change: &Change) -> Result<bool, ProjectionError> {
+        let Some(changes) = self.rule.entry_changes else { return Ok(false) };
+        let item = Body::selected(&change.item, &[vec![changes], self.rule.deciding_fields()].concat())?;
+        item.required_version()?;
+        let is_first = item.get(changes).is_none_or(|count| count.as_u64() == Some(VERSION_FIRST));
+        Ok(is_first && self.rule.partitions(&item).is_empty())
+    }
+
     fn ask_entries(&self, change: &Change) -> Step {
         Step::ask(self.entry_reads(change)).with_state(&ElementState::Entries)
     }

@@ -18,15 +18,23 @@ impl ListRule {
         }
     }
 
+    /// The fields that decide whether and where an item has entries.
+    pub(crate) fn deciding_fields(&self) -> Vec<&'static str> {
+        let conditions = self.conditions.iter().map(|condition| condition.field);
+        match self.partition {
+            ListPartition::Constant(_) => conditions.collect(),
+            ListPartition::Field(fields) => conditions.chain(fields.split('/')).collect(),
+            ListPartition::Element(path) => conditions.chain([FieldPath::parse(path).root()]).collect(),
+        }
+    }
+
     /// The logical partitions in which an item has an entry, for a list that is not bounded.
     pub(crate) fn partitions<'a>(&self, source: &'a Body) -> Vec<Cow<'a, str>> {
         match self.partition {
             _ if !self.conditions.iter().all(|condition| condition.holds(source)) => Vec::new(),
             ListPartition::Constant(key) => vec![key.into()],
             ListPartition::Field(fields) => source.joined_key(fields).map(Cow::from).into_iter().collect(),
-            ListPartition::Element(path) => {
-                source.texts(FieldPath::parse(path)).into_iter().map(Cow::from).collect()
-            }
+            ListPartition::Element(path) => source.keys(FieldPath::parse(path)),
         }
     }
 }

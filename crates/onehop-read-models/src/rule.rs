@@ -108,6 +108,10 @@ pub struct ListRule {
     /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked
     /// for elsewhere.
     pub immutable_partition: bool,
+    /// The field that counts the changes of the fields that decide whether and where an item has entries: 1, or
+    /// absent, before the first. An item without entries then never had any, and its changes cost no
+    /// operation.
+    pub entry_changes: Option<&'static str>,
     /// The conditions on listed items. All hold; an item for which one does not hold any more loses its
     /// entry.
     pub conditions: Vec<Condition>,
@@ -136,7 +140,8 @@ pub enum ListPartition {
     Field(&'static str),
     /// One logical partition for all entries.
     Constant(&'static str),
-    /// One entry for each element of an array: the value of this field of the element, as `array[].field`.
+    /// One entry for each element of an array: the value of this field of the element, as `array[].field`, or
+    /// the element itself, as `array[]`.
     Element(&'static str),
 }
 

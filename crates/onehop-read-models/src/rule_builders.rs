@@ -133,6 +133,7 @@ impl ListOf {
             element: None,
             key_field: None,
             immutable_partition: false,
+            entry_changes: None,
             conditions: Vec::new(),
             keep: Keep::All,
             is_counted: false,
@@ -181,6 +182,14 @@ impl ListRule {
     #[must_use]
     pub fn immutable_partition(mut self) -> Self {
         self.immutable_partition = true;
+        self
+    }
+
+    /// The field that counts the changes of the fields that decide whether and where an item has entries. Ids
+    /// of such items are never used again.
+    #[must_use]
+    pub fn entry_changes(mut self, field: &'static str) -> Self {
+        self.entry_changes = Some(field);
         self
     }
 

@@ -1,16 +1,21 @@
 //! The pages of the blog: the feed, a post, and a user with the user's posts.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::formats::{counted, day, reading_time};
 use super::pictures::{avatar, picture};
 use super::{Found, LIST_COMMENTS, LIST_POSTS, Reader, markdown};
+use crate::blog::commands::normalised_tag;
 use crate::http::page_html::{SITE_NAME, escaped};
 use crate::http::pages::{PageHead, PageKind, ShownPage};
 
+/// Everything but the characters that `encodeURIComponent` leaves as they are and that tags have.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.');
 const FEED_DESCRIPTION: &str = "The latest posts of the blog.";
 
 #[derive(Debug, Deserialize)]
@@ -35,10 +40,17 @@ pub(super) struct PostCard {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) summary: String,
+    tags: Vec<String>,
     pub(super) creation_date: String,
     comment_count: u64,
     like_count: u64,
     pub(super) author: Account,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TaggedData {
+    posts_by_tag: Connection<PostCard>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -105,6 +117,40 @@ pub(super) async fn feed(reader: &Reader<'_>) -> Found<ShownPage> {
     Ok(Some(ShownPage { head, html, embedded: vec![embedded] }))
 }
 
+/// The newest posts with a tag, which the path has in percent-encoding.
+pub(super) async fn tagged(reader: &Reader<'_>, segment: &str) -> Found<ShownPage> {
+    let Some(tag) = percent_decoded(segment).as_deref().and_then(normalised_tag) else { return Ok(None) };
+    let (TaggedData { posts_by_tag: posts }, embedded) =
+        reader.ask("TaggedPosts", json!({ "tag": tag, "first": LIST_POSTS })).await?;
+    let name = escaped(&tag);
+    let mut html = format!(
+        r#"<main id="page" class="page" tabindex="-1"><header class="feed-intro"><h1><bdi>#{name}</bdi></h1></header>"#
+    );
+    if posts.nodes.is_empty() {
+        html.push_str(r#"<section class="notice"><h2>No posts with this tag yet</h2></section>"#);
+    } else {
+        html.push_str(r#"<div class="cards">"#);
+        cards(&mut html, &posts.nodes, true);
+        html.push_str("</div>");
+    }
+    html.push_str("</main>");
+    let path = tag_path(&tag);
+    let head = PageHead {
+        linked_data: Some(json!({
+            "@context": "https://schema.org", "@type": "CollectionPage", "name": format!("#{tag}"), "url": path,
+        })),
+        title: format!("#{tag}"),
+        description: format!("Posts about {tag}."),
+        kind: PageKind::Website,
+        path,
+        place: "/",
+        image: None,
+        properties: Vec::new(),
+        has_reading_font: true,
+    };
+    Ok(Some(ShownPage { head, html, embedded: vec![embedded] }))
+}
+
 /// A post with its first comments.
 pub(super) async fn post(reader: &Reader<'_>, id: &str) -> Found<ShownPage> {
     let variables = json!({ "id": id, "firstComments": LIST_COMMENTS });
@@ -146,9 +192,9 @@ pub(super) async fn post(reader: &Reader<'_>, id: &str) -> Found<ShownPage> {
 }
 
 fn post_html(Post { card, content, comments }: &Post) -> String {
-    let PostCard { id, title, creation_date, comment_count, like_count, author, .. } = card;
+    let PostCard { id, title, tags, creation_date, comment_count, like_count, author, .. } = card;
     let mut html = format!(
-        r#"<main id="page" class="page" tabindex="-1"><article class="post"><header><h1 dir="auto">{title}</h1><div class="post-meta">{avatar}<p><a href="/users/{author_id}"><bdi>{name}</bdi></a><span><time datetime="{creation_date}">{day}</time><span aria-hidden="true"> · </span>{reading_time}</span></p></div>{cover}</header><div class="markdown">{text}</div><footer class="post-actions"><div class="like"><span class="button button-plain awaits-script">Like</span><span class="like-count">{likes}</span></div></footer></article>"#,
+        r#"<main id="page" class="page" tabindex="-1"><article class="post"><header><h1 dir="auto">{title}</h1><div class="post-meta">{avatar}<p><a href="/users/{author_id}"><bdi>{name}</bdi></a><span><time datetime="{creation_date}">{day}</time><span aria-hidden="true"> · </span>{reading_time}</span></p></div>{tags}{cover}</header><div class="markdown">{text}</div><footer class="post-actions"><div class="like"><span class="button button-plain awaits-script">Like</span><span class="like-count">{likes}</span></div></footer></article>"#,
         title = escaped(title),
         avatar = avatar(&author.id, &author.username, "medium"),
         author_id = escaped(&author.id),
@@ -156,6 +202,7 @@ fn post_html(Post { card, content, comments }: &Post) -> String {
         creation_date = escaped(creation_date),
         day = escaped(&day(creation_date)),
         reading_time = reading_time(content),
+        tags = tag_links(tags),
         cover = picture(id, "post-cover"),
         text = markdown::html(content),
         likes = counted(*like_count, "like"),
@@ -244,7 +291,7 @@ pub(super) async fn profile(reader: &Reader<'_>, id: &str) -> Found<ShownPage> {
 }
 
 fn cards(html: &mut String, posts: &[PostCard], has_author: bool) {
-    for PostCard { id, title, summary, creation_date, comment_count, like_count, author } in posts {
+    for PostCard { id, title, summary, tags, creation_date, comment_count, like_count, author } in posts {
         put(
             html,
             format_args!(r#"<article class="post-card">{}<div class="post-card-text">"#, picture(id, "")),
@@ -263,10 +310,11 @@ fn cards(html: &mut String, posts: &[PostCard], has_author: bool) {
         put(
             html,
             format_args!(
-                r#"<h2 dir="auto"><a href="/posts/{}">{}</a></h2><p class="post-card-summary" dir="auto">{}</p><p class="post-card-meta"><time datetime="{}">{}</time><span aria-hidden="true"> · </span><span>{}</span><span aria-hidden="true"> · </span><span>{}</span></p></div></article>"#,
+                r#"<h2 dir="auto"><a href="/posts/{}">{}</a></h2><p class="post-card-summary" dir="auto">{}</p>{}<p class="post-card-meta"><time datetime="{}">{}</time><span aria-hidden="true"> · </span><span>{}</span><span aria-hidden="true"> · </span><span>{}</span></p></div></article>"#,
                 escaped(id),
                 escaped(title),
                 escaped(summary),
+                tag_links(tags),
                 escaped(creation_date),
                 escaped(&day(creation_date)),
                 counted(*like_count, "like"),
@@ -274,6 +322,30 @@ fn cards(html: &mut String, posts: &[PostCard], has_author: bool) {
             ),
         );
     }
+}
+
+/// The tags of a post, each a link to the posts that have it.
+fn tag_links(tags: &[String]) -> String {
+    let mut html = String::new();
+    if tags.is_empty() {
+        return html;
+    }
+    html.push_str(r#"<ul class="tag-links" aria-label="Tags">"#);
+    for tag in tags {
+        let (path, name) = (tag_path(tag), escaped(tag));
+        put(&mut html, format_args!(r#"<li><a href="{path}"><bdi>{name}</bdi></a></li>"#));
+    }
+    html.push_str("</ul>");
+    html
+}
+
+/// The path of the page of a tag, in the percent-encoding of `encodeURIComponent`.
+fn tag_path(tag: &str) -> String {
+    format!("/tags/{}", utf8_percent_encode(tag, UNRESERVED))
+}
+
+fn percent_decoded(segment: &str) -> Option<String> {
+    percent_decode_str(segment).decode_utf8().ok().map(Cow::into_owned)
 }
 
 pub(super) fn put(html: &mut String, text: std::fmt::Arguments<'_>) {

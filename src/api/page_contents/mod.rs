@@ -60,6 +60,7 @@ impl PageContents for SitePages {
             (PageSubject::Feed, _) => blog::feed(&reader).await,
             (PageSubject::Shop, _) => shop::catalogue(&reader, self.clock.now_ms()).await,
             (PageSubject::Post(id), Some(GlobalId::Post(_))) => blog::post(&reader, id).await,
+            (PageSubject::Tag(tag), _) => blog::tagged(&reader, tag).await,
             (PageSubject::User(id), Some(GlobalId::User(_))) => blog::profile(&reader, id).await,
             (PageSubject::Product(id), Some(GlobalId::Product(..))) => shop::product(&reader, id).await,
             (PageSubject::ProductCategory(id), Some(GlobalId::ProductCategory(_))) => {
@@ -96,7 +97,7 @@ impl PageContents for SitePages {
 /// The id in the path of a subject, if it is one.
 fn subject_id(subject: PageSubject<'_>) -> Option<GlobalId> {
     match subject {
-        PageSubject::Feed | PageSubject::Shop => None,
+        PageSubject::Feed | PageSubject::Shop | PageSubject::Tag(_) => None,
         PageSubject::Post(id)
         | PageSubject::User(id)
         | PageSubject::Product(id)
@@ -170,7 +171,9 @@ mod tests {
 
     #[test]
     fn every_query_of_a_page_has_its_document() {
-        for operation in ["Feed", "PostPage", "Profile", "Catalogue", "Products", "ProductPage"] {
+        for operation in
+            ["Feed", "TaggedPosts", "PostPage", "Profile", "Catalogue", "Products", "ProductPage"]
+        {
             assert!(QUERIES.contains_key(operation), "{operation}: {:?}", QUERIES.keys());
         }
     }

@@ -122,6 +122,7 @@ impl PostRemovals {
             return;
         }
         let counted = PostItem {
+            tags: Vec::new(),
             comment_count: post.comment_count.saturating_sub(self.comments),
             like_count: post.like_count.saturating_sub(self.likes),
             version: post.version + 1,

@@ -9,6 +9,7 @@ use onehop_store::{Ledger, NewItem, WriteOp};
 
 use super::idempotency::IdempotencyKeyUse;
 use super::names::Attempt;
+use super::tags::Tags;
 use super::text::{PostContent, Title};
 use super::{CommandError, Commands, Refusal};
 use crate::domain::digest::sha256_hex;
@@ -24,6 +25,7 @@ pub struct CreatePost {
     pub user_id: UserId,
     pub title: String,
     pub content: String,
+    pub tags: Vec<String>,
     pub idempotency_key: Option<String>,
 }
 
@@ -31,7 +33,7 @@ impl Commands {
     /// Creates a post; with an idempotency key used before, returns the post made then.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `title`, `content` or `idempotencyKey`; `CONFLICT` on `idempotencyKey`;
+    /// `BAD_USER_INPUT` on `title`, `content`, `tags` or `idempotencyKey`; `CONFLICT` on `idempotencyKey`;
     /// `NOT_FOUND` when the post that the key made was deleted; `UNAUTHENTICATED` when the user does not
     /// exist.
     pub async fn create_post(
@@ -42,15 +44,18 @@ impl Commands {
         let mut invalid = InvalidFields::default();
         let title = invalid.check(Title::parse(input.title));
         let content = invalid.check(PostContent::parse(input.content));
+        let tags = invalid.check(Tags::parse(input.tags));
         let key = invalid.check(input.idempotency_key.map(IdempotencyKey::parse).transpose());
-        let (Some(title), Some(content), Some(key)) = (title, content, key) else {
+        let (Some(title), Some(content), Some(tags), Some(key)) = (title, content, tags, key) else {
             return Err(invalid.refusal().into());
         };
         let user_username = self.username(input.user_id, ledger).await?;
 
         let mut post_id = PostId(self.new_id());
         if let Some(key) = &key {
-            let content_hash = sha256_hex(&[title.as_str(), content.as_str()]);
+            let mut texts = vec![title.as_str(), content.as_str()];
+            texts.extend(tags.as_slice().iter().map(String::as_str));
+            let content_hash = sha256_hex(&texts);
             let (user, result_id) = (input.user_id, post_id.0);
             let key_use =
                 IdempotencyKeyUse { user, command: "createPost", key, content_hash, post_id, result_id };
@@ -70,6 +75,7 @@ impl Commands {
             user_username,
             title: title.into(),
             content: content.into(),
+            tags: tags.into(),
             comment_count: 0,
             like_count: 0,
             creation_date: self.timestamp(),

@@ -1,4 +1,4 @@
-//! C2: edit a post. Title, content, or both; with optimistic concurrency, if the client says which version it
+//! C2: edit a post. Title, content, tags, or several of them; with optimistic concurrency, if the client says which version it
 //! has edited.
 
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use crate::blog::items::PostItem;
 use onehop_store::Ledger;
 
 use super::post_queue::{PostChange, PostEdit, QueuedCommand};
+use super::tags::Tags;
 use super::text::{PostContent, Title};
 use super::{CommandError, Commands, Refusal};
 use crate::domain::error::{InvalidField, InvalidFields};
@@ -18,6 +19,7 @@ pub struct UpdatePost {
     pub post_id: PostId,
     pub title: Option<String>,
     pub content: Option<String>,
+    pub tags: Option<Vec<String>>,
     /// The version of the text that was edited; with another one the edit is refused.
     pub if_version: Option<i32>,
 }
@@ -29,6 +31,7 @@ impl UpdatePost {
         let mut invalid = InvalidFields::default();
         invalid.check(self.title.map(Title::parse).transpose());
         invalid.check(self.content.map(PostContent::parse).transpose());
+        invalid.check(self.tags.map(Tags::parse).transpose());
         invalid.into_vec()
     }
 }
@@ -37,23 +40,27 @@ impl Commands {
     /// Edits the post.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `title` or `content`, also when neither is given; `NOT_FOUND` on `postId`;
+    /// `BAD_USER_INPUT` on `title`, `content` or `tags`, also when none is given; `NOT_FOUND` on `postId`;
     /// `FORBIDDEN` to all but the author; `CONFLICT` on `ifVersion`, with the current version.
     pub async fn update_post(
         &self,
         input: UpdatePost,
         ledger: &Ledger,
     ) -> Result<Arc<PostItem>, CommandError> {
-        if input.title.is_none() && input.content.is_none() {
-            return Err(Refusal::bad_input("title", "or content must be given").into());
+        if input.title.is_none() && input.content.is_none() && input.tags.is_none() {
+            return Err(Refusal::bad_input("title", "or content or tags must be given").into());
         }
         let mut invalid = InvalidFields::default();
         let title = invalid.check(input.title.map(Title::parse).transpose());
         let content = invalid.check(input.content.map(PostContent::parse).transpose());
-        let (Some(title), Some(content)) = (title, content) else { return Err(invalid.refusal().into()) };
+        let tags = invalid.check(input.tags.map(Tags::parse).transpose());
+        let (Some(title), Some(content), Some(tags)) = (title, content, tags) else {
+            return Err(invalid.refusal().into());
+        };
         let change = PostChange::Edit(PostEdit {
             title: title.map(Into::into),
             content: content.map(Into::into),
+            tags: tags.map(Into::into),
             if_version: input.if_version,
             date: self.timestamp(),
         });

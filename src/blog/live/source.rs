@@ -373,6 +373,7 @@ mod tests {
             author,
             title: "A post".to_owned(),
             text: PostText::Whole("A text".to_owned()),
+            tags: Vec::new(),
             comment_count: 0,
             like_count,
             creation_date: "2026-01-01T00:00:00.000Z".to_owned(),

@@ -21,6 +21,7 @@ pub const USERNAMES: &str = "usernames";
 pub const USERNAMES_CATCH_UP: &str = "usernames-catch-up";
 pub const USER_POSTS: &str = "user-posts";
 pub const FEED_POSTS: &str = "feed";
+pub const TAGGED_POSTS: &str = "posts-by-tag";
 pub const DELETIONS: &str = "deletions";
 
 static READ_MODELS: LazyLock<ReadModels> = LazyLock::new(|| {

@@ -100,6 +100,7 @@ pub(in crate::blog) fn post(number: u128, author: &UserItem) -> PostItem {
         user_username: author.username.clone(),
         title: "A title".to_owned(),
         content: "Some words".to_owned(),
+        tags: Vec::new(),
         comment_count: 0,
         like_count: 0,
         creation_date: format_timestamp(i64::try_from(number).expect("a small number") * 1000),

@@ -15,5 +15,7 @@ pub const POSTS_OF_USER: ListKind = ListKind::by_date(7);
 pub const COMMENTS_OF_USER: ListKind = ListKind::by_date(11);
 /// The likes of a user.
 pub const LIKES_OF_USER: ListKind = ListKind::by_date(12);
+/// The posts with a tag.
+pub const POSTS_BY_TAG: ListKind = ListKind::by_date(14);
 /// The moderation log.
 pub const MODERATION_LOG: ListKind = ListKind::by_date(13);

@@ -11,6 +11,7 @@ mod lookups;
 mod points;
 mod queries;
 mod session;
+mod tagged;
 mod v1;
 mod views;
 
@@ -22,6 +23,7 @@ pub use self::accounts::AccountReads;
 pub use crate::domain::page::{FIRST_MAX, FIRST_MIN, Page, PageRequest};
 pub use denormalised::DenormalisedReads;
 pub use session::Session;
+pub use tagged::TaggedPosts;
 pub use v1::V1;
 pub use views::{CommentView, LikeView, ModerationEntryView, PostText, PostView, UserView};
 
@@ -116,6 +118,7 @@ pub struct ReadModels {
     v2: Arc<dyn Reads>,
     v3: Arc<dyn Reads>,
     accounts: AccountReads,
+    tagged: TaggedPosts,
 }
 
 impl ReadModels {
@@ -127,6 +130,7 @@ impl ReadModels {
             v2: Arc::new(DenormalisedReads::v2(Arc::clone(store))),
             v3: Arc::new(DenormalisedReads::v3(Arc::clone(store))),
             accounts: AccountReads::new(Arc::clone(store)),
+            tagged: TaggedPosts::new(Arc::clone(store)),
         }
     }
 
@@ -134,6 +138,12 @@ impl ReadModels {
     #[must_use]
     pub fn accounts(&self) -> &AccountReads {
         &self.accounts
+    }
+
+    /// The posts of tags.
+    #[must_use]
+    pub fn tagged(&self) -> &TaggedPosts {
+        &self.tagged
     }
 
     /// The reads of one data model.

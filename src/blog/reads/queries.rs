@@ -30,7 +30,7 @@ pub(super) async fn likes(
     Page::decode(&items, live(LikeView::decode))
 }
 
-/// Short copies of posts, newest first, from one logical partition of `users` or `feed`.
+/// Short copies of posts, newest first, from one logical partition of `users`, `feed` or `postsByTag`.
 pub(super) async fn post_copies(
     store: &dyn Store,
     container: ContainerName,
@@ -57,7 +57,7 @@ pub(super) const COMMENTS_OF_POST: PartitionList =
 pub(super) const LIKES_OF_POST: PartitionList =
     PartitionList { container: POSTS, item_type: types::LIKE, direction: Direction::NewestFirst };
 
-/// The short copies of posts in `users` or `feed`.
+/// The short copies of posts in `users`, `feed` or `postsByTag`.
 pub(super) const fn post_copies_in(container: ContainerName) -> PartitionList {
     PartitionList { container, item_type: types::POST, direction: Direction::NewestFirst }
 }

@@ -33,13 +33,15 @@ pub struct PostView {
     pub author: UserView,
     pub title: String,
     pub text: PostText,
+    /// In lower case.
+    pub tags: Vec<String>,
     pub comment_count: u32,
     pub like_count: u32,
     /// RFC 3339 in UTC with milliseconds, in its stored form.
     pub creation_date: String,
-    /// When title or content were last changed, in its stored form.
+    /// When title, content or tags were last changed, in its stored form.
     pub update_date: Option<String>,
-    /// The version of title and content.
+    /// The version of title, content and tags.
     pub text_version: u32,
 }
 
@@ -108,6 +110,7 @@ impl PostView {
             author: UserView { id: stored.user_id, username: stored.user_username },
             title: stored.title,
             text,
+            tags: stored.tags,
             comment_count: stored.comment_count.unwrap_or(0),
             like_count: stored.like_count.unwrap_or(0),
             creation_date: stored.creation_date,
@@ -196,6 +199,7 @@ impl From<PostItem> for PostView {
             author: UserView { id: item.user_id, username: item.user_username },
             title: item.title,
             text: PostText::Whole(item.content),
+            tags: item.tags,
             comment_count: item.comment_count,
             like_count: item.like_count,
             creation_date: item.creation_date,
@@ -277,6 +281,8 @@ struct StoredPost {
     title: String,
     content: Option<String>,
     excerpt: Option<String>,
+    #[serde(default)]
+    tags: Vec<String>,
     /// Short copies have no counts of 0.
     comment_count: Option<u32>,
     like_count: Option<u32>,

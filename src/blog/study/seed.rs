@@ -258,6 +258,7 @@ impl Seeder {
             post_id,
             user_id: UserId(self.dataset.user_id(user)),
             user_username: username,
+            tags: post.tags.iter().map(|tag| (*tag).to_owned()).collect(),
             comment_count: 0,
             like_count: 0,
             creation_date: format_timestamp(post.creation_ms),

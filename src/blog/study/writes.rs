@@ -133,7 +133,8 @@ impl WritePath {
 async fn issue(commands: &Commands, command: ArticleCommand, ledger: &Ledger) -> Result<(), CompareError> {
     match command {
         ArticleCommand::Post { author, title, content } => {
-            let input = CreatePost { user_id: author.id, title, content, idempotency_key: None };
+            let input =
+                CreatePost { user_id: author.id, title, content, tags: Vec::new(), idempotency_key: None };
             commands.create_post(input, ledger).await.map(drop)
         }
         ArticleCommand::Comment { author, post, content } => {
@@ -252,6 +253,7 @@ impl Plain {
             user_username: author.username,
             title,
             content,
+            tags: Vec::new(),
             comment_count: 0,
             like_count: 0,
             creation_date: self.now(),

@@ -83,6 +83,7 @@ impl<'d> Compiler<'d> {
         let mut arguments = match &query.kind {
             QueryKind::ById => vec!["id"],
             QueryKind::ByUnique(_) => return None,
+            QueryKind::Related(related) if !related.arguments().is_empty() => return None,
             QueryKind::Caller => Vec::new(),
             QueryKind::Related(related) if related.page.connection => {
                 vec!["first", "after", "last", "before"]

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use async_graphql::dynamic::{Field, FieldFuture, FieldValue, InputValue, Object, ResolverContext, TypeRef};
 use async_graphql::{Result, Value};
 use onehop_model::{Grants, RelatedField};
+use serde_json::Value as Json;
 
+use super::list_arguments::ListArgument;
 use super::objects::{ItemField, described, readable_by};
 use super::scope::{self, ServedScope};
 use crate::graphql::errors;
@@ -32,6 +34,8 @@ pub(super) struct ListField {
     ty: TypeIndex,
     type_name: String,
     place: Option<Arc<ListPlace>>,
+    /// The arguments that name its logical partition.
+    arguments: Vec<ListArgument>,
     first: u32,
     max: u32,
     is_connection: bool,
@@ -99,6 +103,7 @@ impl ListField {
             ty: ty.unwrap_or_else(|| unreachable!("the model resolves the types of its lists")),
             type_name: related.item_type.to_string(),
             place: model.list_place(owner, related).map(Arc::new),
+            arguments: ListArgument::all_of(model, related),
             first: related.page.first,
             max: related.page.max,
             is_connection: related.page.connection,
@@ -115,13 +120,19 @@ impl ListField {
         if let (Some(grants), Some(owner)) = (&self.owner_grants, owner) {
             readable_by(scope, grants, owner.clone()).await?;
         }
+        let values = ListArgument::values(&self.arguments, &self.model, ctx)?;
         let label = match owner {
             Some(owner) => format!("{} {}", self.label, owner.place.id),
-            None => self.label.clone(),
+            None if values.is_empty() => self.label.clone(),
+            None => format!("{} {}", self.label, Json::Array(values.clone())),
         };
         let arguments = self.range(ctx, &label)?;
         let Some(place) = &self.place else {
             return Ok(ConnectionValue { page: ItemPage::default(), label });
+        };
+        let place = match values.is_empty() {
+            true => Arc::clone(place),
+            false => Arc::new(place.of_arguments(&values)),
         };
         let range = ListRange {
             items_max: arguments.items_max,
@@ -129,7 +140,7 @@ impl ListField {
             after: arguments.after.as_ref(),
             before: arguments.before.as_ref(),
         };
-        let page = scope.reads().page(self.ty, place, owner, range, scope.ledger()).await;
+        let page = scope.reads().page(self.ty, &place, owner, range, scope.ledger()).await;
         let page = page.map_err(|fault| scope.fault(&fault))?;
         if page.is_too_long {
             let message = format!("This list has more than {LINKS_MAX} links.");
@@ -200,6 +211,7 @@ pub(super) fn list_field(list: ListField) -> Field {
     let ty = if list.is_non_null { TypeRef::NonNull(Box::new(ty)) } else { ty };
     let (name, is_connection, default, max) = (list.name.clone(), list.is_connection, list.first, list.max);
     let list = Arc::new(list);
+    let arguments: Vec<InputValue> = list.arguments.iter().map(ListArgument::declared).collect();
     let field = Field::new(name, ty, move |ctx| {
         let list = Arc::clone(&list);
         FieldFuture::new(async move {
@@ -211,6 +223,7 @@ pub(super) fn list_field(list: ListField) -> Field {
             }))
         })
     });
+    let field = arguments.into_iter().fold(field, Field::argument);
     if !is_connection {
         return field;
     }

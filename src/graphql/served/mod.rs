@@ -4,6 +4,7 @@
 mod accounts;
 mod executor;
 mod field_scope;
+mod list_arguments;
 mod lists;
 mod mutations;
 mod objects;

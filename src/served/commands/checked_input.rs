@@ -2,6 +2,7 @@
 //! field at once.
 
 use onehop_model::FieldKind;
+use onehop_store::limits::PARTITION_KEY_BYTES_MAX;
 use serde_json::Value;
 
 use super::{ServedCommand, ServedCommands};
@@ -10,6 +11,9 @@ use crate::served::ids::ItemPlace;
 use crate::served::input::{InputCheck, InputCurrency, InputField, LIST_ELEMENTS_MAX};
 use crate::served::model::TypeIndex;
 use crate::served::unique::{check_chosen, reservation_keys};
+
+/// The bytes of a text that names a list. A partition key has up to three of them.
+const LIST_KEY_BYTES_MAX: usize = PARTITION_KEY_BYTES_MAX / 3;
 
 /// The values of an input, checked.
 pub(super) struct CheckedInput {
@@ -45,6 +49,7 @@ impl ServedCommands {
                 _ => {
                     if let Some(value) = check.value(input.name, input.field, typed, &[]) {
                         self.check_unique(&mut check, command.mutation.ty, input, &value);
+                        self.check_list_key(&mut check, command.mutation.ty, input, &value);
                         checked.values.push((input.field.name.to_string(), value));
                     }
                 }
@@ -64,6 +69,26 @@ impl ServedCommands {
             if let Err(rule) = keys.and_then(|()| check_chosen(unique.normalize, text)) {
                 check.refuse(input.name, &[], rule);
             }
+        }
+    }
+
+    /// A value by which a list is read fits in a partition key.
+    fn check_list_key(
+        &self,
+        check: &mut InputCheck<'_>,
+        ty: TypeIndex,
+        input: &InputField<'_>,
+        value: &Value,
+    ) {
+        if !self.ty(ty).argument_fields.contains(&input.field.name) {
+            return;
+        }
+        let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        let is_key = |text: &str| (1..=LIST_KEY_BYTES_MAX).contains(&text.len());
+        if let Some(text) = values.iter().filter_map(Value::as_str).find(|text| !is_key(text)) {
+            let rule =
+                format!("names a list: must have 1 to {LIST_KEY_BYTES_MAX} bytes; this has {}", text.len());
+            check.refuse(input.name, &[], rule);
         }
     }
 

@@ -224,8 +224,14 @@ async fn many_refused_commands_cost_the_others_one_more_batch() {
     }
     let commands = scene.blog.commands.clone();
     let (user_id, post_id) = (scene.users[1], scene.post_id);
-    let edit =
-        UpdatePost { user_id, post_id, title: Some("Mine".to_owned()), content: None, if_version: None };
+    let edit = UpdatePost {
+        user_id,
+        post_id,
+        title: Some("Mine".to_owned()),
+        content: None,
+        tags: None,
+        if_version: None,
+    };
     let edited = scene.send(20, async move { commands.update_post(edit, &Ledger::new()).await }).await;
     drop(gate);
     first.await.unwrap().unwrap();

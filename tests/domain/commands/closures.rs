@@ -160,6 +160,7 @@ async fn a_command_that_waits_while_its_user_is_deleted_is_refused() {
         user_id: ada.id,
         title: "Late".to_owned(),
         content: "Late.".to_owned(),
+        tags: Vec::new(),
         idempotency_key: None,
     };
     let late = blog.commands.create_post(input, &Ledger::new()).await;

@@ -51,8 +51,14 @@ async fn play(commands: Commands, author: UserItem, user: UserItem, post_id: Pos
             4 => drop(done(commands.unlike_post(UnlikePost { user_id, post_id }, &ledger).await)),
             _ => {
                 let title = Some(format!("title {task} {step}"));
-                let input =
-                    UpdatePost { user_id: author.id, post_id, title, content: None, if_version: None };
+                let input = UpdatePost {
+                    user_id: author.id,
+                    post_id,
+                    title,
+                    content: None,
+                    tags: None,
+                    if_version: None,
+                };
                 done(commands.update_post(input, &ledger).await).unwrap();
             }
         }

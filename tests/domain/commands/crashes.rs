@@ -219,6 +219,7 @@ async fn a_lost_answer_changes_no_outcome() {
                 post_id,
                 title: Some("New".to_owned()),
                 content: None,
+                tags: None,
                 if_version: None,
             };
             assert_eq!(commands.update_post(edit, &ledger).await.unwrap().title, "New");

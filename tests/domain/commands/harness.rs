@@ -230,6 +230,7 @@ impl Blog {
             user_id: author.id,
             title: "A title".to_owned(),
             content: "Some content.".to_owned(),
+            tags: Vec::new(),
             idempotency_key: None,
         };
         self.commands.create_post(input, &Ledger::new()).await.unwrap()

@@ -16,7 +16,13 @@ const NOWHERE: PostId = PostId(Uuid::from_u128(2));
 
 fn post(user_id: UserId, title: &str, content: &str, key: Option<&str>) -> CreatePost {
     let idempotency_key = key.map(str::to_owned);
-    CreatePost { user_id, title: title.to_owned(), content: content.to_owned(), idempotency_key }
+    CreatePost {
+        user_id,
+        title: title.to_owned(),
+        content: content.to_owned(),
+        tags: Vec::new(),
+        idempotency_key,
+    }
 }
 
 fn comment(user_id: UserId, post_id: PostId, content: &str) -> CreateComment {
@@ -122,6 +128,7 @@ async fn texts_beyond_their_limits_are_refused_with_their_field() {
         post_id,
         title: title.map(str::to_owned),
         content: content.map(str::to_owned),
+        tags: None,
         if_version: None,
     };
     assert_eq!(code_and_field(commands.update_post(edit(None, None), &ledger).await), bad("title"));
@@ -153,6 +160,7 @@ async fn a_post_that_is_missing_or_deleted_is_not_found() {
             post_id,
             title: Some("t".to_owned()),
             content: None,
+            tags: None,
             if_version: None,
         };
         assert_eq!(code_and_field(commands.update_post(edit, &ledger).await), not_found);
@@ -171,8 +179,14 @@ async fn users_change_and_delete_only_their_own_items() {
     let post_id = blog.post(&ada).await.id;
     let (commands, ledger) = (&blog.commands, Ledger::new());
     let forbidden = (RefusalCode::Forbidden, None);
-    let edit =
-        UpdatePost { user_id: bob.id, post_id, title: Some("t".to_owned()), content: None, if_version: None };
+    let edit = UpdatePost {
+        user_id: bob.id,
+        post_id,
+        title: Some("t".to_owned()),
+        content: None,
+        tags: None,
+        if_version: None,
+    };
     assert_eq!(code_and_field(commands.update_post(edit, &ledger).await), forbidden);
     let delete = DeletePost { user_id: bob.id, post_id };
     assert_eq!(code_and_field(commands.delete_post(delete, &ledger).await), forbidden);

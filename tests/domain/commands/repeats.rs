@@ -14,7 +14,8 @@ use super::harness::{Blog, Meddling, code_and_field, sign_up};
 
 async fn post(blog: &Blog, user_id: UserId, title: &str, key: &str) -> Result<Arc<PostItem>, CommandError> {
     let (title, content) = (title.to_owned(), "Some content.".to_owned());
-    let input = CreatePost { user_id, title, content, idempotency_key: Some(key.to_owned()) };
+    let input =
+        CreatePost { user_id, title, content, tags: Vec::new(), idempotency_key: Some(key.to_owned()) };
     blog.commands.create_post(input, &Ledger::new()).await
 }
 

@@ -31,6 +31,7 @@ async fn an_edit_changes_what_is_given_and_nothing_else() {
         post_id: post.id,
         title: Some("New".to_owned()),
         content: None,
+        tags: None,
         if_version: None,
     };
     let edited = blog.commands.update_post(edit, &ledger).await.unwrap();

@@ -75,7 +75,8 @@ impl Scene {
             Act::CreatePost => commands.create_post(new_post(ada, "the one"), ledger).await.map(drop),
             Act::UpdatePost => {
                 let title = Some("Another title".to_owned());
-                let input = UpdatePost { user_id: ada, post_id, title, content: None, if_version: None };
+                let input =
+                    UpdatePost { user_id: ada, post_id, title, content: None, tags: None, if_version: None };
                 commands.update_post(input, ledger).await.map(drop)
             }
             Act::DeletePost => {
@@ -159,7 +160,7 @@ fn another_sign_up(name: &str) -> CreateUser {
 
 pub fn new_post(user_id: UserId, key: &str) -> CreatePost {
     let (title, content) = ("A title".to_owned(), "Some content.".to_owned());
-    CreatePost { user_id, title, content, idempotency_key: Some(key.to_owned()) }
+    CreatePost { user_id, title, content, tags: Vec::new(), idempotency_key: Some(key.to_owned()) }
 }
 
 fn new_comment(user_id: UserId, post_id: PostId, key: &str) -> CreateComment {

@@ -22,7 +22,7 @@ async fn busy_blog(world: &World) -> UserItem {
     let bob = world.sign_up(2, "bob").await;
     for number in 0..8 {
         let author = if number % 2 == 0 { &kestrel } else { &bob };
-        let written = PostItem { comment_count: 3, like_count: 2, ..post(number, author) };
+        let written = PostItem { tags: Vec::new(), comment_count: 3, like_count: 2, ..post(number, author) };
         world.put_post(&written).await;
         for place in 0..3 {
             let author = if place == 0 { &bob } else { &kestrel };

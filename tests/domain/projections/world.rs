@@ -247,6 +247,7 @@ pub fn post(number: u128, author: &UserItem) -> PostItem {
         user_username: author.username.clone(),
         title: format!("Post {number}"),
         content: "Some words about something. ".repeat(20),
+        tags: Vec::new(),
         comment_count: 0,
         like_count: 0,
         creation_date: format_timestamp(START_MS + age_ms),
@@ -262,6 +263,7 @@ pub fn deleted(post: &PostItem) -> PostItem {
     PostItem {
         title: String::new(),
         content: String::new(),
+        tags: Vec::new(),
         comment_count: 0,
         like_count: 0,
         version: post.version + 1,

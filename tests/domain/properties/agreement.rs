@@ -14,7 +14,7 @@ use onehop_store::Ledger;
 use crate::process::TestProcess;
 use crate::properties::answers::{Asker, Listed};
 use crate::properties::model::Model;
-use crate::properties::play::PASSWORD;
+use crate::properties::play::{PASSWORD, TAGS};
 
 /// Sizes of pages with which every list is read: smaller than most lists, and as large as can be.
 const PAGE_SIZES: [i64; 3] = [1, 3, 100];
@@ -26,6 +26,7 @@ pub async fn assert_agreement(blog: &TestProcess, model: &Model) {
         assert_post(blog, model, *id, &usernames).await;
     }
     assert_feed(blog, model).await;
+    assert_tags(blog, model).await;
     assert_names(blog, &usernames).await;
 }
 
@@ -90,6 +91,19 @@ pub async fn assert_feed(blog: &TestProcess, model: &Model) {
     }
     let kept = Asker::new(blog, DataModel::V3, 100).feed(usize::MAX).await;
     assert_eq!(kept.len(), newest.len(), "the feed keeps the newest and no more");
+}
+
+/// The posts of each tag are the posts that have it, newest first.
+async fn assert_tags(blog: &TestProcess, model: &Model) {
+    let left = model.posts_left(None).len();
+    let posts = Asker::new(blog, DataModel::V1, 100).feed(left.max(1)).await;
+    for tag in TAGS {
+        let has_tag = |post: &&Listed| post.tags.iter().any(|own| own == tag);
+        let expected: Vec<Listed> = posts.iter().filter(has_tag).cloned().collect();
+        for first in PAGE_SIZES {
+            assert_same_list(&Asker::new(blog, DataModel::V3, first).tagged(tag).await, &expected);
+        }
+    }
 }
 
 /// Every name belongs to one user, who can be found and can sign in by it.

@@ -2,7 +2,7 @@
 
 use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::reads::{
-    CommentView, DataModel, LikeView, PageRequest, PostView, Reads, Session, UserView,
+    CommentView, DataModel, LikeView, PageRequest, PostView, Reads, Session, TaggedPosts, UserView,
 };
 use onehop_store::Ledger;
 
@@ -21,6 +21,7 @@ pub struct Listed {
     /// Of the post, and of the last change of its text.
     pub dates: (String, Option<String>),
     pub text_version: u32,
+    pub tags: Vec<String>,
 }
 
 /// The answers about a post. `None` of a post that is not there.
@@ -41,6 +42,7 @@ pub struct UserAnswers {
 /// Asks one data model, with pages of one size.
 pub struct Asker<'a> {
     reads: &'a dyn Reads,
+    tagged: &'a TaggedPosts,
     first: i64,
 }
 
@@ -52,6 +54,7 @@ impl From<PostView> for Listed {
             author,
             title,
             text: _,
+            tags,
             comment_count,
             like_count,
             creation_date,
@@ -59,13 +62,13 @@ impl From<PostView> for Listed {
             text_version,
         } = post;
         let dates = (creation_date, update_date);
-        Self { id, author, title, summary, comment_count, like_count, dates, text_version }
+        Self { id, author, title, summary, comment_count, like_count, dates, text_version, tags }
     }
 }
 
 impl<'a> Asker<'a> {
     pub fn new(blog: &'a TestProcess, model: DataModel, first: i64) -> Self {
-        Self { reads: blog.app.reads.of(model), first }
+        Self { reads: blog.app.reads.of(model), tagged: blog.app.reads.tagged(), first }
     }
 
     /// Q1 and Q3.
@@ -93,6 +96,13 @@ impl<'a> Asker<'a> {
         let page = |page: PageRequest| async move { self.reads.feed(&page, &session()).await };
         let mut posts = pages(self.first, page, PostView::keyset, Some(at_most)).await;
         posts.truncate(at_most);
+        posts.into_iter().map(Listed::from).collect()
+    }
+
+    /// The posts with a tag.
+    pub async fn tagged(&self, tag: &str) -> Vec<Listed> {
+        let page = |page: PageRequest| async move { self.tagged.page(tag, &page, &session()).await };
+        let posts = pages(self.first, page, PostView::keyset, None).await;
         posts.into_iter().map(Listed::from).collect()
     }
 

@@ -98,6 +98,7 @@ impl Scene {
                 user_id: self.author,
                 title: format!("Post {number}"),
                 content: "Some words about something.".to_owned(),
+                tags: Vec::new(),
                 idempotency_key: None,
             };
             async { self.blog.app.commands.create_post(input, &Ledger::new()).await.expect("a post") }

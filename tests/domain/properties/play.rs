@@ -19,6 +19,8 @@ use crate::properties::model::Model;
 use crate::properties::plan::{Phase, Player, chosen, play_phases};
 
 pub const PASSWORD: &str = "correct horse";
+/// The tags that posts have.
+pub const TAGS: [&str; 3] = ["azure", "c++", "rust"];
 /// Users that are there before the plan begins.
 const FIRST_USERS: usize = 4;
 
@@ -131,7 +133,13 @@ impl BlogPlayer {
         let name = self.text(user_id, key);
         let (title, content) = (format!("Title {name}"), format!("Content {name}"));
         let idempotency_key = key.map(|key| format!("key {key}"));
-        let input = CreatePost { user_id, title: title.clone(), content: content.clone(), idempotency_key };
+        let input = CreatePost {
+            user_id,
+            title: title.clone(),
+            tags: tags_of(&content),
+            content: content.clone(),
+            idempotency_key,
+        };
         if let Some(post) = done(self.commands.create_post(input, &Ledger::new()).await) {
             self.model().post(&post, &title, &content);
         }
@@ -141,8 +149,14 @@ impl BlogPlayer {
         let name = self.text(user_id, None);
         let title = (edited != Edited::Content).then(|| format!("Edited title {name}"));
         let content = (edited != Edited::Title).then(|| format!("Edited content {name}"));
-        let input =
-            UpdatePost { user_id, post_id, title: title.clone(), content: content.clone(), if_version: None };
+        let input = UpdatePost {
+            user_id,
+            post_id,
+            title: title.clone(),
+            tags: content.as_deref().map(tags_of),
+            content: content.clone(),
+            if_version: None,
+        };
         if let Some(post) = done(self.commands.update_post(input, &Ledger::new()).await) {
             assert_eq!(user_id, author, "somebody edited a post of somebody else");
             self.model().edit(&post, title.as_deref(), content.as_deref());
@@ -235,4 +249,11 @@ pub fn done_or_contended<T>(result: Result<T, CommandError>) -> Result<Option<T>
         Err(CommandError::Fault(fault)) if fault.kind == FaultKind::Unavailable => Err(Contended),
         other => Ok(done(other)),
     }
+}
+
+/// Tags that follow from a text, so that a repeat has the same.
+fn tags_of(content: &str) -> Vec<String> {
+    let sum: usize = content.bytes().map(usize::from).sum();
+    let is_chosen = |place: usize| sum >> place & 1 == 1;
+    TAGS.iter().enumerate().filter(|(place, _)| is_chosen(*place)).map(|(_, tag)| (*tag).to_owned()).collect()
 }

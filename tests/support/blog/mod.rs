@@ -202,6 +202,7 @@ impl Blog {
             user_username: USERNAMES[author].to_owned(),
             title: format!("Post {number}"),
             content: format!("\"Post\" {number} \u{1f4d6} says: ") + &"many words ".repeat(30),
+            tags: Vec::new(),
             comment_count: comments,
             like_count: u32::try_from(likers.len()).unwrap(),
             creation_date: format_timestamp(created_ms),

@@ -22,6 +22,7 @@ function post(id: string, likeCount = 0) {
     title: id,
     summary: id,
     content: id,
+    tags: [],
     version: 1,
     creationDate: "2026-01-01T00:00:00.000Z",
     commentCount: 0,

@@ -68,6 +68,7 @@ export function cache(mutationUpdates: MutationUpdates = {}): Exchange {
           const key = cache.keyOfEntity({ __typename: "Post", id: post.id });
           prepend(cache, "Query", "feed", key);
           prepend(cache, cache.keyOfEntity({ __typename: "User", id: post.author.id }), "posts", key);
+          forgetTagged(cache);
         },
         deletePost(result, _args, cache) {
           const deletedPostId = (result as unknown as DeletePostMutation).deletePost?.deletedPostId;
@@ -79,7 +80,11 @@ export function cache(mutationUpdates: MutationUpdates = {}): Exchange {
           const author = cache.resolve(post, "author") as string | null;
           remove(cache, "Query", "feed", key);
           remove(cache, author, "posts", key);
+          forgetTagged(cache);
           cache.invalidate(post);
+        },
+        updatePost(_result, _args, cache) {
+          forgetTagged(cache);
         },
         createComment(result, args, cache) {
           const comment = (result as unknown as CreateCommentMutation).createComment?.comment;
@@ -120,6 +125,15 @@ export function cache(mutationUpdates: MutationUpdates = {}): Exchange {
       unlikePost: (args, cache) => liked(args, cache, -1),
     },
   });
+}
+
+/** Posts by tag are read again: the tags of a post may have changed. */
+function forgetTagged(cache: Cache): void {
+  for (const { fieldName, fieldKey } of cache.inspectFields("Query")) {
+    if (fieldName === "postsByTag") {
+      cache.invalidate("Query", fieldKey);
+    }
+  }
 }
 
 /** The expected answer of the server to a like, unless it refuses. */

@@ -37,6 +37,7 @@ export const routes: readonly PageRoute[] = [
   route("/", () => import("../feed/FeedPage.js")),
   route("/posts/:id", () => import("../post/PostPage.js")),
   route("/posts/:id/edit", () => import("../write/EditPage.js")),
+  route("/tags/:tag", () => import("../feed/TagPage.js")),
   route("/users/:id", () => import("../profile/ProfilePage.js")),
   route("/write", () => import("../write/WritePage.js")),
   route("/settings", () => import("../settings/SettingsPage.js")),

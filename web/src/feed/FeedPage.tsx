@@ -119,7 +119,7 @@ function FeedPosts({
           <PostCard key={post.id} post={post} />
         ))}
       {!pageInfo.hasNextPage || pageInfo.endCursor === null ? (
-        <p className="feed-end">You have reached the end. Older posts are on their authors’ pages.</p>
+        <p className="feed-end">You have reached the end. Older posts are on the pages of their authors and tags.</p>
       ) : pages > 1 ? (
         <FeedPosts after={pageInfo.endCursor} pages={pages - 1} waiting={waiting} onMore={onMore} />
       ) : (

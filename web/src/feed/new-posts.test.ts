@@ -6,6 +6,7 @@ function post(id: string, minute: number, likeCount = 0): PostCardFragment {
   return {
     id,
     title: id,
+    tags: [],
     summary: "",
     creationDate: `2026-01-01T00:${String(minute).padStart(2, "0")}:00.000Z`,
     commentCount: 0,

@@ -3,8 +3,10 @@ import { preloadRoute } from "../app/routes.js";
 import { Avatar } from "../ui/Avatar.js";
 import { counted } from "../ui/count.js";
 import { Picture } from "../ui/Picture.js";
+import { TagLinks } from "../ui/TagLinks.js";
 import { When } from "../ui/When.js";
 import type { PostCardFragment } from "./PostCard.generated.js";
+import { postTagLinks } from "./post-tags.js";
 import "./post-card.css";
 
 /** A post in short form, as every list shows it. */
@@ -33,6 +35,7 @@ export function PostCard({ post, hasAuthor = true }: { post: PostCardFragment; h
         <p className="post-card-summary" dir="auto">
           {post.summary}
         </p>
+        <TagLinks tags={postTagLinks(post.tags)} />
         <p className="post-card-meta">
           <When date={post.creationDate} />
           <span aria-hidden="true"> · </span>

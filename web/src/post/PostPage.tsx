@@ -13,12 +13,14 @@ import { Failure } from "../ui/Failure.js";
 import { FormError } from "../ui/FormError.js";
 import { Picture } from "../ui/Picture.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
+import { TagLinks } from "../ui/TagLinks.js";
 import { When } from "../ui/When.js";
 import { COMMENTS_OF_PAGE } from "./comment-limits.js";
 import { Comments } from "./Comments.js";
 import { CommentsAddedDocument, CommentsChangedDocument, CommentsDeletedDocument } from "./comments.generated.js";
 import { LikeButton } from "./LikeButton.js";
 import { DeletePostDocument, PostChangesDocument, PostPageDocument, type PostPageQuery } from "./post.generated.js";
+import { postTagLinks } from "./post-tags.js";
 import { readingTime } from "./reading-time.js";
 import "./post.css";
 
@@ -76,6 +78,7 @@ function Post({ post, onEnded }: { post: ShownPost; onEnded: () => void }) {
               </span>
             </p>
           </div>
+          <TagLinks tags={postTagLinks(post.tags)} />
           <Picture of={id} className="post-cover" />
         </header>
         <Markdown text={post.content} />

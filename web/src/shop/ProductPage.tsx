@@ -7,12 +7,13 @@ import { NotFoundPage } from "../not-found/NotFoundPage.js";
 import { Failure } from "../ui/Failure.js";
 import { ProductPicture } from "./ProductPicture.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
+import { TagLinks } from "../ui/TagLinks.js";
 import { AddToCart } from "./AddToCart.js";
 import { formatMoney } from "./money.js";
 import { ProductPageDocument, type ProductPageQuery } from "./product.generated.js";
 import { RelatedProducts } from "./RelatedProducts.js";
 import { ShopFrame } from "./ShopFrame.js";
-import { TagLinks } from "./TagLinks.js";
+import { productTagLinks } from "./product-tags.js";
 import { useViewerIsStaff } from "../account/viewer-is-staff.js";
 
 /** A product, the way into the cart, and related products. */
@@ -63,7 +64,7 @@ function Product({ product }: { product: NonNullable<ProductPageQuery["product"]
             {description}
           </p>
           <AddToCart product={product} />
-          <TagLinks tags={tags} />
+          <TagLinks tags={productTagLinks(tags)} />
           <p className="product-sku">
             Item no. {sku}
             {isStaff && (

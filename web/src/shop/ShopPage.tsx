@@ -4,11 +4,12 @@ import { usePagePolicy } from "../api/embedded.js";
 import { usePageTitle } from "../app/page-title.js";
 import { Failure } from "../ui/Failure.js";
 import { Notice } from "../ui/Notice.js";
+import { TagLinks } from "../ui/TagLinks.js";
 import { ProductPicture } from "./ProductPicture.js";
 import { CatalogueDocument, type CatalogueQuery } from "./catalogue.generated.js";
 import { Featured, FeaturedSkeleton } from "./Featured.js";
 import { ShopFrame } from "./ShopFrame.js";
-import { TagLinks } from "./TagLinks.js";
+import { productTagLinks } from "./product-tags.js";
 
 type Category = NonNullable<CatalogueQuery["productCategories"]>[number];
 
@@ -45,7 +46,7 @@ function Catalogue() {
       {tags.length > 0 && (
         <section>
           <h2>Browse by tag</h2>
-          <TagLinks tags={tags} />
+          <TagLinks tags={productTagLinks(tags)} />
         </section>
       )}
     </div>

@@ -83,8 +83,10 @@ function opened<Fields extends Record<string, string>>(key: string | null, empty
 function read<Fields extends Record<string, string>>(key: string, empty: Fields): Draft<Fields> | null {
   try {
     const { fields, idempotencyKey } = JSON.parse(localStorage.getItem(key) ?? "null") as Draft<Fields>;
-    const isDraft = Object.keys(empty).every((field) => typeof fields[field] === "string");
-    return isDraft && typeof idempotencyKey === "string" ? { fields, idempotencyKey } : null;
+    // A draft of an earlier version lacks the fields that are new since.
+    const known = { ...empty, ...fields };
+    const isDraft = Object.keys(fields).length > 0 && Object.values(known).every((text) => typeof text === "string");
+    return isDraft && typeof idempotencyKey === "string" ? { fields: known, idempotencyKey } : null;
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 import { Notice } from "../ui/Notice.js";
 import type { Field, Merge, Texts } from "./merge.js";
 
-const NAMES = { title: "title", content: "text" } as const;
+const NAMES = { title: "title", content: "text", tags: "tags" } as const;
 
 /**
  * Changes from elsewhere while a post was being edited: the saved texts beside the typed ones, for the writer
@@ -21,7 +21,7 @@ export function Conflicts({
   return (
     <>
       {conflicts.map((field) => (
-        <Notice key={field} title={`The ${NAMES[field]} was changed elsewhere`}>
+        <Notice key={field} title={`Changed elsewhere: the ${NAMES[field]}`}>
           <p>This is the saved version. Your version is below.</p>
           <pre className="edit-saved" dir="auto" tabIndex={0} aria-label={`The saved ${NAMES[field]}`}>
             {saved[field]}
@@ -50,7 +50,7 @@ export function Conflicts({
       ))}
       {taken.length > 0 && (
         <p role="status" className="edit-taken">
-          The {taken.map((field) => NAMES[field]).join(" and the ")} was changed elsewhere. You see the saved version.
+          Changed elsewhere: the {taken.map((field) => NAMES[field]).join(" and the ")}. You see the saved version.
         </p>
       )}
     </>

@@ -12,6 +12,7 @@ import { SkeletonLines } from "../ui/Skeleton.js";
 import { Conflicts } from "./Conflicts.js";
 import { changesOf, editOf, keptMine, merged, takenSaved, type EditDraft } from "./merge.js";
 import { PostForm } from "./PostForm.js";
+import { lineOf, tagsOf } from "./tags.js";
 import { PostToEditDocument, UpdatePostDocument, type PostToEditQuery } from "./write.generated.js";
 
 type PostToEdit = NonNullable<PostToEditQuery["post"]>;
@@ -50,13 +51,14 @@ export default function EditPage({ params: { id = "" } }: { params: Readonly<Rec
 }
 
 function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; readAgain: () => void }) {
-  const { id } = post;
-  const { draft, change, forget, isKept } = useDraft(userId, `edit of ${id}`, editOf(post));
+  const { id, title, content } = post;
+  const saved = { title, content, tags: lineOf(post.tags) };
+  const { draft, change, forget, isKept } = useDraft(userId, `edit of ${id}`, editOf(saved));
   const [{ fetching, error }, updatePost] = useMutation(UpdatePostDocument);
   const [, navigate] = useLocation();
   const isLate = codeOf(error) === "CONFLICT";
-  const edit = isKept ? draft.fields : editOf(post);
-  const merge = merged(edit, post);
+  const edit = isKept ? draft.fields : editOf(saved);
+  const merge = merged(edit, saved);
   const changeEdit = (fields: Partial<EditDraft>): void => {
     change({ ...edit, ...fields });
   };
@@ -65,12 +67,13 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
     navigate(`/posts/${id}`);
   };
   const save = async (): Promise<void> => {
-    const changes = changesOf(merge.texts, post);
-    if (Object.keys(changes).length === 0) {
+    const { tags, ...changes } = changesOf(merge.texts, saved);
+    if (tags === undefined && Object.keys(changes).length === 0) {
       leave();
       return;
     }
-    const result = await updatePost({ input: { postId: id, ifVersion: post.version, ...changes } });
+    const input = { postId: id, ifVersion: post.version, ...changes };
+    const result = await updatePost({ input: tags === undefined ? input : { ...input, tags: tagsOf(tags) } });
     if (result.data?.updatePost != null) {
       leave();
     } else if (codeOf(result.error) === "CONFLICT") {
@@ -90,12 +93,12 @@ function Edit({ post, userId, readAgain }: { post: PostToEdit; userId: string; r
       )}
       <Conflicts
         merge={merge}
-        saved={post}
+        saved={saved}
         onKeep={(field) => {
-          changeEdit(keptMine(field, post));
+          changeEdit(keptMine(field, saved));
         }}
         onTake={(field) => {
-          changeEdit(takenSaved(field, post));
+          changeEdit(takenSaved(field, saved));
         }}
       />
       <PostForm

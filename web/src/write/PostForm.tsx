@@ -5,15 +5,17 @@ import { TextField } from "../ui/Field.js";
 import { FormError } from "../ui/FormError.js";
 import { lengthOf } from "../ui/limits.js";
 import { MarkdownEditor } from "./MarkdownEditor.js";
+import { TAGS_MAX } from "./tags.js";
 import "./write.css";
 
 const TITLE_CHARS_MAX = 200;
 const CONTENT_CHARS_MAX = 100_000;
 
-/** A post's title and text, as they are typed. */
+/** A post's title, text and tags, as they are typed. */
 export function PostForm({
   title,
   content,
+  tags,
   error,
   isSending,
   label,
@@ -24,12 +26,14 @@ export function PostForm({
 }: {
   title: string;
   content: string;
+  /** The tags in one line. */
+  tags: string;
   error: CombinedError | undefined;
   isSending: boolean;
   label: string;
   /** Whether the writer has to decide something before this can be sent. */
   isBlocked?: boolean;
-  onChange: (fields: { title?: string; content?: string }) => void;
+  onChange: (fields: { title?: string; content?: string; tags?: string }) => void;
   onSend: () => void;
   children?: ReactNode;
 }) {
@@ -64,6 +68,17 @@ export function PostForm({
         error={errorAt("content")}
         onText={(text) => {
           onChange({ content: text });
+        }}
+      />
+      <TextField
+        label="Tags"
+        value={tags}
+        hint={`Up to ${TAGS_MAX}, with commas between them: rust, databases`}
+        error={errorAt("tags")}
+        autoComplete="off"
+        autoCapitalize="none"
+        onText={(text) => {
+          onChange({ tags: text });
         }}
       />
       {field === undefined && <FormError error={error} />}

@@ -6,17 +6,24 @@ import { usePageTitle } from "../app/page-title.js";
 import { useDraft } from "../ui/draft.js";
 import { Notice } from "../ui/Notice.js";
 import { PostForm } from "./PostForm.js";
+import { tagsOf } from "./tags.js";
 import { CreatePostDocument } from "./write.generated.js";
 
 /** Writes a post. The draft stays on this device until the server has taken it. */
 export default function WritePage() {
   usePageTitle("Write a post");
   const session = useSession();
-  const { draft, change, forget, isKept } = useDraft(session?.user.id ?? null, "post", { title: "", content: "" });
+  const { draft, change, forget, isKept } = useDraft(session?.user.id ?? null, "post", {
+    title: "",
+    content: "",
+    tags: "",
+  });
   const [{ fetching, error }, createPost] = useMutation(CreatePostDocument);
   const [, navigate] = useLocation();
   const publish = async (): Promise<void> => {
-    const { data } = await createPost({ input: { ...draft.fields, idempotencyKey: draft.idempotencyKey } });
+    const { title, content, tags } = draft.fields;
+    const { idempotencyKey } = draft;
+    const { data } = await createPost({ input: { title, content, tags: tagsOf(tags), idempotencyKey } });
     if (data?.createPost != null) {
       forget();
       navigate(`/posts/${data.createPost.post.id}`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { changesOf, editOf, keptMine, merged, takenSaved, type Texts } from "./merge.js";
 
-const began: Texts = { title: "Title", content: "Text" };
+const began: Texts = { title: "Title", content: "Text", tags: "rust" };
 
 describe("an edit", () => {
   test("sends what was typed alone", () => {
@@ -15,7 +15,7 @@ describe("an edit", () => {
     const saved = { ...began, content: "Text from elsewhere" };
     const { texts, conflicts, taken } = merged({ ...editOf(began), title: "New title" }, saved);
     expect([conflicts, taken]).toEqual([[], ["content"]]);
-    expect(texts).toEqual({ title: "New title", content: "Text from elsewhere" });
+    expect(texts).toEqual({ title: "New title", content: "Text from elsewhere", tags: "rust" });
     expect(changesOf(texts, saved)).toEqual({ title: "New title" });
   });
 
@@ -29,7 +29,7 @@ describe("an edit", () => {
     const saved = { ...began, content: "Text from elsewhere" };
     const draft = { ...editOf(began), content: "My text" };
     expect(merged(draft, saved)).toEqual({
-      texts: { title: "Title", content: "My text" },
+      texts: { title: "Title", content: "My text", tags: "rust" },
       conflicts: ["content"],
       taken: [],
     });

@@ -1,18 +1,19 @@
 /** Three-way merge of an edit: the writer's base, the typed text, and the server's present text. */
 
-/** The editable parts of a post. */
-export const FIELDS = ["title", "content"] as const;
+/** The editable parts of a post. The tags are one line. */
+export const FIELDS = ["title", "content", "tags"] as const;
 export type Field = (typeof FIELDS)[number];
 export type Texts = Record<Field, string>;
 
 /** A draft of an edit: the typed text, beside the text that it began with. */
-export type EditDraft = Record<Field | "baseTitle" | "baseContent", string>;
+export type EditDraft = Record<Field | "baseTitle" | "baseContent" | "baseTags", string>;
 
-const BASES = { title: "baseTitle", content: "baseContent" } as const;
+const BASES = { title: "baseTitle", content: "baseContent", tags: "baseTags" } as const;
 
 /** An edit that nothing was typed in. */
 export function editOf(saved: Texts): EditDraft {
-  return { title: saved.title, content: saved.content, baseTitle: saved.title, baseContent: saved.content };
+  const { title, content, tags } = saved;
+  return { title, content, tags, baseTitle: title, baseContent: content, baseTags: tags };
 }
 
 export interface Merge {
@@ -27,7 +28,7 @@ export interface Merge {
 export function merged(draft: EditDraft, saved: Texts): Merge {
   const isTyped = (field: Field): boolean => draft[field] !== draft[BASES[field]];
   const isElsewhere = (field: Field): boolean => saved[field] !== draft[BASES[field]] && saved[field] !== draft[field];
-  const texts = { title: "", content: "" };
+  const texts = { title: "", content: "", tags: "" };
   FIELDS.forEach((field) => {
     texts[field] = isTyped(field) ? draft[field] : saved[field];
   });

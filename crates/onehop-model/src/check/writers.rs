@@ -19,6 +19,16 @@ enum KeyValues {
     Values,
 }
 
+impl KeyValues {
+    /// Whether two writers can have one value. A value of a field can be a constant of another writer.
+    fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Values, Self::Constant(_)) | (Self::Constant(_), Self::Values) => true,
+            (one, other) => one == other,
+        }
+    }
+}
+
 /// The ids that a writer writes.
 #[derive(Debug, Clone, PartialEq)]
 enum Ids {
@@ -45,7 +55,7 @@ pub(super) fn check_writers(checked: &Checked<'_>) {
             first.container == second.container
                 && first.ids == second.ids
                 && first.key.len() == second.key.len()
-                && first.key.iter().zip(&second.key).all(|(first, second)| first == second)
+                && first.key.iter().zip(&second.key).all(|(first, second)| first.meets(second))
         };
         if let Some(first) = writers[..place].iter().find(meets) {
             let problem = Problem::TwoWriters {

@@ -85,6 +85,7 @@ pub(super) fn compare_related(effects: &mut Effects, place: &str, old: &RelatedF
     let meaning = [
         (old.conditions != new.conditions, "Other items belong to the list."),
         (old.order != new.order, "The items have another order, and old cursors are refused."),
+        (old.arguments() != new.arguments(), "The field takes other arguments."),
         (old.page.connection != new.page.connection, "A connection and a plain list are different types."),
         (new.page.max < old.page.max, "Larger pages are refused."),
     ];

@@ -4,7 +4,8 @@ use super::authorization::of_operation;
 use super::directive::{DirectiveText, description};
 use super::related::{conditions, related};
 use crate::value::{
-    FieldType, Keyword, LiveSource, Model, Mutation, Query, QueryKind, Scalar, Subscription, TypeOf,
+    FieldType, Keyword, LiveSource, Model, Mutation, Name, Query, QueryKind, RelatedField, RelatedSource,
+    Scalar, Subscription, TypeOf,
 };
 
 /// The types of operations that are not empty.
@@ -39,12 +40,24 @@ fn query(model: &Model, query: &Query) -> String {
         QueryKind::Caller => (String::new(), vec!["@caller".to_owned()]),
         QueryKind::Related(it) => {
             let target = model.item(&it.item_type).map_or("", |item| &item.type_value);
-            (String::new(), related(it, target, &format!("Query.{}", query.name)))
+            (list_arguments(model, it), related(it, target, &format!("Query.{}", query.name)))
         }
     };
     directives.extend(of_operation(query.authorization.as_ref()));
     let head = format!("{}{argument}: {}", query.name, query.ty);
     line(query.description.as_deref(), &head, &directives)
+}
+
+/// The arguments of a list by values.
+fn list_arguments(model: &Model, related: &RelatedField) -> String {
+    let RelatedSource::List(list) = &related.source else { return String::new() };
+    let argument = |(argument, by): (&Name, &Name)| {
+        let field = model.item(&related.item_type).and_then(|item| item.field(by));
+        let of = field.map_or(TypeOf::Scalar(Scalar::String), |field| field.ty.of.clone());
+        format!("{argument}: {}", FieldType { of, list: None, non_null: true })
+    };
+    let arguments: Vec<String> = list.arguments.iter().zip(&list.by).map(argument).collect();
+    if arguments.is_empty() { String::new() } else { format!("({})", arguments.join(", ")) }
 }
 
 fn mutation(mutation: &Mutation) -> String {

@@ -86,9 +86,12 @@ fn resolve_query(scope: &Scope<'_>, field: &TypedField) -> Option<Query> {
         lookup_kind(scope, field, item)?
     };
     let is_related = matches!(kind, QueryKind::Related(_));
-    if let (Some(argument), true) =
-        (field.arguments.first(), !matches!(kind, QueryKind::ById | QueryKind::ByUnique(_)))
-    {
+    let takes_arguments = match &kind {
+        QueryKind::ById | QueryKind::ByUnique(_) => true,
+        QueryKind::Related(related) => !related.arguments().is_empty(),
+        QueryKind::Caller => false,
+    };
+    if let (Some(argument), false) = (field.arguments.first(), takes_arguments) {
         scope.reports.add(argument.name.span, Problem::FieldArguments { field: field.name.value.clone() });
     }
     if !is_related && (ty.list.is_some() || ty.non_null) {
@@ -303,6 +306,10 @@ fn list_of(scope: &Scope<'_>, item: &TypedType, of: &At<String>) -> Option<LiveS
         scope
             .reports
             .add(of.span, Problem::LiveNotList { of: of.value.clone(), ty: item.name.value.clone() });
+        return None;
+    }
+    if parent == "Query" && !found.arguments.is_empty() {
+        scope.reports.add(of.span, Problem::LiveOfArguments { of: of.value.clone() });
         return None;
     }
     let field = Name::new(name);

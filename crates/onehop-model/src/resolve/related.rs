@@ -15,6 +15,9 @@ use crate::value::{
     Page, RelatedField, RelatedSource, Scalar,
 };
 
+/// The arguments of a connection, which no argument of a list may have as its name.
+const PAGE_ARGUMENTS: [&str; 4] = ["first", "after", "last", "before"];
+
 /// Related items of a type, or of `Query` where there is no parent. `projection` is the default name of a
 /// list.
 pub(super) fn resolve_related(
@@ -35,7 +38,7 @@ pub(super) fn resolve_related(
     let is_list = directives.list.is_some();
     let order = resolve_order(scope, target, field, is_list);
     let source = match (&directives.list, &directives.partition, &directives.find) {
-        (Some(list), _, _) => list_source(scope, parent, target, list, &order, projection)?,
+        (Some(list), _, _) => list_source(scope, (parent, field), target, list, &order, projection)?,
         (_, Some(partition), _) => partition_source(scope, parent, target, partition)?,
         (_, _, find) => find_source(scope, parent, target, find.as_ref()?)?,
     };
@@ -269,9 +272,56 @@ fn find_source(
     }
 }
 
+/// The fields of the items that name the logical partitions of a list under `Query`, each with the argument
+/// that holds its value. An array has an entry for each element, so its argument is one of them.
+fn argument_fields(
+    scope: &Scope<'_>,
+    field: &TypedField,
+    target: &TypedType,
+    directive: &At<ListDirective>,
+) -> Option<Vec<(Name, Name)>> {
+    if directive.by.len() != field.arguments.len() {
+        let (by, arguments) = (directive.by.len(), field.arguments.len());
+        scope.reports.add(directive.span, Problem::ListArguments { by, arguments });
+        return None;
+    }
+    let mut pairs = Vec::new();
+    for (by, argument) in directive.by.iter().zip(&field.arguments) {
+        let found = scope.single(target, by)?;
+        if !is_key_value(scope, found) {
+            let (ty, field) = (target.name.value.clone(), by.value.clone());
+            scope.reports.add(by.span, Problem::NotAListKey { ty, field });
+            return None;
+        }
+        let expected = format!("{}!", found.type_name());
+        if argument.ty.to_string() != expected || argument.default.is_some() {
+            let problem = Problem::ArgumentType { argument: argument.name.value.clone(), expected };
+            scope.reports.add(argument.ty.span, problem);
+            return None;
+        }
+        if PAGE_ARGUMENTS.contains(&&*argument.name.value) {
+            let name = argument.name.value.clone();
+            scope.reports.add(argument.name.span, Problem::ReservedName { name });
+            return None;
+        }
+        pairs.push((Name::new(by), Name::new(&argument.name)));
+    }
+    Some(pairs)
+}
+
+/// Whether the values of a field can be a partition key that a client names: stored texts, whole numbers,
+/// truth values and values of an enum, and arrays of them.
+fn is_key_value(scope: &Scope<'_>, field: &TypedField) -> bool {
+    let is_value = match Scalar::ALL.iter().find(|(name, _)| *name == field.type_name()) {
+        Some((_, scalar)) => matches!(scalar, Scalar::String | Scalar::Int | Scalar::Boolean),
+        None => scope.get_enum(field.type_name()).is_some(),
+    };
+    is_value && field.role() == Role::Input
+}
+
 fn list_source(
     scope: &Scope<'_>,
-    parent: Option<&TypedType>,
+    (parent, field): (Option<&TypedType>, &TypedField),
     target: &TypedType,
     directive: &At<ListDirective>,
     order: &[OrderBy],
@@ -283,7 +333,11 @@ fn list_source(
             .reports
             .add(directive.into.span, Problem::ListIntoFollowed { container: container.name.to_string() });
     }
-    let by = key_fields(scope, parent, target, &directive.by, "list", directive.span)?;
+    let (by, arguments): (_, Vec<Name>) = if parent.is_none() && !directive.by.is_empty() {
+        argument_fields(scope, field, target, directive)?.into_iter().unzip()
+    } else {
+        (key_fields(scope, parent, target, &directive.by, "list", directive.span)?, Vec::new())
+    };
     let keep = directive.keep.as_ref().and_then(|keep| scope.within("keep", keep, 1, KEEP_MAX));
     if let (Some(keep), true) = (&directive.keep, order.is_empty()) {
         scope.reports.add(keep.span, Problem::KeepWithoutOrder);
@@ -302,6 +356,7 @@ fn list_source(
         projection: directive.name.as_ref().map_or_else(|| projection.to_owned(), |name| name.value.clone()),
         container: container.name.clone(),
         by,
+        arguments: arguments.into(),
         fields: entry_fields(scope, target, directive.fields.as_deref(), order),
         keep,
         entry_type: directive.entry_type.as_ref().map_or_else(default_type, |value| value.value.clone()),

@@ -18,6 +18,17 @@ pub struct RelatedField {
     pub page: Page,
 }
 
+impl RelatedField {
+    /// The arguments of a list under `Query` that name a logical partition.
+    #[must_use]
+    pub fn arguments(&self) -> &[Name] {
+        match &self.source {
+            RelatedSource::List(list) => &list.arguments,
+            _ => &[],
+        }
+    }
+}
+
 /// The place where related items are found.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RelatedSource {
@@ -55,6 +66,9 @@ pub struct ListSource {
     pub container: ContainerName,
     /// The fields of the items that are the partition key of their entries; empty for a constant key.
     pub by: Vec<Name>,
+    /// The arguments of a field of `Query` that name a logical partition, one for each field of `by`; empty
+    /// elsewhere.
+    pub arguments: Box<[Name]>,
     /// The fields that entries have, the fields of the order included.
     pub fields: Vec<FieldPath>,
     /// The number of entries in a logical partition: the first of the order; `None` for all.

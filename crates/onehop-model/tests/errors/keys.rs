@@ -54,4 +54,8 @@ pub const CASES: &[Case] = &[
         "two-writers",
         "type A @item(container: \"posts\", partition: \"post\", idFrom: [\"post\", \"user\"]) { post: Post! @reference  user: User! @reference }\ntype B @item(container: \"posts\", partition: \"post\", idFrom: [\"post\", \"by\"]) { post: Post! @reference  by: User! @reference }",
     ),
+    (
+        "two-writers",
+        "extend schema @container(name: \"byColor\", key: \"/color\")\ntype Query {\n  a: [Post!] @list(into: \"byColor\") @where(field: \"color\", is: RED)\n  b(color: Color!): [Post!] @list(into: \"byColor\", by: \"color\", type: \"other\")\n}",
+    ),
 ];

@@ -17,6 +17,10 @@ pub const CASES: &[Case] = &[
         "not-an-owner",
         "type A @item(container: \"users\") @auth(allow: OWNER, owner: [\"id\", \"a\", \"b.lines.total\"]) { id: ID!  a: String  b: Post! @reference }",
     ),
+    (
+        "live-of-arguments",
+        "type Query { a(title: String!): [Post!] @list(into: \"feed\", by: \"title\") }\ntype Subscription { b: Post! @live(of: \"Query.a\", on: ADDED) }",
+    ),
     ("caller-in-under-query", "type Query { a: User @caller(in: \"b\") }"),
     ("root-without-kind", "type Query { a: Post  b(id: ID!, title: String!): Post }"),
     (

@@ -6,8 +6,18 @@ pub const CASES: &[Case] = &[
     ("related-type", "type Query { a: Post @find  b: [Post] @find }"),
     (
         "by-under-query",
-        "type Query { a: [Post!] @find(by: \"author\")  b: [Post!] @list(into: \"feed\", by: \"author\")  c: [Post!] @find(through: \"Like\") }",
+        "type Query { a: [Post!] @find(by: \"author\")  b: [Post!] @find(through: \"Like\") }",
     ),
+    (
+        "list-arguments",
+        "type Query { a(title: String!, color: Color!): [Post!] @list(into: \"feed\", by: \"title\")  b: [Post!] @list(into: \"feed\", by: \"title\") }",
+    ),
+    (
+        "not-a-list-key",
+        "type Query { a(author: ID!): [Post!] @list(into: \"feed\", by: \"author\")  b(price: Money!): [Post!] @list(into: \"feed\", by: \"price\") }",
+    ),
+    ("argument-type", "type Query { a(title: String): [Post!] @list(into: \"feed\", by: \"title\") }"),
+    ("reserved-name", "type Query { a(first: String!): [Post!] @list(into: \"feed\", by: \"title\") }"),
     (
         "by-missing",
         "type A @item(container: \"users\") { id: ID!  a: [Post!]! @find  b: [Post!]! @partition }",

@@ -103,6 +103,7 @@ impl BackReferences<'_> {
             element: Some(element),
             key_field: None,
             immutable_partition: false,
+            entry_changes: None,
             conditions: Vec::new(),
             keep: Keep::All,
             is_counted: false,

@@ -99,8 +99,8 @@ impl EntryFields {
             }
             _ => {}
         }
-        // A value that equals its default may be absent.
-        let is_always = field.ty.non_null && stored.default.is_none();
+        // A value that equals its default may be absent, and so may an empty list.
+        let is_always = field.ty.non_null && field.ty.list.is_none() && stored.default.is_none();
         let default = stored.default.as_ref().filter(|default| !default.sparse && field.ty.non_null);
         match default.map(|default| &default.value) {
             Some(Literal::Int(0)) => {

@@ -123,7 +123,7 @@ fn check_former(owner: &Name, field: &Field) -> Result<(), ModelError> {
     }
 }
 
-/// Adds the properties of a field, and properties of elements as `array[].property`.
+/// Adds the properties of a field, its elements as `array[]`, and their properties as `array[].property`.
 fn add_properties(
     model: &Model,
     owner: &Name,
@@ -137,6 +137,9 @@ fn add_properties(
         FieldKind::Stored(stored) => {
             let Some(path) = field.property() else { return Ok(()) };
             add(properties, prefix, path)?;
+            if field.ty.list.is_some() && prefix.is_empty() {
+                properties.push(interned(&format!("{}[]", path.last()))?);
+            }
             match &stored.currency {
                 Some(CurrencyProperty::Beside(path)) => add(properties, prefix, path)?,
                 Some(CurrencyProperty::OfItem(path)) => add(properties, "", path)?,

@@ -1,4 +1,4 @@
-//! List rules of a model: `@list` by a reference, by the elements of an array, or under `Query`.
+//! List rules of a model: `@list` by a reference, by values, by the elements of an array, or under `Query`.
 
 use std::borrow::Cow;
 
@@ -68,6 +68,7 @@ fn rule(
             key_field: (!is_named && has_key_field(partition, key)).then_some(key),
             immutable_partition: !list.by.is_empty()
                 && list.by.iter().all(|by| never_moves(place.target, by)),
+            entry_changes: entry_changes(place, list)?,
             keep: keep(place, list),
             is_counted: counts_behind(model, place),
             conditions,
@@ -105,11 +106,14 @@ pub(super) fn counts_behind(model: &Model, place: &RelatedPlace<'_>) -> bool {
 
 fn partition_by(place: &RelatedPlace<'_>, by: &str) -> Result<ListPartition, ModelError> {
     let property = place.property_of(by)?;
-    let is_array = place.target.field(by).is_some_and(|field| field.ty.list.is_some());
-    Ok(match is_array {
-        true => ListPartition::Element(interned(&format!("{property}[].{ID}"))?),
-        false => ListPartition::Field(property),
-    })
+    let Some(field) = place.target.field(by).filter(|field| field.ty.list.is_some()) else {
+        return Ok(ListPartition::Field(property));
+    };
+    let path = match &field.kind {
+        FieldKind::Reference(_) => format!("{property}[].{ID}"),
+        _ => format!("{property}[]"),
+    };
+    Ok(ListPartition::Element(interned(&path)?))
 }
 
 /// The logical partition by several fields, in the order of the container's key.
@@ -121,6 +125,30 @@ fn partition_by_several(place: &RelatedPlace<'_>, by: &[Name]) -> Result<ListPar
     }
     let properties: Result<Vec<&str>, _> = by.iter().map(|by| place.property_of(by)).collect();
     Ok(ListPartition::Field(interned(&properties?.join("/"))?))
+}
+
+/// The property that counts the changes of all fields on which the entries of an item depend. An id that is
+/// derived from fields may be used again after a deletion, where the count begins anew.
+///
+/// # Errors
+/// A property in an object.
+fn entry_changes(place: &RelatedPlace<'_>, list: &ListSource) -> Result<Option<&'static str>, ModelError> {
+    let conditions = place.related.conditions.iter().map(|condition| &**condition.field.first());
+    let deciding: Vec<&str> = list.by.iter().map(|by| &**by).chain(conditions).collect();
+    if deciding.is_empty() || !place.target.id_from.is_empty() {
+        return Ok(None);
+    }
+    let counts = |field: &&Field| match &field.kind {
+        FieldKind::Stored(stored) => match &stored.source {
+            ValueSource::Version(of) => {
+                of.is_empty() || deciding.iter().all(|name| of.iter().any(|of| **of == **name))
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    let field = place.target.fields.iter().find(counts).and_then(Field::property);
+    field.map(|path| property(&place.place, path)).transpose()
 }
 
 pub(super) fn never_moves(target: &ItemType, by: &str) -> bool {

@@ -22,6 +22,7 @@ impl RuleProjection for ElementList {
         let elements = counts.iter().sum();
         let (source, entry) = (StoredType::from(&self.rule.source), StoredType::entry_of(&self.rule));
         let (name, rule) = (self.rule.source.name, &self.rule);
+        let is_free = elements == 0 && rule.entry_changes.is_some() && self.copies.is_empty();
         let predicted = |change, operations, edit| PredictedChange {
             charged: Charged::Projection(rule.name),
             change,
@@ -30,6 +31,9 @@ impl RuleProjection for ElementList {
             sample: SampleChange { item_type: rule.source.clone(), item: item.clone(), edit },
         };
         let replaced = |field: FieldPath| {
+            if is_free {
+                return Operations::default();
+            }
             self.comparison(elements, data)
                 .and(Replace, elements, data.replace_charge(&entry, &[field]))
                 .then(self.comparison(elements, data))
@@ -44,6 +48,10 @@ impl RuleProjection for ElementList {
             .comparison(elements, data)
             .and(Delete, elements, data.delete_charge(&entry))
             .then(self.comparison(0, data));
+        let (new, deleted) = match is_free {
+            true => Default::default(),
+            false => (new, deleted),
+        };
         let mut changes = vec![
             predicted(format!("a new {name}"), new.clone(), SampleEdit::Create(Vec::new())),
             predicted(

@@ -23,4 +23,13 @@ impl TextSubject {
         let season = below(VOCABULARY.words.seasons.len());
         Self { topic: topic as u8, item, act, tool, season }
     }
+
+    /// Words for the subject: its topic, and now and then the season.
+    #[must_use]
+    pub fn tags(&self) -> Vec<&'static str> {
+        let topic = VOCABULARY.topics[usize::from(self.topic)].name;
+        let season = VOCABULARY.words.seasons[usize::from(self.season)];
+        let has_season = (self.item + self.act).is_multiple_of(3);
+        std::iter::once(topic).chain(has_season.then_some(season)).collect()
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! `topics` has the words of each topic, `texts` and `replies` sentences of any topic with the outlines that
 //! put them in order, `words` the fillers for slots of any topic. An entry that occurs twice in a list is
-//! chosen twice as often. The `name` of a topic is for readers of the file. Rules for the words, which the
+//! chosen twice as often. Rules for the words, which the
 //! tests of the parent module check: ASCII only, so that a character is a byte; British spelling; no double
 //! quotes, which JSON would escape; no names of real people, brands or places.
 
@@ -30,6 +30,8 @@ pub(super) struct Vocabulary {
 /// The vocabulary of one topic. `titles` are frames, as in [`TextFrames`]; the other lists have no slots.
 #[derive(Deserialize)]
 pub(super) struct TopicVocabulary {
+    /// One word in lower case.
+    pub name: &'static str,
     /// A mass noun: "I came late to {subject}."
     pub subject: &'static str,
     pub items: Vec<TopicNoun>,

@@ -250,6 +250,7 @@ mod tests {
             user_username: "ada".to_owned(),
             title: "Title".to_owned(),
             content: "Content".to_owned(),
+            tags: Vec::new(),
             comment_count: 1,
             like_count: 1,
             creation_date: "2026-11-20T09:20:00.125Z".to_owned(),
@@ -302,6 +303,7 @@ mod tests {
         PostChange::Edit(PostEdit {
             title: title.map(str::to_owned),
             content: None,
+            tags: None,
             if_version,
             date: "2026-11-21T00:00:00.000Z".to_owned(),
         })

@@ -27,11 +27,12 @@ pub(in crate::blog::commands) enum PostChange {
     Delete,
 }
 
-/// A change of a post's text.
+/// A change of a post's text or tags.
 #[derive(Debug, Clone)]
 pub(in crate::blog::commands) struct PostEdit {
     pub(in crate::blog::commands) title: Option<String>,
     pub(in crate::blog::commands) content: Option<String>,
+    pub(in crate::blog::commands) tags: Option<Vec<String>>,
     /// The version of the text that it changes; any without one.
     pub(in crate::blog::commands) if_version: Option<i32>,
     /// RFC 3339 in UTC with milliseconds.
@@ -43,7 +44,9 @@ impl PostEdit {
     pub(super) fn is_made(&self, post: &PostItem) -> bool {
         let has =
             |wanted: &Option<String>, text: &String| wanted.as_ref().is_none_or(|wanted| wanted == text);
-        has(&self.title, &post.title) && has(&self.content, &post.content)
+        has(&self.title, &post.title)
+            && has(&self.content, &post.content)
+            && self.tags.as_ref().is_none_or(|wanted| *wanted == post.tags)
     }
 
     /// Whether it changes this version.
@@ -61,6 +64,9 @@ impl PostEdit {
         }
         if let Some(content) = &self.content {
             post.content.clone_from(content);
+        }
+        if let Some(tags) = &self.tags {
+            post.tags.clone_from(tags);
         }
         post.text_version = post.text_version.saturating_add(1);
         post.update_date = Some(self.date.clone());

@@ -74,13 +74,14 @@ impl From<Texts> for TextLength {
     }
 }
 
-/// A data set is its four parameters; copying it is free.
+/// A data set is its five parameters; copying it is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dataset {
     users: u32,
     rng_seed: u64,
     end_ms: i64,
     texts: Texts,
+    has_tags: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +104,7 @@ pub struct SeedPost {
     pub creation_ms: i64,
     pub title: String,
     pub content: String,
+    pub tags: Vec<&'static str>,
     /// The number of comments that [`Dataset::comments_of`] yields.
     pub comment_count: u32,
     /// The number of likes that [`Dataset::likes_of`] yields.
@@ -119,15 +121,21 @@ pub struct Totals {
 }
 
 impl Dataset {
-    /// With short texts. `end_ms`: Unix time of the newest instant; at least three years after 1970.
+    /// With short texts and without tags. `end_ms`: Unix time of the newest instant; at least three years after 1970.
     pub fn new(users: u32, rng_seed: u64, end_ms: i64) -> Self {
-        Self { users, rng_seed, end_ms, texts: Texts::Short }
+        Self { users, rng_seed, end_ms, texts: Texts::Short, has_tags: false }
     }
 
     /// The same users, posts, comments and likes with texts of another length.
     #[must_use]
     pub fn with_texts(self, texts: Texts) -> Self {
         Self { texts, ..self }
+    }
+
+    /// The same with tags, which the article's posts do not have.
+    #[must_use]
+    pub fn with_tags(self, has_tags: bool) -> Self {
+        Self { has_tags, ..self }
     }
 
     pub fn users(&self) -> u32 {
@@ -185,7 +193,8 @@ impl Dataset {
         let scene = TextSubject::draw(&mut rng);
         let Text { title, body: content } = Text::write(scene, self.texts.into(), &mut rng);
         let (comment_count, like_count) = self.reaction_counts(author, ordinal);
-        SeedPost { author, ordinal, id, creation_ms, title, content, comment_count, like_count, scene }
+        let tags = if self.has_tags { scene.tags() } else { Vec::new() };
+        SeedPost { author, ordinal, id, creation_ms, title, content, tags, comment_count, like_count, scene }
     }
 
     /// The comments of a post of this data set, oldest first.

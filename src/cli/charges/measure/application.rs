@@ -97,7 +97,7 @@ impl Run<'_> {
             let ledger = Ledger::new();
             let content = "A post as long as a paragraph, so that its entries have a summary. ".repeat(8);
             let title = format!("Post {post} of the {name}");
-            let post = CreatePost { user_id, title, content, idempotency_key: None };
+            let post = CreatePost { user_id, title, content, tags: Vec::new(), idempotency_key: None };
             self.app.commands.create_post(post, &ledger).await?;
             self.store.add(&ledger);
         }

@@ -80,6 +80,7 @@ impl Episode {
             user_id: self.dice.pick(&self.blog.users),
             title: "A title".to_owned(),
             content: "Some content.".to_owned(),
+            tags: Vec::new(),
             idempotency_key: Some(self.key()),
         };
         let send =
@@ -165,8 +166,14 @@ impl Episode {
         let (user_id, post_id) = (self.blog.posts[index].author, self.blog.posts[index].id);
         let title = Some(format!("Title {}", self.keys));
         let send = async |process: &Process| {
-            let input =
-                UpdatePost { user_id, post_id, title: title.clone(), content: None, if_version: None };
+            let input = UpdatePost {
+                user_id,
+                post_id,
+                title: title.clone(),
+                content: None,
+                tags: None,
+                if_version: None,
+            };
             process.commands.update_post(input, &Ledger::new()).await
         };
         self.send(send, None).await;

@@ -63,6 +63,7 @@ const WITHOUT_PLAN: &[(&str, &str)] = &[
     ("Query.comparison", "runs each request under each data model"),
     ("Query.moderationLog", "is for staff, and in no model"),
     ("Query.nodes", "reads each object by itself"),
+    ("Query.postsByTag", "its argument names the logical partition"),
     ("Query.topCustomers", "is for staff"),
     ("Query.topCustomersAcrossPartitions", "is for staff"),
     ("Query.userByUsername", "takes the reservation of the name and then the user"),

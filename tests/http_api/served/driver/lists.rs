@@ -21,26 +21,58 @@ struct TestedList<'a> {
     name: &'a str,
     related: &'a RelatedField,
     owner: Option<&'a Driven>,
+    /// The values of its arguments.
+    values: Vec<Value>,
+}
+
+impl<'a> TestedList<'a> {
+    fn new(name: &'a str, related: &'a RelatedField, owner: Option<&'a Driven>) -> Self {
+        Self { name, related, owner, values: Vec::new() }
+    }
+
+    /// The fields of the items that have the values of the arguments.
+    fn argument_fields(&self) -> &[onehop_model::Name] {
+        match &self.related.source {
+            RelatedSource::List(list) if !list.arguments.is_empty() => &list.by,
+            _ => &[],
+        }
+    }
+
+    /// Its arguments, as a request has them.
+    fn arguments(&self, model: &ServedModel) -> Vec<String> {
+        let item = model.model().item(&self.related.item_type).expect("a type");
+        let pairs = self.related.arguments().iter().zip(self.argument_fields()).zip(&self.values);
+        let argument = |((argument, by), value): ((_, &onehop_model::Name), &Value)| {
+            let is_enum = item.field(by).is_some_and(|field| matches!(field.ty.of, TypeOf::Enum(_)));
+            let text = value.as_str().filter(|_| is_enum).map_or_else(|| value.to_string(), str::to_owned);
+            format!("{argument}: {text}")
+        };
+        pairs.map(argument).collect()
+    }
 }
 
 impl Driver {
     pub(super) async fn check_lists(&self, nodes: &BTreeMap<String, Value>) {
         for query in self.model.model().queries() {
             if let QueryKind::Related(related) = &query.kind {
-                self.check_list(&TestedList { name: &query.name, related, owner: None }, nodes).await;
+                let list = TestedList::new(&query.name, related, None);
+                for values in self.argument_values(&list, nodes) {
+                    let list = TestedList { values, ..TestedList::new(&query.name, related, None) };
+                    self.check_list(&list, nodes).await;
+                }
             }
         }
         for owner in &self.items {
             for field in &self.model.ty(owner.ty).item.fields {
                 match &field.kind {
                     FieldKind::Related(related) => {
-                        let list = TestedList { name: &field.name, related, owner: Some(owner) };
+                        let list = TestedList::new(&field.name, related, Some(owner));
                         self.check_list(&list, nodes).await;
                     }
                     FieldKind::Count(count) => {
                         let counted = self.model.ty(owner.ty).item.field(&count.of).and_then(related);
                         let counted = counted.expect("a counted list");
-                        let list = TestedList { name: &count.of, related: counted, owner: Some(owner) };
+                        let list = TestedList::new(&count.of, counted, Some(owner));
                         let expected = self.expected(&list, nodes).len();
                         let shown = &nodes[&owner.id][&*field.name];
                         assert_eq!(shown, &json!(expected), "{}: {}", self.name, field.name);
@@ -52,9 +84,39 @@ impl Driver {
         }
     }
 
+    /// The values of a list's arguments that items have; once no values where the list takes none.
+    fn argument_values(&self, list: &TestedList<'_>, nodes: &BTreeMap<String, Value>) -> Vec<Vec<Value>> {
+        let fields = list.argument_fields();
+        if fields.is_empty() {
+            return vec![Vec::new()];
+        }
+        let ty = self.model.index_of(&list.related.item_type).expect("a type");
+        let mut all: Vec<Vec<Value>> = Vec::new();
+        for item in self.items.iter().filter(|item| item.ty == ty) {
+            let mut combinations = vec![Vec::new()];
+            for field in fields {
+                let value = &nodes[&item.id][&**field];
+                let values = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+                let extend = |known: &Vec<Value>| {
+                    let known = known.clone();
+                    values
+                        .iter()
+                        .map(move |value| [known.clone(), vec![value.clone()]].concat())
+                        .collect::<Vec<_>>()
+                };
+                combinations = combinations.iter().flat_map(extend).collect();
+            }
+            all.extend(combinations.into_iter().filter(|values| !values.contains(&Value::Null)));
+        }
+        assert!(!all.is_empty(), "{}: no item has a value for {}", self.name, list.name);
+        all.sort_by_key(|values| json!(values).to_string());
+        all.dedup();
+        all
+    }
+
     async fn check_has_caller(&self, owner: &Driven, name: &str, of: &str, nodes: &BTreeMap<String, Value>) {
         let list = self.model.ty(owner.ty).item.field(of).and_then(related).expect("a list");
-        let expected = self.expected(&TestedList { name: of, related: list, owner: Some(owner) }, nodes);
+        let expected = self.expected(&TestedList::new(of, list, Some(owner)), nodes);
         let is_own = |node: &&&Value| {
             let item = self.items.iter().find(|item| node["id"] == item.id.as_str());
             item.is_some_and(|item| item.account == 0)
@@ -70,7 +132,12 @@ impl Driver {
         let ty = self.model.index_of(&list.related.item_type).expect("a type");
         let listed = &self.model.ty(ty).item;
         let is_listed = |item: &&Driven| {
+            let has = |(field, value): (&onehop_model::Name, &Value)| {
+                let own = &nodes[&item.id][&**field];
+                own == value || own.as_array().is_some_and(|elements| elements.contains(value))
+            };
             item.ty == ty
+                && list.argument_fields().iter().zip(&list.values).all(has)
                 && list.owner.is_none_or(|owner| self.belongs(list.related, listed, item, owner, nodes))
                 && list.related.conditions.iter().all(|condition| holds(listed, condition, &nodes[&item.id]))
         };
@@ -228,7 +295,9 @@ fn list_query(
     inner: &str,
 ) -> String {
     let cursor = if variable.is_empty() { String::new() } else { format!("${variable}: String") };
-    let arguments = if arguments.is_empty() { String::new() } else { format!("({arguments})") };
+    let mut all = list.arguments(model);
+    all.extend((!arguments.is_empty()).then(|| arguments.to_owned()));
+    let arguments = if all.is_empty() { String::new() } else { format!("({})", all.join(", ")) };
     let field = format!("{}{arguments} {{ {inner} }}", list.name);
     match list.owner {
         Some(owner) => {

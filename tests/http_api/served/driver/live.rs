@@ -36,6 +36,7 @@ impl Driver {
             let ty = self.model.index_of(&query.item_type).expect("a type");
             let selection = Selections(&self.model).whole(ty);
             let text = match &query.kind {
+                QueryKind::Related(list) if !list.arguments().is_empty() => continue,
                 QueryKind::Related(list) => format!("{{ {} }}", listed(&query.name, list, &selection)),
                 QueryKind::Caller => format!("{{ {} {{ {selection} }} }}", query.name),
                 QueryKind::ById | QueryKind::ByUnique(_) => continue,

@@ -89,8 +89,11 @@ impl Driver {
 fn reason(model: &ServedModel, type_name: &str, field: &str) -> Option<&'static str> {
     if type_name == "Query" {
         let query = model.model().queries().iter().find(|query| &*query.name == field)?;
-        return matches!(query.kind, QueryKind::ByUnique(_))
-            .then_some("a reservation is read before the item");
+        return match &query.kind {
+            QueryKind::ByUnique(_) => Some("a reservation is read before the item"),
+            QueryKind::Related(list) if !list.arguments().is_empty() => Some("arguments name its partition"),
+            _ => None,
+        };
     }
     match &model.ty(model.index_of(type_name)?).item.field(field)?.kind {
         FieldKind::Count(CountField { kept: Kept::Query, .. }) => Some("items are counted when it is read"),
