@@ -78,7 +78,7 @@ pub struct UpdatePostInput {
     pub title: Option<String>,
     /// 1 to 100,000 characters; left out, the content stays.
     pub content: Option<String>,
-    /// All tags from now on, at most 5, each of 1 to 30 letters, digits and `+ # . -`; left out, the tags stay.
+    /// All tags from now on, at most 5, each of 1 to 30 letters, digits and `+ # . -`; left out, they stay.
     pub tags: Option<Vec<String>>,
     /// The `version` of the post that was edited.
     pub if_version: Option<i32>,

@@ -109,7 +109,7 @@ impl Post {
         self.view.summary()
     }
 
-    /// What the post is about: at most 5 words in lower case, by which `postsByTag` finds it.
+    /// The subjects of the post: at most 5 words in lower case, by which `postsByTag` finds it.
     async fn tags(&self) -> &[String] {
         &self.view.tags
     }

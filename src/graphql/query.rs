@@ -128,7 +128,7 @@ impl BlogQuery {
         Ok(Some(One(connections::posts(posts, &page, model, scope))))
     }
 
-    /// The posts with a tag, newest first. A tag is compared in lower case; one that no post has gives an empty
+    /// The posts with a tag, newest first. Tags are compared in lower case. A tag without posts gives an empty
     /// page.
     async fn posts_by_tag(
         &self,

@@ -84,6 +84,7 @@ const pages = [
   { name: "feed", path: "/", ready: ".post-card" },
   { name: "post", path: `/posts/${post.id}`, ready: ".comment" },
   { name: "post-cost", path: `/posts/${post.id}`, ready: ".comment", click: ".cost summary", showsCosts: true },
+  { name: "tag", path: "/tags/rust", ready: ".post-card" },
   { name: "profile", path: `/users/${post.author.id}`, ready: ".post-card" },
   { name: "own-profile", path: `/users/${signIn.user.id}`, ready: ".post-card", account: user },
   { name: "write", path: "/write", ready: ".post-form", account: user },

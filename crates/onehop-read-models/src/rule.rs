@@ -108,8 +108,8 @@ pub struct ListRule {
     /// Whether no writer ever changes the field that names the logical partition, so that no entry is looked
     /// for elsewhere.
     pub immutable_partition: bool,
-    /// The field that counts the changes of the fields that decide whether and where an item has entries: 1, or
-    /// absent, before the first. An item without entries then never had any, and its changes cost no
+    /// The field that counts the changes of the fields that decide whether and where an item has entries:
+    /// 1, or absent, before the first. An item without entries then never had any, and its changes cost no
     /// operation.
     pub entry_changes: Option<&'static str>,
     /// The conditions on listed items. All hold; an item for which one does not hold any more loses its

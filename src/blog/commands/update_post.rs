@@ -1,5 +1,5 @@
-//! C2: edit a post. Title, content, tags, or several of them; with optimistic concurrency, if the client says which version it
-//! has edited.
+//! C2: edit a post. Title, content, tags, or several of them; with optimistic concurrency, if the client says
+//! which version it has edited.
 
 use std::sync::Arc;
 

@@ -15,6 +15,7 @@ use async_graphql::parser::{Error as ParserError, parse_schema};
 use async_graphql::{Executor, InputType as _, ServerResult, Value, Variables};
 
 use super::comparison::ReadRequest;
+use crate::blog::commands::TAGS_MAX;
 use crate::blog::reads::FIRST_MAX;
 use crate::blog::study::read_path::ReadPath;
 use crate::webstore::commands::{ADDRESSES_MAX, TAGS_PER_PRODUCT_MAX};
@@ -35,9 +36,10 @@ const TEXTS: [(&str, &str, usize); 3] =
     [("Post", "content", 20), ("Comment", "content", 2), ("Product", "description", 2)];
 /// The fields that are whole lists, and as how many items each counts: as many as it may have, or more
 /// than most have where a few have many (an order has at most 100 lines).
-const LISTS: [(&str, &str, usize); 6] = [
+const LISTS: [(&str, &str, usize); 7] = [
     ("Query", "productCategories", 100),
     ("Query", "productTags", 100),
+    ("Post", "tags", TAGS_MAX),
     ("Product", "tags", TAGS_PER_PRODUCT_MAX),
     ("Customer", "addresses", ADDRESSES_MAX),
     ("SalesOrder", "lines", 20),

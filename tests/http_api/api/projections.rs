@@ -32,6 +32,7 @@ async fn what_was_written_and_not_projected_is_pending_and_grows_old() {
         "usernames-catch-up",
         "user-posts",
         "feed",
+        "posts-by-tag",
         "deletions",
         "renames",
         "account-closures",

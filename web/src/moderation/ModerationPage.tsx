@@ -19,7 +19,7 @@ const PAGE_ENTRIES = 20;
 type Log = NonNullable<ModerationLogQuery["moderationLog"]>;
 type Entry = Log["nodes"][number];
 
-/** The log of what staff did, for staff. */
+/** The log of moderation, for staff. */
 export default function ModerationPage() {
   usePageTitle("Moderation log");
   const session = useSession();

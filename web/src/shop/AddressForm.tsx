@@ -21,7 +21,7 @@ const FIELDS: readonly {
   { name: "country", label: "Country", autoComplete: "country-name" },
 ];
 
-/** A new delivery address. What is typed outlives a reload. */
+/** A new delivery address. The typed text outlives a reload. */
 export function AddressForm({
   customerId,
   known,

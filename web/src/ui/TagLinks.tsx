@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import "./tag-links.css";
 
-/** Tags, each a link to what has it. */
+/** Tags as links to their lists. */
 export function TagLinks({ tags }: { tags: readonly { href: string; name: string }[] }) {
   return (
     tags.length > 0 && (

@@ -121,7 +121,8 @@ pub struct Totals {
 }
 
 impl Dataset {
-    /// With short texts and without tags. `end_ms`: Unix time of the newest instant; at least three years after 1970.
+    /// With short texts and without tags. `end_ms`: Unix time of the newest instant; at least three years
+    /// after 1970.
     pub fn new(users: u32, rng_seed: u64, end_ms: i64) -> Self {
         Self { users, rng_seed, end_ms, texts: Texts::Short, has_tags: false }
     }
