@@ -246,8 +246,8 @@ pub struct LikeItem {
     pub version: u64,
 }
 
-/// A short copy of a post, in `users` under its author, in `feed`, and in `postsByTag` under each of its tags.
-/// Its `version` is the post's.
+/// A short copy of a post, in `users` under its author, in `feed`, and in `postsByTag` under each of its
+/// tags. Its `version` is the post's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PostCopyItem {

@@ -128,8 +128,7 @@ impl BlogQuery {
         Ok(Some(One(connections::posts(posts, &page, model, scope))))
     }
 
-    /// The posts with a tag, newest first. Tags are compared in lower case. A tag without posts gives an empty
-    /// page.
+    /// The posts with a tag, newest first. Tags are compared in lower case.
     async fn posts_by_tag(
         &self,
         ctx: &Context<'_>,

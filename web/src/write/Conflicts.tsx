@@ -2,6 +2,12 @@ import { Notice } from "../ui/Notice.js";
 import type { Field, Merge, Texts } from "./merge.js";
 
 const NAMES = { title: "title", content: "text", tags: "tags" } as const;
+const VERBS = { title: "was", content: "was", tags: "were" } as const;
+
+function wasOf(fields: readonly Field[]): string {
+  const [first] = fields;
+  return fields.length === 1 && first !== undefined ? VERBS[first] : "were";
+}
 
 /**
  * Changes from elsewhere while a post was being edited: the saved texts beside the typed ones, for the writer
@@ -21,7 +27,7 @@ export function Conflicts({
   return (
     <>
       {conflicts.map((field) => (
-        <Notice key={field} title={`Changed elsewhere: the ${NAMES[field]}`}>
+        <Notice key={field} title={`The ${NAMES[field]} ${VERBS[field]} changed elsewhere`}>
           <p>This is the saved version. Your version is below.</p>
           <pre className="edit-saved" dir="auto" tabIndex={0} aria-label={`The saved ${NAMES[field]}`}>
             {saved[field]}
@@ -50,7 +56,8 @@ export function Conflicts({
       ))}
       {taken.length > 0 && (
         <p role="status" className="edit-taken">
-          Changed elsewhere: the {taken.map((field) => NAMES[field]).join(" and the ")}. You see the saved version.
+          The {taken.map((field) => NAMES[field]).join(" and the ")} {wasOf(taken)} changed elsewhere. You see the saved
+          version.
         </p>
       )}
     </>

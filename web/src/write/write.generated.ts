@@ -27,7 +27,7 @@ export type UpdatePostInput = {
   title?: string | null | undefined;
   /** 1 to 100,000 characters; left out, the content stays. */
   content?: string | null | undefined;
-  /** All tags from now on, at most 5, each of 1 to 30 letters, digits and `+ # . -`; left out, the tags stay. */
+  /** All tags from now on, at most 5, each of 1 to 30 letters, digits and `+ # . -`; left out, they stay. */
   tags?: Array<string> | null | undefined;
   /** The `version` of the post that was edited. */
   ifVersion?: number | null | undefined;

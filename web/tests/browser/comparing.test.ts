@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { launchBrowser, openPage, type Conduct } from "./browser.js";
 
 /** The projections of the blog and of the web store. */
-const PROJECTIONS = 12;
+const PROJECTIONS = 13;
 /** The containers that they follow, with four feed ranges each. */
 const SOURCES = 5;
 

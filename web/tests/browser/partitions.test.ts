@@ -37,7 +37,7 @@ describe.skipIf(binary === "")("logical partitions", () => {
 
   test("a post that is read appears among the hottest, and leads to its page", async () => {
     const { page, conduct } = await openPage(browser, "/operations", { url: server.url });
-    const posts = page.getByRole("article", { name: "posts" });
+    const posts = page.getByRole("article", { name: "posts", exact: true });
     await posts.getByRole("heading").waitFor();
     expect(await posts.getByRole("link").count()).toBe(0);
 

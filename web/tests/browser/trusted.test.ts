@@ -107,7 +107,11 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     await page.getByRole("link", { name: "Write", exact: true }).click();
     await page.getByLabel("Title").fill("Trusted");
     await page.getByLabel("Text").fill("To the byte.");
+    await page.getByLabel("Tags").fill("trust");
     await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("heading", { level: 1, name: "Trusted" }).waitFor();
+    await page.getByRole("link", { name: "trust", exact: true }).click();
+    await page.getByRole("link", { name: "Trusted", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: "Trusted" }).waitFor();
   });
 

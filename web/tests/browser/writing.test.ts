@@ -62,6 +62,38 @@ describe("a user with an account", () => {
     expect(await page.locator(".post-card h2").filter({ hasText: "Edited" }).count()).toBe(0);
   });
 
+  test("gives a post tags, finds it by them, and takes one away", async () => {
+    await open("/");
+    await signUp(page);
+    await page.getByRole("link", { name: "Write" }).click();
+    await page.getByLabel("Title").fill("About engines");
+    await page.getByLabel("Text").fill("They turn.");
+    await page.getByLabel("Tags").fill("Steam, #c++ a/b");
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByText(/tags must have 1 to 30 letters, digits/i).waitFor();
+    await page.getByLabel("Tags").fill("Steam, #c++");
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("heading", { level: 1, name: "About engines" }).waitFor();
+    const postPath = new URL(page.url()).pathname;
+
+    await page.getByRole("link", { name: "c++", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "#c++" }).waitFor();
+    expect(new URL(page.url()).pathname).toBe("/tags/c%2B%2B");
+    await page.locator(".post-card h2").filter({ hasText: "About engines" }).waitFor();
+    await page.reload();
+    await page.locator(".post-card h2 a").filter({ hasText: "About engines" }).first().click();
+
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByLabel("Tags").fill("steam");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator(".post .tag-links").waitFor();
+    expect(await page.locator(".post .tag-links").innerText()).toBe("steam");
+    await open("/tags/never-used");
+    await page.getByRole("heading", { name: "No posts with this tag yet" }).waitFor();
+    await page.goto(`${new URL(page.url()).origin}${postPath}`);
+    await page.getByRole("heading", { level: 1, name: "About engines" }).waitFor();
+  });
+
   test("sees what was changed elsewhere while she edits, and chooses", async () => {
     await open("/");
     await signUp(page);
