@@ -154,13 +154,16 @@ pub struct SalesOrderItem {
     pub order_date: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ship_date: Option<String>,
+    /// Where the order goes; orders of earlier releases have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shipping_address: Option<AddressItem>,
     pub details: Vec<OrderLineItem>,
     pub currency_code: CurrencyCode,
     /// In minor units of the currency.
     pub total: i64,
     pub sort_key: String,
     pub version: u64,
-    /// A hash of the lines as they were ordered, where the order was created with an idempotency key.
+    /// A hash of the lines and of the address as they were ordered, where the order was created with an idempotency key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]

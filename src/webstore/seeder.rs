@@ -168,11 +168,17 @@ impl WebstoreSeeder {
         let create = WriteOp::Create(NewItem::encode(id.to_string(), &customer));
         let orders = orders
             .iter()
-            .map(|order| WriteOp::Create(NewItem::encode(order.id.to_string(), &self.order(id, order))));
+            .map(|order| self.order(id, customer.addresses.first(), order))
+            .map(|order| WriteOp::Create(NewItem::encode(order.id.to_string(), &order)));
         self.write(CUSTOMER, id.partition_key(), std::iter::once(create).chain(orders).collect()).await
     }
 
-    fn order(&self, customer_id: CustomerId, order: &SeedOrder) -> SalesOrderItem {
+    fn order(
+        &self,
+        customer_id: CustomerId,
+        address: Option<&AddressItem>,
+        order: &SeedOrder,
+    ) -> SalesOrderItem {
         let lines = order.lines.iter().map(|(product, quantity)| {
             let product = &self.products[*product as usize];
             OrderLineItem {
@@ -191,6 +197,7 @@ impl WebstoreSeeder {
             sort_key: order_date.clone(),
             order_date,
             ship_date: order.ship_ms.map(format_timestamp),
+            shipping_address: address.cloned(),
             total: details.iter().map(|line| line.price * i64::from(line.quantity)).sum(),
             details,
             currency_code: self.currency.clone(),

@@ -1,5 +1,7 @@
 //! Acts of clients in the blog: mutations and queries, and the statements of their answers about registers.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, Session};
@@ -12,8 +14,13 @@ pub const PASSWORD: &str = "correct horse battery";
 /// The number of times that a client sends a command without an answer.
 const TRIES: usize = 4;
 
-/// The longest time after which another tab writes beside a rename, in milliseconds.
-const RENAME_MS_MAX: u64 = 400;
+/// The longest times after which another tab writes beside a rename, in milliseconds: at once, and as long as
+/// a process may keep the name of an author.
+const RENAME_MS_MAX: [u64; 2] = [400, 60_000];
+/// Few tags, so that posts share them.
+const TAGS: [&str; 3] = ["azure", "c++", "rust"];
+/// Comments that are sent at once.
+const AT_ONCE_MAX: u64 = 8;
 
 pub const SESSION: &str = "user { id username } accessToken refreshToken";
 
@@ -162,8 +169,8 @@ impl Client {
             history.begin(&format!("name of {me}"), &canonical(name), self.number),
             history.begin(&format!("username {me}"), &written(name), self.number),
         );
-        for _ in 0..world.dice.below(4) {
-            self.write_in_another_tab(&me, RENAME_MS_MAX);
+        for _ in 0..world.dice.below(6) {
+            self.write_in_another_tab(&me, *world.dice.pick(&RENAME_MS_MAX));
         }
         let query = "mutation($i: UpdateUserInput!) { updateUser(input: $i) { user { id username } } }";
         let answer = self.command(query, json!({ "i": { "username": name } })).await;
@@ -185,7 +192,7 @@ impl Client {
         let start = world.history.now();
         world.began_title(&title, &me);
         let query = "mutation($i: CreatePostInput!) { createPost(input: $i) { post { id title } } }";
-        let input = json!({ "title": title, "content": "Some content.", "idempotencyKey": key });
+        let input = json!({ "title": title, "content": "Some content.", "tags": self.some_tags(), "idempotencyKey": key });
         let (answer, _) = self.command(query, json!({ "i": input })).await;
         match answer {
             Answer::Data { data, .. } => {
@@ -227,10 +234,20 @@ impl Client {
         let write = self.world.clone().history.begin(&format!("post {}", post.id), &title, self.number);
         let query = "mutation($i: UpdatePostInput!) { updatePost(input: $i) { post { id title } } }";
         let start = self.world.history.now();
-        let answer = self.command(query, json!({ "i": { "postId": post.id, "title": title } })).await;
+        let mut input = json!({ "postId": post.id, "title": title });
+        if self.world.dice.percent(40) {
+            input["tags"] = json!(self.some_tags());
+        }
+        let answer = self.command(query, json!({ "i": input })).await;
         if self.end(&write, answer) == Err(Some("NOT_FOUND".to_owned())) {
             self.saw("command", &format!("post {}", post.id), NOTHING, Recent::All, start);
         }
+    }
+
+    /// Tags of a post, in half of the cases none.
+    fn some_tags(&self) -> Vec<&'static str> {
+        let percent = *self.world.dice.pick(&[0, 50]);
+        TAGS.into_iter().filter(|_| self.world.dice.percent(percent)).collect()
     }
 
     /// Two writes to different logical partitions, and a read that has to show both.
@@ -296,6 +313,31 @@ impl Client {
     async fn comment(&mut self) {
         let Some(post) = self.any_post() else { return };
         self.comment_on(post).await;
+    }
+
+    /// Several tabs comment on a post at once, so that the feed has the comments together.
+    pub async fn comment_at_once(&mut self, post: &KnownPost) {
+        let (Some(me), Some(session)) = (self.me(), self.session.clone()) else { return };
+        let world = self.world.clone();
+        let query = "mutation($i: CreateCommentInput!) { createComment(input: $i) { comment { id } } }";
+        let mut sent = Vec::new();
+        for _ in 0..world.dice.between(2, AT_ONCE_MAX) {
+            let (content, start) = (world.next("comment"), world.history.now());
+            let input = json!({ "postId": post.id, "content": content });
+            let body = json!({ "query": query, "variables": { "i": input } });
+            let answer = self.send_beside(Duration::ZERO, Some(session.token.clone()), body);
+            sent.extend(answer.map(|answer| (content, start, answer)));
+        }
+        for (content, start, answer) in sent {
+            let Ok(Some(answer)) = answer.await else { continue };
+            let Some(id) = answer["data"]["createComment"]["comment"]["id"].as_str() else { continue };
+            let (register, end) = (format!("comment {id}"), Some(world.history.now()));
+            world.history.set_first(&register, NOTHING);
+            world.history.written(&register, Write { value: content, client: self.number, start, end });
+            world.history.owned(&register, &me);
+            world.comments.lock().push((id.to_owned(), post.id.clone(), me.clone()));
+            world.count("comment beside others");
+        }
     }
 
     pub async fn comment_on(&mut self, post: KnownPost) {
@@ -438,7 +480,27 @@ impl Client {
         }
     }
 
+    async fn read_tagged(&mut self) {
+        let tag = *self.world.dice.pick(&TAGS);
+        let start = self.world.history.now();
+        let query = "query($tag: String!) { postsByTag(tag: $tag, first: 100) { nodes { id title } } }";
+        let Answer::Data { data, reached } = self.ask(query, json!({ "tag": tag })).await else { return };
+        let Some(nodes) = data["postsByTag"]["nodes"].as_array() else { return };
+        let recent = self.recent(reached);
+        let known: Vec<KnownPost> = self.world.posts.lock().clone();
+        for post in known {
+            let listed = nodes.iter().find(|node| node["id"] == post.id.as_str());
+            if let Some(title) = listed.and_then(|node| node["title"].as_str()) {
+                self.saw(&format!("tag {tag}"), &format!("post {}", post.id), title, recent, start);
+            }
+        }
+    }
+
+    /// Reads the feed, or the posts with a tag. What is not listed may be another page or have other tags.
     async fn read_feed(&mut self) {
+        if self.world.dice.percent(30) {
+            return self.read_tagged().await;
+        }
         let known: Vec<KnownPost> = self.world.posts.lock().clone();
         let start = self.world.history.now();
         let query = "{ feed(first: 100) { nodes { id title author { username } } } }";

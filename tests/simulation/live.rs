@@ -83,6 +83,9 @@ impl Client {
             return;
         }
         tokio::time::sleep(2 * BEGIN_MAX).await;
+        if self.world.dice.percent(50) {
+            return self.comment_at_once(&post).await;
+        }
         for _ in 0..self.world.dice.between(2, BURST_MAX) {
             self.comment_on(post.clone()).await;
         }

@@ -27,6 +27,8 @@ pub const DISTURBANCES: [&str; 17] = [
     "bit flip",
 ];
 
+/// Shares of the disturbances that a run has, in percent: where these are few, each comes often.
+const DISTURBANCE_PERCENTS: [u64; 3] = [85, 85, 30];
 /// Factors by which a run does some acts far more often than others, and some rarely. A mix of all acts
 /// hides defects that only many acts of one kind show.
 ///
@@ -128,7 +130,7 @@ impl Acts {
 
 /// The projections that a later release adds, in half of the runs.
 fn added_projections(dice: &Dice) -> Vec<&'static str> {
-    if dice.percent(50) {
+    if dice.percent(35) {
         return Vec::new();
     }
     let percent = *dice.pick(&[10, 40, 100]);
@@ -198,7 +200,10 @@ impl Plan {
             acts: usize::try_from(dice.between(120, 800)).expect("few acts"),
             processes_max: if is_embedded { 1 } else { processes_max },
             faults: some(&KINDS, 85),
-            disturbances: some(&DISTURBANCES, 75).into_iter().filter(of_store).collect(),
+            disturbances: some(&DISTURBANCES, *dice.pick(&DISTURBANCE_PERCENTS))
+                .into_iter()
+                .filter(of_store)
+                .collect(),
             failing: *dice.pick(&[0, 2, 5, 10, 15]),
             lagging: *dice.pick(&[0, 20, 40, 80]),
             pace_ms: *dice.pick(&[5, 50, 500, 3_000]),

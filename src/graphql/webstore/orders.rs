@@ -4,6 +4,7 @@ use async_graphql::{Context, Error, ID, InputObject, Object, Result, SimpleObjec
 use uuid::Uuid;
 
 use super::customer::Customer;
+use super::customers::{CustomerAddressInput, typed};
 use super::sales_order::SalesOrder;
 
 use crate::domain::error::{InputStep, InvalidField};
@@ -33,7 +34,9 @@ pub struct SalesOrderLineInput {
 pub struct CreateSalesOrderInput {
     /// 1 to 100 lines, of products with one currency.
     pub lines: Vec<SalesOrderLineInput>,
-    /// A repeat with the same key returns the first outcome; the same key with other lines is a `CONFLICT`.
+    /// Where the order goes.
+    pub shipping_address: Option<CustomerAddressInput>,
+    /// A repeat with the same key returns the first outcome; the same key with other input is a `CONFLICT`.
     pub idempotency_key: Option<String>,
 }
 
@@ -91,9 +94,10 @@ impl SalesOrderMutation {
     ) -> Result<Option<One<CreateSalesOrderPayload>>> {
         let scope = scope::for_write(ctx)?;
         let customer_id = scope.signed_in_customer()?;
-        let CreateSalesOrderInput { lines, idempotency_key } = input;
+        let CreateSalesOrderInput { lines, shipping_address, idempotency_key } = input;
         let (lines, invalid) = parse_lines(&lines);
-        let command = CreateSalesOrder { customer_id, lines, idempotency_key };
+        let shipping_address = shipping_address.map(typed);
+        let command = CreateSalesOrder { customer_id, lines, shipping_address, idempotency_key };
         if !invalid.is_empty() {
             return Err(errors::invalid(&[invalid, command.invalid_fields()].concat()));
         }

@@ -3,7 +3,7 @@
 use async_graphql::{Context, ID, Object, Result};
 use uuid::Uuid;
 
-use super::customer::Customer;
+use super::customer::{Customer, CustomerAddress};
 use super::decimal::MoneyValue;
 use super::product::Product;
 
@@ -67,6 +67,11 @@ impl SalesOrder {
     /// When it was shipped; null until then.
     async fn ship_date(&self) -> Option<DateTime> {
         self.view.ship_date.clone().map(DateTime)
+    }
+
+    /// Where the order goes; null for orders without an address.
+    async fn shipping_address(&self) -> Option<One<CustomerAddress>> {
+        self.view.shipping_address.clone().map(|view| One(view.into()))
     }
 
     /// The ordered products, at the names and prices of that moment.

@@ -40,6 +40,17 @@ pub(super) fn parse_addresses(typed: Vec<TypedAddress>) -> Result<Vec<AddressIte
     invalid.unless_any(addresses)
 }
 
+/// The address of a delivery, checked.
+///
+/// # Errors
+/// `BAD_USER_INPUT` on all invalid fields of `shippingAddress`.
+pub(super) fn parse_shipping_address(typed: Option<TypedAddress>) -> Result<Option<AddressItem>, Refusal> {
+    let Some(typed) = typed else { return Ok(None) };
+    let mut invalid = InvalidFields::default();
+    let parsed = invalid.check_within(&[InputStep::Field("shippingAddress")], parse_address(typed));
+    invalid.unless_any(parsed)
+}
+
 fn parse_address(typed: TypedAddress) -> Result<AddressItem, Refusal> {
     let mut invalid = InvalidFields::default();
     let TypedAddress { address_line1, address_line2, city, state, country, zip_code } = &typed;

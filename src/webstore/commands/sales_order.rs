@@ -22,11 +22,12 @@ use crate::domain::text::IdempotencyKey;
 use crate::webstore::containers::{CUSTOMER, PRODUCT};
 use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId};
 use crate::webstore::items::{
-    CustomerItem, OrderLineItem, ProductItem, SalesOrderItem, TOMBSTONE_TTL_S, rank_key, types,
+    AddressItem, CustomerItem, OrderLineItem, ProductItem, SalesOrderItem, TOMBSTONE_TTL_S, rank_key, types,
 };
 use onehop_runtime::clock::format_timestamp;
 use onehop_store::{Batch, ETag, Fault, Item, Ledger, NewItem, WriteOp};
 
+use super::address::{TypedAddress, parse_shipping_address};
 use super::customer::no_such_customer;
 use super::holders::StoredCustomer;
 use super::{Place, WebstoreCommands, is_of_type};
@@ -50,6 +51,7 @@ pub struct OrderedProduct {
 pub struct CreateSalesOrder {
     pub customer_id: CustomerId,
     pub lines: Vec<OrderedProduct>,
+    pub shipping_address: Option<TypedAddress>,
     pub idempotency_key: Option<String>,
 }
 
@@ -82,6 +84,7 @@ impl CreateSalesOrder {
         let mut invalid = InvalidFields::default();
         invalid.check(self.idempotency_key.map(IdempotencyKey::parse).transpose());
         invalid.check(check_lines(&self.lines));
+        invalid.check(parse_shipping_address(self.shipping_address));
         invalid.into_vec()
     }
 }
@@ -90,7 +93,7 @@ impl WebstoreCommands {
     /// Places an order; with an idempotency key used before, returns the order placed then.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `lines` or `idempotencyKey`; `NOT_FOUND` on `lines` where a product does not
+    /// `BAD_USER_INPUT` on `lines`, `shippingAddress` or `idempotencyKey`; `NOT_FOUND` on `lines` where a product does not
     /// exist, on `idempotencyKey` when its order was deleted; `CONFLICT` on `idempotencyKey`;
     /// `UNAUTHENTICATED` when the customer does not exist.
     pub async fn create_sales_order(
@@ -101,10 +104,16 @@ impl WebstoreCommands {
         let mut invalid = InvalidFields::default();
         let key = invalid.check(input.idempotency_key.map(IdempotencyKey::parse).transpose());
         let lines = invalid.check(check_lines(&input.lines));
-        let (Some(key), Some(lines)) = (key, lines) else { return Err(invalid.refusal().into()) };
+        let address = invalid.check(parse_shipping_address(input.shipping_address));
+        let (Some(key), Some(lines), Some(address)) = (key, lines, address) else {
+            return Err(invalid.refusal().into());
+        };
         let customer_id = input.customer_id;
         let (id, content_hash) = match &key {
-            Some(key) => (SalesOrderId::derive(customer_id, key.as_str()), Some(content_hash(&input.lines))),
+            Some(key) => {
+                let content_hash = content_hash(&input.lines, address.as_ref());
+                (SalesOrderId::derive(customer_id, key.as_str()), Some(content_hash))
+            }
             None => (SalesOrderId(self.new_id()), None),
         };
         let _turn = self.turns.wait(customer_id.0).await;
@@ -114,7 +123,7 @@ impl WebstoreCommands {
             return self.first_order(first.order, content_hash.as_deref(), ledger).await;
         }
         let details = self.order_lines(&input.lines, &lines, ledger).await?;
-        let order = self.new_order(id, customer_id, details, content_hash);
+        let order = self.new_order((id, customer_id), details, address, content_hash);
         self.place(order, ledger).await
     }
 
@@ -147,6 +156,7 @@ impl WebstoreCommands {
             }
             let customer = counted(&customer, customer.sales_order_count.saturating_sub(1));
             let order = SalesOrderItem {
+                shipping_address: None,
                 details: Vec::new(),
                 version: order.version + 1,
                 deleted: true,
@@ -255,9 +265,9 @@ impl WebstoreCommands {
 
     fn new_order(
         &self,
-        id: SalesOrderId,
-        customer_id: CustomerId,
+        (id, customer_id): (SalesOrderId, CustomerId),
         lines: Lines,
+        shipping_address: Option<AddressItem>,
         content_hash: Option<String>,
     ) -> SalesOrderItem {
         let order_date = format_timestamp(self.clock.now_ms());
@@ -268,6 +278,7 @@ impl WebstoreCommands {
             sort_key: order_date.clone(),
             order_date,
             ship_date: None,
+            shipping_address,
             details: lines.details,
             currency_code: lines.currency_code,
             total: lines.total,
@@ -391,9 +402,10 @@ fn parse_quantity(quantity: i32) -> Result<u32, Refusal> {
     parsed.ok_or_else(|| Refusal::bad_input("quantity", rule()))
 }
 
-fn content_hash(lines: &[OrderedProduct]) -> String {
+fn content_hash(lines: &[OrderedProduct], address: Option<&AddressItem>) -> String {
     let line = |line: &OrderedProduct| format!("{}/{}*{}", line.category_id, line.product_id, line.quantity);
-    let lines: Vec<String> = lines.iter().map(line).collect();
+    let address = address.map(|address| serde_json::json!(address).to_string());
+    let lines: Vec<String> = lines.iter().map(line).chain(address).collect();
     sha256_hex(&lines.iter().map(String::as_str).collect::<Vec<_>>())
 }
 

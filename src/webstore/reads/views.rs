@@ -128,6 +128,8 @@ pub struct SalesOrderView {
     pub order_date: String,
     #[serde(default)]
     pub ship_date: Option<String>,
+    #[serde(default)]
+    pub shipping_address: Option<AddressView>,
     details: Vec<OrderLineItem>,
     currency_code: CurrencyCode,
     total: i64,
@@ -178,6 +180,7 @@ impl From<SalesOrderItem> for SalesOrderView {
             customer_id: item.customer_id,
             order_date: item.order_date,
             ship_date: item.ship_date,
+            shipping_address: item.shipping_address,
             details: item.details,
             currency_code: item.currency_code,
             total: item.total,

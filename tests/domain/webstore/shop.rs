@@ -156,7 +156,7 @@ impl Shop {
         let line =
             |&(category_id, product_id): &ProductKey| OrderedProduct { category_id, product_id, quantity: 1 };
         let (lines, idempotency_key) = (products.iter().map(line).collect(), key.map(str::to_owned));
-        let input = CreateSalesOrder { customer_id, lines, idempotency_key };
+        let input = CreateSalesOrder { customer_id, lines, shipping_address: None, idempotency_key };
         self.commands.create_sales_order(input, &Ledger::new()).await
     }
 

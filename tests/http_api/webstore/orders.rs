@@ -1,6 +1,7 @@
 //! Orders: frozen values, exact counts under concurrency, repeats, deletion and shipping.
 
 use futures::future::join_all;
+use onehop::graphql::GlobalId;
 use onehop::webstore::containers::{CUSTOMER as CUSTOMERS, RANKING, RANKING_PARTITION};
 use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 use serde_json::{Value, json};
@@ -150,6 +151,53 @@ async fn a_repeat_with_an_idempotency_key_orders_once() {
     let id = answers[0]["salesOrder"]["id"].clone();
     mutate(&eva, "deleteSalesOrder", json!({ "salesOrderId": id }), "deletedSalesOrderId").await;
     assert_eq!(refused(&eva, "createSalesOrder", input).await.of(), ("NOT_FOUND", Some("idempotencyKey")));
+}
+
+#[tokio::test]
+async fn an_order_keeps_the_address_of_its_delivery_until_it_is_deleted() {
+    let shop = open().await;
+    let ada = staff_member(&shop).await;
+    let bikes = category(&ada, "Bikes").await;
+    let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
+    let eva = sign_up_customer(&shop, "eva@example.com").await;
+    let address = json!({
+        "addressLine1": "Meadow Lane 7", "addressLine2": null, "city": "Zurich", "state": null,
+        "country": "Switzerland", "zipCode": "8001",
+    });
+    let mut input = lines(&[(&bell, 1)]);
+    input["idempotencyKey"] = json!("k");
+    input["shippingAddress"] = address.clone();
+    let fields = "salesOrder { id shippingAddress { addressLine1 addressLine2 city state country zipCode } }";
+    let placed = mutate(&eva, "createSalesOrder", input.clone(), fields).await["salesOrder"].take();
+    assert_eq!(placed["shippingAddress"], address);
+    let moved = json!({ "addresses": [] });
+    mutate(&eva, "updateCustomer", moved, "customer { id }").await;
+    assert_eq!(mutate(&eva, "createSalesOrder", input.clone(), fields).await["salesOrder"], placed);
+    let id = json!({ "id": placed["id"] });
+    let query = "query($id: ID!) { node(id: $id) { ... on SalesOrder { shippingAddress { city } } } }";
+    for reader in [&eva, &ada] {
+        let read = reader.data(query, id.clone()).await;
+        assert_eq!(read["node"]["shippingAddress"]["city"], "Zurich");
+    }
+    let mut other = input.clone();
+    other["shippingAddress"]["city"] = json!("Bern");
+    assert_eq!(refused(&eva, "createSalesOrder", other).await.of(), ("CONFLICT", Some("idempotencyKey")));
+    let mut wrong = lines(&[(&bell, 0)]);
+    wrong["shippingAddress"] = address;
+    wrong["shippingAddress"]["zipCode"] = json!("8".repeat(21));
+    let wrong = refused(&eva, "createSalesOrder", wrong).await;
+    let paths: Vec<_> =
+        wrong.extensions["fields"].as_array().unwrap().iter().map(|field| field["path"].clone()).collect();
+    assert_eq!(paths, [json!(["lines", 0, "quantity"]), json!(["shippingAddress", "zipCode"])]);
+
+    let deleted = json!({ "salesOrderId": placed["id"] });
+    mutate(&eva, "deleteSalesOrder", deleted, "deletedSalesOrderId").await;
+    let Ok(GlobalId::SalesOrder(customer, order)) = GlobalId::decode(placed["id"].as_str().unwrap()) else {
+        panic!("{placed} is an order");
+    };
+    let (key, order) = (customer.partition_key(), order.to_string());
+    let rest = shop.app.store.read(CUSTOMERS, &key, &order, &Ledger::new()).await.unwrap().unwrap();
+    assert!(!String::from_utf8_lossy(&rest.body).contains("Meadow"), "nothing of the address is left");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ import { Failure } from "../ui/Failure.js";
 import { Notice } from "../ui/Notice.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
 import { When } from "../ui/When.js";
+import { AddressLines } from "./AddressLines.js";
 import { orderNumber } from "./checkout.js";
 import type { Customer } from "./customer-session.js";
 import { OrderAgain } from "./OrderAgain.js";
@@ -40,7 +41,7 @@ export function OneOrder({ id, customer }: { id: string; customer: Customer }) {
 }
 
 function Order({ order, customer }: { order: OrderCardFragment; customer: Customer }) {
-  const { id, orderDate, viewerCanDelete } = order;
+  const { id, orderDate, shippingAddress, viewerCanDelete } = order;
   const [, navigate] = useLocation();
   const isPlaced = (history.state as { placed?: string } | null)?.placed === id;
   return (
@@ -58,6 +59,12 @@ function Order({ order, customer }: { order: OrderCardFragment; customer: Custom
       </header>
       <OrderProgress order={order} />
       <OrderLines order={order} />
+      {shippingAddress !== null && (
+        <section className="review-part">
+          <h2>Deliver to</h2>
+          <AddressLines name={`${customer.firstName} ${customer.lastName}`} address={shippingAddress} />
+        </section>
+      )}
       <div className="checkout-actions">
         {isPlaced ? (
           <Link className="button" href="/shop">

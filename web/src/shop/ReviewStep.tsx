@@ -6,7 +6,8 @@ import { Failure } from "../ui/Failure.js";
 import { Notice } from "../ui/Notice.js";
 import { ProductPicture } from "./ProductPicture.js";
 import { SkeletonLines } from "../ui/Skeleton.js";
-import { CustomerAddressesDocument } from "./address.generated.js";
+import { CustomerAddressesDocument, type AddressFragment } from "./address.generated.js";
+import { inputOf } from "./addresses.js";
 import { AddressLines } from "./AddressLines.js";
 import { removeOrdered, renewKey, type Cart } from "./cart.js";
 import { pathOfOrder, pathOfStep } from "./checkout.js";
@@ -53,7 +54,7 @@ export function ReviewStep({ cart }: { cart: Cart }) {
           </Link>
         </section>
       </div>
-      <PlaceOrder cart={cart} />
+      <PlaceOrder cart={cart} address={address} />
     </div>
   );
 }
@@ -84,7 +85,7 @@ function ReviewLines({ cart: { lines } }: { cart: Cart }) {
  * The total and the button that orders. The key of the cart makes a repeat of the same order harmless. Prices
  * are read again first: the customer agrees to the prices that are ordered.
  */
-function PlaceOrder({ cart }: { cart: Cart }) {
+function PlaceOrder({ cart, address }: { cart: Cart; address: AddressFragment }) {
   const { lines, idempotencyKey } = cart;
   const [{ fetching, error }, createSalesOrder] = useMutation(CreateSalesOrderDocument);
   const [isChecking, setIsChecking] = useState(false);
@@ -104,7 +105,8 @@ function PlaceOrder({ cart }: { cart: Cart }) {
       return;
     }
     const ordered = lines.map(({ product, quantity }) => ({ productId: product.id, quantity }));
-    const answer = await createSalesOrder({ input: { lines: ordered, idempotencyKey } });
+    const input = { lines: ordered, shippingAddress: inputOf(address), idempotencyKey };
+    const answer = await createSalesOrder({ input });
     const placed = answer.data?.createSalesOrder?.salesOrder;
     if (placed !== undefined) {
       removeOrdered(idempotencyKey);

@@ -85,8 +85,8 @@ function CustomerOrders({ id }: { id: string }) {
       <Notice heading="h1" title="Customer not found" />
     );
   }
-  const { firstName, lastName, addresses, salesOrders } = customer;
-  const [address] = addresses;
+  const { firstName, lastName, salesOrders } = customer;
+  const name = `${firstName} ${lastName}`;
   return (
     <>
       <header className="shop-intro">
@@ -94,29 +94,21 @@ function CustomerOrders({ id }: { id: string }) {
           <Link href="/shop/staff?task=orders">All customers</Link>
         </p>
         <h1>
-          Orders of{" "}
-          <bdi>
-            {firstName} {lastName}
-          </bdi>
+          Orders of <bdi>{name}</bdi>
         </h1>
       </header>
-      {address !== undefined && (
-        <div className="staff-address">
-          <AddressLines address={address} />
-        </div>
-      )}
       {salesOrders.nodes.length === 0 ? (
         <Notice kind="shop" title="This customer has no orders" />
       ) : (
-        salesOrders.nodes.map((order) => <ShippedOrder key={order.id} order={order} />)
+        salesOrders.nodes.map((order) => <ShippedOrder key={order.id} name={name} order={order} />)
       )}
     </>
   );
 }
 
-function ShippedOrder({ order }: { order: Order }) {
+function ShippedOrder({ name, order }: { name: string; order: Order }) {
   const [{ fetching, error }, shipOrder] = useMutation(ShipOrderDocument);
-  const { id, orderDate, viewerCanShip } = order;
+  const { id, orderDate, shippingAddress, viewerCanShip } = order;
   return (
     <article className="order" aria-label={`Order ${orderNumber(id)}`}>
       <header>
@@ -127,6 +119,11 @@ function ShippedOrder({ order }: { order: Order }) {
       </header>
       <OrderProgress order={order} />
       <OrderLines order={order} />
+      {shippingAddress !== null && (
+        <div className="staff-address">
+          <AddressLines name={name} address={shippingAddress} />
+        </div>
+      )}
       {viewerCanShip && (
         <button
           type="button"

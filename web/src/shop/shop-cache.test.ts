@@ -12,6 +12,7 @@ function order(id: string) {
     id,
     orderDate: "2026-01-01T00:00:00.000Z",
     shipDate: null,
+    shippingAddress: null,
     viewerCanDelete: true,
     lines: [],
     total,
