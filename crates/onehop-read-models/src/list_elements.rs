@@ -84,13 +84,15 @@ impl Projection for ElementList {
 }
 
 impl ElementList {
-    /// Whether the item has no entries, and none of the fields on which that depends has ever changed.
+    /// Whether the item is there and has no entries, and none of the fields on which that depends has ever
+    /// changed.
     fn never_had_entries(&self, change: &Change) -> Result<bool, ProjectionError> {
         let Some(changes) = self.rule.entry_changes else { return Ok(false) };
         let item = Body::selected(&change.item, &[vec![changes], self.rule.deciding_fields()].concat())?;
         item.required_version()?;
         let is_first = item.get(changes).is_none_or(|count| count.as_u64() == Some(VERSION_FIRST));
-        Ok(is_first && self.rule.partitions(&item).is_empty())
+        // The mark of a deletion need not have the fields that the item had.
+        Ok(is_first && !item.is_deleted() && self.rule.partitions(&item).is_empty())
     }
 
     fn ask_entries(&self, change: &Change) -> Step {

@@ -43,6 +43,7 @@ pub(super) fn of_post(item: &Item) -> Result<IntendedWrite, ProjectionError> {
     let tombstone = PostItem {
         user_username: String::new(),
         title: String::new(),
+        tags: Vec::new(),
         content: String::new(),
         version: post.version + 1,
         deleted: true,
@@ -122,7 +123,6 @@ impl PostRemovals {
             return;
         }
         let counted = PostItem {
-            tags: Vec::new(),
             comment_count: post.comment_count.saturating_sub(self.comments),
             like_count: post.like_count.saturating_sub(self.likes),
             version: post.version + 1,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use onehop::blog::containers::{ACCOUNTS, FEED, POSTS, USERS};
+use onehop::blog::containers::{ACCOUNTS, FEED, POSTS, POSTS_BY_TAG, USERS};
 use onehop::blog::items::{DeletedUserItem, PostItem, UserItem, types};
 use onehop::blog::verify::verifier;
 use onehop_change_feed::Processor;
@@ -22,7 +22,8 @@ async fn busy_blog(world: &World) -> UserItem {
     let bob = world.sign_up(2, "bob").await;
     for number in 0..8 {
         let author = if number % 2 == 0 { &kestrel } else { &bob };
-        let written = PostItem { tags: Vec::new(), comment_count: 3, like_count: 2, ..post(number, author) };
+        let tags = vec!["rust".to_owned()];
+        let written = PostItem { tags, comment_count: 3, like_count: 2, ..post(number, author) };
         world.put_post(&written).await;
         for place in 0..3 {
             let author = if place == 0 { &bob } else { &kestrel };
@@ -51,7 +52,7 @@ async fn delete(world: &World, user: &UserItem) {
 /// The items of all containers that have the name in them.
 async fn traces_of_the_name(world: &World) -> Vec<String> {
     let mut found = Vec::new();
-    for container in [USERS, POSTS, FEED, ACCOUNTS] {
+    for container in [USERS, POSTS, FEED, POSTS_BY_TAG, ACCOUNTS] {
         let scan = for_each_change(&*world.store, container, |change| {
             let body = String::from_utf8_lossy(&change.item.body);
             if body.contains(NAME) {
@@ -74,6 +75,7 @@ async fn assert_removed(world: &World, processor: &Processor, user: &UserItem) {
     for number in [1, 3, 5, 7] {
         let kept = world.post(post(number, user).id).await;
         assert_eq!((kept.comment_count, kept.like_count), (1, 1), "post {number}");
+        assert_eq!(kept.tags, ["rust"], "post {number}");
         let counted = (world.count(kept.id, types::COMMENT).await, world.count(kept.id, types::LIKE).await);
         assert_eq!(counted, (1, 1), "post {number}");
     }

@@ -48,10 +48,7 @@ impl RuleProjection for ElementList {
             .comparison(elements, data)
             .and(Delete, elements, data.delete_charge(&entry))
             .then(self.comparison(0, data));
-        let (new, deleted) = match is_free {
-            true => Default::default(),
-            false => (new, deleted),
-        };
+        let new = if is_free { Operations::default() } else { new };
         let mut changes = vec![
             predicted(format!("a new {name}"), new.clone(), SampleEdit::Create(Vec::new())),
             predicted(

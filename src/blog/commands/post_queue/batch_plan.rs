@@ -176,6 +176,7 @@ impl<'a> BatchDraft<'a> {
             PostChange::Delete => {
                 post.title.clear();
                 post.content.clear();
+                post.tags.clear();
                 post.deleted = true;
                 post.ttl = Some(TOMBSTONE_TTL_S);
                 self.deleted_by = Some(intent.command_id);

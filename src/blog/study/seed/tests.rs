@@ -163,7 +163,6 @@ async fn a_deleted_post_gets_no_comments_and_likes_again() {
     let deleted = PostItem {
         deleted: true,
         ttl: Some(TOMBSTONE_TTL_S),
-        tags: Vec::new(),
         comment_count: 0,
         like_count: 0,
         version: post.version + 1,
