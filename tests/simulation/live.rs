@@ -31,6 +31,8 @@ use crate::world::World;
 const BEGIN_MAX: Duration = Duration::from_secs(5);
 /// The longest time for which a slow client takes no event, in milliseconds.
 const SLOW_MS_MAX: u64 = 30_000;
+/// The events that a slow client takes slowly. It has all of them before a moment of quiet.
+const SLOW_EVENTS_MAX: u32 = 12;
 /// Comments in a row.
 const BURST_MAX: u64 = 6;
 /// Subscriptions in a run.
@@ -161,9 +163,10 @@ async fn listen(
     });
     let mut stream = response.into_body().into_data_stream();
     let mut received = Vec::new();
-    let is_slow = world.dice.percent(40);
+    let mut slow_left = if world.dice.percent(40) { SLOW_EVENTS_MAX } else { 0 };
     while let Some(Ok(bytes)) = stream.next().await {
-        if is_slow {
+        if slow_left > 0 {
+            slow_left -= 1;
             // Events gather meanwhile.
             let most_ms = if world.dice.percent(50) { SLOW_MS_MAX } else { 8 * world.plan.pace_ms };
             tokio::time::sleep(Duration::from_millis(world.dice.below(most_ms))).await;

@@ -22,6 +22,10 @@ use super::{CommandError, Commands, Refusal};
 /// sessions until they check them again, and a request lasts half a minute at most.
 const SECOND_REMOVAL_AFTER: Duration = Duration::from_secs(120);
 
+/// The pause before the next attempt where the store does not answer, and the most attempts.
+const SECOND_REMOVAL_PAUSE: Duration = Duration::from_secs(30);
+const SECOND_REMOVALS_MAX: u32 = 20;
+
 /// The account to delete, and the password as typed.
 pub struct DeleteUser {
     pub user_id: UserId,
@@ -114,11 +118,20 @@ impl Commands {
         }
         let (names, stop) = (self.names.clone(), self.posts.tasks().soft_stop());
         self.posts.tasks().spawn_contained("second removal of a deleted account", async move {
-            if stop.run_until_cancelled(tokio::time::sleep(SECOND_REMOVAL_AFTER)).await.is_some()
-                && let Err(fault) = names.remove_again(user, &Ledger::new()).await
-            {
-                tracing::warn!(%fault, "a deleted account was not looked at once more: verification does");
+            let mut wait = SECOND_REMOVAL_AFTER;
+            for _ in 0..SECOND_REMOVALS_MAX {
+                if stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
+                    return;
+                }
+                match names.remove_again(user, &Ledger::new()).await {
+                    Ok(_) => return,
+                    Err(fault) => {
+                        tracing::warn!(%fault, "a deleted account could not be looked at once more")
+                    }
+                }
+                wait = SECOND_REMOVAL_PAUSE;
             }
+            tracing::warn!("a deleted account was not looked at once more: verification does");
         });
     }
 }

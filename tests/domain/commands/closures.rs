@@ -121,6 +121,25 @@ async fn late_items_of_a_dropped_deletion_are_looked_for() {
 }
 
 #[tokio::test]
+async fn late_items_of_a_deleted_account_are_looked_for_until_the_store_answers() {
+    let blog = Blog::new().await;
+    let (ada, sessions) = (blog.user("ada").await, process(&blog));
+    delete(&blog.commands, &ada, &sessions).await.unwrap();
+    tokio::time::pause();
+    blog.store.next(Meddling::CrashBeforeOperation(0));
+    tokio::time::sleep(std::time::Duration::from_secs(140)).await;
+    while blog.store.operations() == 0 {
+        tokio::task::yield_now().await;
+    }
+    blog.store.next(Meddling::Nothing);
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    while blog.store.writes() == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(blog.store.writes(), 1, "the rest of the account was written once more");
+}
+
+#[tokio::test]
 async fn a_wrong_password_deletes_nothing() {
     let (blog, ledger) = (Blog::new().await, Ledger::new());
     let (ada, sessions) = (blog.user("ada").await, process(&blog));

@@ -91,6 +91,11 @@ impl Meddler {
         self.writes.load(Ordering::SeqCst)
     }
 
+    /// Reads and writes since the last [`Meddler::next`].
+    pub fn operations(&self) -> usize {
+        self.operations.load(Ordering::SeqCst)
+    }
+
     pub fn spent(&self) -> RequestCharge {
         self.spent.total()
     }
