@@ -1,4 +1,8 @@
-//! Executor of a simulation: one thread, and a seeded choice of the next task among the ready ones.
+//! Executor of a simulation: one thread, and a seeded choice of the next task among the ready ones. In half of
+//! the runs tasks have priorities that seldom change, so that one task runs far ahead of another one.
+//!
+//! Source of the priorities: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with
+//! Probabilistic Guarantees of Finding Bugs", 2010.
 //!
 //! It runs as the one future of a tokio runtime with paused time, which advances when no task is ready. Tasks
 //! belong to groups: a group is a simulated process, whose tasks can be dropped at any await point or not be
@@ -20,6 +24,11 @@ use crate::trace;
 
 /// Polls of a run after which it is taken to go in circles.
 const POLLS_MAX: u64 = 5_000_000;
+/// The share of choices without regard to priorities, in percent: a task that waits by yielding starves no
+/// other.
+const WITHOUT_PRIORITY: u64 = 10;
+/// The share of choices after which the chosen task gets another priority, in percent.
+const NEW_PRIORITY: u64 = 2;
 /// The last lines of the trace that its report shows.
 const TRACE_LINES: usize = 40;
 
@@ -33,6 +42,7 @@ pub struct Executor(Arc<Shared>);
 
 struct Shared {
     dice: Dice,
+    has_priorities: bool,
     state: Mutex<State>,
     root: AtomicWaker,
 }
@@ -53,6 +63,7 @@ struct Task {
     /// `None` while the task is polled.
     future: Option<BoxFuture<'static, ()>>,
     is_ready: bool,
+    priority: u64,
 }
 
 struct TaskWaker {
@@ -78,7 +89,8 @@ impl Wake for TaskWaker {
 
 impl Executor {
     pub fn new(dice: Dice) -> Self {
-        Self(Arc::new(Shared { dice, state: Mutex::default(), root: AtomicWaker::new() }))
+        let has_priorities = dice.percent(50);
+        Self(Arc::new(Shared { dice, has_priorities, state: Mutex::default(), root: AtomicWaker::new() }))
     }
 
     /// Starts a task in a group.
@@ -86,7 +98,8 @@ impl Executor {
         let mut state = self.0.state.lock();
         state.spawned += 1;
         let number = state.spawned;
-        state.tasks.insert(number, Task { group, future: Some(task.boxed()), is_ready: true });
+        let priority = self.0.dice.below(u64::MAX);
+        state.tasks.insert(number, Task { group, future: Some(task.boxed()), is_ready: true, priority });
         state.ready.push(number);
         drop(state);
         self.0.root.wake();
@@ -184,6 +197,14 @@ impl Executor {
         }
     }
 
+    /// One of so many tasks: the one of the highest priority, or any.
+    fn chosen(&self, length: usize, priority: impl Fn(usize) -> u64) -> usize {
+        if !self.0.has_priorities || self.0.dice.percent(WITHOUT_PRIORITY) {
+            return self.0.dice.place(length);
+        }
+        (0..length).max_by_key(|place| priority(*place)).unwrap_or_default()
+    }
+
     /// Takes a ready task of a group that is not paused.
     fn next(&self) -> Option<(u64, BoxFuture<'static, ()>)> {
         let mut state = self.0.state.lock();
@@ -197,8 +218,8 @@ impl Executor {
         };
         let place = match (all_run, ready.len(), places.len()) {
             (_, 0, _) | (false, _, 0) => return None,
-            (true, length, _) => self.0.dice.place(length),
-            (false, _, length) => places[self.0.dice.place(length)],
+            (true, length, _) => self.chosen(length, |place| tasks[&ready[place]].priority),
+            (false, _, length) => places[self.chosen(length, |place| tasks[&ready[places[place]]].priority)],
         };
         *polls += 1;
         if *polls == POLLS_MAX {
@@ -209,6 +230,9 @@ impl Executor {
         let number = ready.swap_remove(place);
         let task = tasks.get_mut(&number).expect("a ready task is there");
         task.is_ready = false;
+        if self.0.has_priorities && self.0.dice.percent(NEW_PRIORITY) {
+            task.priority = self.0.dice.below(u64::MAX);
+        }
         let future = task.future.take().expect("a task is polled once at a time");
         Some((number, future))
     }
