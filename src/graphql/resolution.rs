@@ -259,7 +259,7 @@ mod tests {
 
     async fn number(number: u32) -> ServerResult<Value> {
         if number.is_multiple_of(2) {
-            tokio::task::yield_now().await;
+            onehop_runtime::tasks::yield_now().await;
         }
         Ok(Value::from(number))
     }

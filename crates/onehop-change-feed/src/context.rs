@@ -62,7 +62,7 @@ impl ProcessorContext {
             return false;
         }
         if delay.is_zero() {
-            tokio::task::yield_now().await;
+            onehop_runtime::tasks::yield_now().await;
             return true;
         }
         let sleep = self.clock.sleep(self.jitter.spread(delay));

@@ -245,7 +245,7 @@ fn until(moment_ms: i64, now_ms: i64) -> Duration {
 
 async fn sleep_or_forever(clock: &dyn Clock, duration: Option<Duration>) {
     match duration {
-        Some(duration) if duration.is_zero() => tokio::task::yield_now().await,
+        Some(duration) if duration.is_zero() => onehop_runtime::tasks::yield_now().await,
         Some(duration) => clock.sleep(duration).await,
         None => std::future::pending().await,
     }

@@ -37,6 +37,23 @@ pub const REQUESTS_STOP_SHARE: f64 = 0.75;
 /// The time for tasks to notice the hard stop.
 pub const HARD_STOP_MAX: Duration = Duration::from_secs(2);
 
+/// Lets other tasks go first. Tokio polls this task again once all that are ready have had their turn. A
+/// simulation decides for itself which goes first, this one included.
+pub async fn yield_now() {
+    if !crate::planted::IS_BUILT {
+        return tokio::task::yield_now().await;
+    }
+    let mut has_yielded = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut has_yielded, true) {
+            return std::task::Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        std::task::Poll::Pending
+    })
+    .await;
+}
+
 /// The time of each stage of a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopTimes {

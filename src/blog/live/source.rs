@@ -176,7 +176,7 @@ impl ContainerTail {
                     for change in changes {
                         self.announce(&change);
                         // So that listeners take their events.
-                        tokio::task::yield_now().await;
+                        onehop_runtime::tasks::yield_now().await;
                     }
                 }
             }

@@ -106,7 +106,7 @@ impl Follower {
                     for change in &changes {
                         self.announce(change);
                         // So that listeners take their changes.
-                        tokio::task::yield_now().await;
+                        onehop_runtime::tasks::yield_now().await;
                     }
                 }
             }

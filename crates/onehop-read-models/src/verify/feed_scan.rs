@@ -50,7 +50,7 @@ pub(super) async fn for_each_result(
                 break;
             }
             continuation = Some(page.continuation);
-            tokio::task::yield_now().await;
+            onehop_runtime::tasks::yield_now().await;
         }
     }
     Ok(())

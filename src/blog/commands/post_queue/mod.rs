@@ -191,7 +191,7 @@ impl PostQueues {
                 state = read;
             }
             // Those answered just now may have more to do: let them, before the next batch leaves half empty.
-            tokio::task::yield_now().await;
+            onehop_runtime::tasks::yield_now().await;
             if !self.take(post, &mut put_off) {
                 leadership.ended = true;
                 return Ok(());
