@@ -163,7 +163,8 @@ pub struct SalesOrderItem {
     pub total: i64,
     pub sort_key: String,
     pub version: u64,
-    /// A hash of the lines and of the address as they were ordered, where the order was created with an idempotency key.
+    /// A hash of the lines and of the address as they were ordered, where the order was created with an
+    /// idempotency key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]

@@ -1,5 +1,5 @@
-//! Executor of a simulation: one thread, and a seeded choice of the next task among the ready ones. In half of
-//! the runs tasks have priorities that seldom change, so that one task runs far ahead of another one.
+//! Executor of a simulation: one thread, and a seeded choice of the next task among the ready ones. In half
+//! of the runs tasks have priorities that seldom change, so that one task runs far ahead of another one.
 //!
 //! Source of the priorities: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with
 //! Probabilistic Guarantees of Finding Bugs", 2010.

@@ -93,9 +93,9 @@ impl WebstoreCommands {
     /// Places an order; with an idempotency key used before, returns the order placed then.
     ///
     /// # Errors
-    /// `BAD_USER_INPUT` on `lines`, `shippingAddress` or `idempotencyKey`; `NOT_FOUND` on `lines` where a product does not
-    /// exist, on `idempotencyKey` when its order was deleted; `CONFLICT` on `idempotencyKey`;
-    /// `UNAUTHENTICATED` when the customer does not exist.
+    /// `BAD_USER_INPUT` on `lines`, `shippingAddress` or `idempotencyKey`; `NOT_FOUND` on `lines` where a
+    /// product does not exist, on `idempotencyKey` when its order was deleted; `CONFLICT` on
+    /// `idempotencyKey`; `UNAUTHENTICATED` when the customer does not exist.
     pub async fn create_sales_order(
         &self,
         input: CreateSalesOrder,
