@@ -87,8 +87,10 @@ const own: [name: string, link: string, ready: string][] = [
 ];
 
 async function expectToFit(page: Page): Promise<void> {
-  const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(width, "wider than the screen").toBeLessThanOrEqual(0);
+  // Fonts and pictures may still arrive.
+  const overflow = () =>
+    page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  await expect.poll(overflow, { message: "wider than the screen", timeout: 5_000 }).toBeLessThanOrEqual(0);
 }
 
 async function look(page: Page): Promise<void> {

@@ -135,7 +135,13 @@ fn partition_by_several(place: &RelatedPlace<'_>, by: &[Name]) -> Result<ListPar
 fn entry_changes(place: &RelatedPlace<'_>, list: &ListSource) -> Result<Option<&'static str>, ModelError> {
     let conditions = place.related.conditions.iter().map(|condition| &**condition.field.first());
     let deciding: Vec<&str> = list.by.iter().map(|by| &**by).chain(conditions).collect();
-    if deciding.is_empty() || !place.target.id_from.is_empty() {
+    // Projections change copies and counts without counting that.
+    let is_written = |name: &&str| match place.target.field(name).map(|field| &field.kind) {
+        Some(FieldKind::Stored(stored)) => stored.source == ValueSource::Input,
+        Some(FieldKind::Reference(_)) => true,
+        _ => false,
+    };
+    if deciding.is_empty() || !deciding.iter().all(is_written) || !place.target.id_from.is_empty() {
         return Ok(None);
     }
     let counts = |field: &&Field| match &field.kind {

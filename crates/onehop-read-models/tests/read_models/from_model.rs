@@ -23,12 +23,12 @@ const TICKETS: ContainerName = ContainerName("tickets");
 const BOARD: ContainerName = ContainerName("board");
 const NOW_MS: i64 = 1_750_000_000_000;
 
-fn model(text: &str) -> Model {
+pub fn model(text: &str) -> Model {
     Model::read("helpdesk.graphql", text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// A store with the containers of a model, and the processor of its read models.
-struct Served {
+pub struct Served {
     store: Arc<dyn Store>,
     processor: Processor,
     read_models: ReadModels,
@@ -36,7 +36,7 @@ struct Served {
 }
 
 impl Served {
-    async fn new(model: &Model) -> Self {
+    pub async fn new(model: &Model) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let config = EmbeddedConfig {
             durability: Durability::Relaxed,
@@ -58,19 +58,19 @@ impl Served {
         processor_of(&self.read_models, store).await
     }
 
-    async fn put(&self, container: ContainerName, key: &str, item: &Value) {
+    pub async fn put(&self, container: ContainerName, key: &str, item: &Value) {
         let id = item["id"].as_str().expect("an id");
         let write = WriteOp::Upsert(NewItem::encode(id, item));
         self.store.write(container, &key.into(), write, &Ledger::new()).await.expect("a write");
     }
 
-    async fn find(&self, container: ContainerName, key: &str, id: &str) -> Option<Value> {
+    pub async fn find(&self, container: ContainerName, key: &str, id: &str) -> Option<Value> {
         let item = self.store.read(container, &PartitionKey::from(key), id, &Ledger::new()).await;
         item.expect("a read").map(|item| item.decode().expect("JSON"))
     }
 
     /// Asserts that the read models are right once they are up to date.
-    async fn assert_clean(&self) {
+    pub async fn assert_clean(&self) {
         self.processor.drain().await.expect("the change feed is drained");
         let verifier =
             Verifier::new(self.read_models.clone(), Arc::clone(&self.store), Arc::new(AsItIs), Vec::new());
@@ -109,7 +109,7 @@ fn ticket(id: &str, day: u32) -> Value {
     })
 }
 
-fn with(item: &Value, fields: Value) -> Value {
+pub fn with(item: &Value, fields: Value) -> Value {
     let mut item = item.clone();
     let body = item.as_object_mut().expect("an object");
     body.extend(fields.as_object().expect("an object").clone());

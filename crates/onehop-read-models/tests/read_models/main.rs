@@ -8,6 +8,7 @@ mod guarded_listings;
 mod large_lists;
 mod library;
 mod lists;
+mod lists_by_values;
 mod poison;
 mod random_rankings;
 mod ranking_gaps;

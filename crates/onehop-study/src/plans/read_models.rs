@@ -115,7 +115,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Entries of one item: one for each element of an array of references.
+    /// Entries of one item: one for each element of an array.
     fn entries_of(&self, item: &ItemType, list: &ListSource, visible: &Value) -> f64 {
         let elements = |by: &Name| {
             let is_list = item.field(by).is_some_and(|field| field.ty.list.is_some());
