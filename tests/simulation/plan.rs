@@ -214,7 +214,7 @@ impl Plan {
             has_small_sizes: dice.percent(90),
             has_hot_post: dice.percent(30),
             has_second_month,
-            has_moderator: dice.percent(60),
+            has_moderator: dice.percent(40),
             is_copied: dice.percent(40),
             added_projections: added_projections(&dice),
         }

@@ -31,21 +31,7 @@ const FULL_ACTS_MAX: u64 = 200;
 /// Maintenance by the operator of a run.
 const MAINTENANCE_MAX: usize = 400;
 
-/// Disturbances that are chosen more often than others: most runs can have them for a part of their time.
-const OFTEN: [&str; 3] = ["backup", "deployment", "full partition"];
-/// The share of choices among these alone, in percent.
-const OFTEN_PERCENT: u64 = 20;
-
 impl World {
-    fn next_disturbance(&self) -> &'static str {
-        let all = &self.plan.disturbances;
-        let often: Vec<&'static str> = OFTEN.into_iter().filter(|name| all.contains(name)).collect();
-        if !often.is_empty() && self.dice.percent(OFTEN_PERCENT) {
-            return self.dice.pick::<&str>(&often);
-        }
-        self.dice.pick::<&str>(all)
-    }
-
     pub(super) async fn disturb(self: &Arc<Self>) {
         let members = self.members.lock().len();
         if members == 0 {
@@ -58,7 +44,7 @@ impl World {
             return;
         }
         *self.disturbances_left.lock() -= 1;
-        let disturbance = self.next_disturbance();
+        let disturbance = *self.dice.pick(&self.plan.disturbances);
         let Some(number) = self.any_member() else { return };
         let ends_process = ["kill", "kill of a writer", "stop", "deployment"].contains(&disturbance);
         if ends_process && *self.started.lock() >= PROCESSES_STARTED_MAX {
