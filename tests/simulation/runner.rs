@@ -206,7 +206,7 @@ fn assert_repeatable(wanted: impl Iterator<Item = Wanted>) {
     let differences = Mutex::new(Vec::new());
     run_all(&wanted.collect::<Vec<_>>(), |wanted, one| {
         let other = outcome_of(wanted);
-        assert!(one.trace.len() > 50, "{}", report(wanted, &one));
+        assert!(one.trace.len() > 20, "{}", report(wanted, &one));
         let differs = one.trace.iter().zip(&other.trace).position(|(one, other)| one != other);
         if let Some(place) = differs {
             let before = one.trace[place.saturating_sub(5)..place].join("\n");
