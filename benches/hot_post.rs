@@ -92,6 +92,7 @@ async fn measure(directory: &Path, users: &[UserId], combine: bool) -> Result<Fi
     let store = open(directory, Durability::Sync)?;
     let commands = Commands::new(CommandParts {
         store: Arc::clone(&store),
+        latest: Arc::clone(&store),
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
         passwords: PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default())?,

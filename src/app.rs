@@ -143,6 +143,7 @@ impl App {
         let (clock, passwords, tasks) = (&engine.clock, &engine.passwords, &engine.tasks);
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&engine.decisive),
+            latest: Arc::clone(&engine.latest),
             clock: Arc::clone(clock),
             ids: Arc::new(RandomIds),
             passwords: passwords.clone(),
@@ -151,6 +152,7 @@ impl App {
         });
         let webstore_commands = WebstoreCommands::new(WebstoreParts {
             store: Arc::clone(&engine.decisive),
+            latest: Arc::clone(&engine.latest),
             sign_in_store: Arc::clone(&engine.store),
             clock: Arc::clone(clock),
             ids: Arc::new(RandomIds),

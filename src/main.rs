@@ -30,6 +30,7 @@ fn main() -> ExitCode {
     match runtime.block_on(cli.run(log)) {
         Ok(Exit::Success) => ExitCode::SUCCESS,
         Ok(Exit::Drifted) => ExitCode::from(1),
+        Ok(Exit::Lost) => ExitCode::from(3),
         Err(error) => {
             eprintln!("error: {}", one_line(&*error));
             ExitCode::from(2)

@@ -27,8 +27,8 @@ use onehop_runtime::tasks::Tasks;
 use onehop_store::charges::Calibration;
 use onehop_store::embedded::{ConfirmedReads, EmbeddedStore, OpenedAfter};
 use onehop_store::{
-    BackgroundStore, CertainAbsence, CircuitBreakerStore, CircuitBreakers, CircuitSettings, ContainerName,
-    ContainerSpec, Fault, FaultKind, ObservedStore, Store, StoreObserver,
+    BackgroundStore, CircuitBreakerStore, CircuitBreakers, CircuitSettings, ContainerName, ContainerSpec,
+    DecisiveReads, Fault, FaultKind, ObservedStore, Store, StoreObserver,
 };
 
 /// Graceful shutdown timeout of commands in progress.
@@ -103,6 +103,8 @@ pub struct Engine {
     pub background: Arc<dyn Store>,
     /// The same, whose reads decide about writes.
     pub decisive: Arc<dyn Store>,
+    /// The same, whose reads see the latest commit of all processes.
+    pub latest: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub passwords: PasswordHasher,
     pub processor: Arc<Processor>,
@@ -164,8 +166,12 @@ impl Engine {
                 Arc::new(ConfirmedReads::new(Arc::clone(&store), Arc::clone(embedded)))
             }
             OpenStore::Cosmos(_) | OpenStore::Shared { .. } => {
-                Arc::new(CertainAbsence::new(Arc::clone(&store), Arc::clone(&recent), &[ACCOUNTS]))
+                Arc::new(DecisiveReads::new(Arc::clone(&store), Arc::clone(&recent), &[ACCOUNTS]))
             }
+        };
+        let latest = match open {
+            OpenStore::Embedded(_) => Arc::clone(&decisive),
+            OpenStore::Cosmos(_) | OpenStore::Shared { .. } => Arc::clone(&recent),
         };
         let processor_stop = CancellationToken::new();
         let processor = Processor::open(
@@ -183,6 +189,7 @@ impl Engine {
             recent,
             background,
             decisive,
+            latest,
             clock,
             passwords,
             processor: Arc::new(processor),

@@ -142,6 +142,7 @@ impl ServedApp {
         let over = |store: &Arc<dyn Store>| {
             ServedCommands::new(ServedCommandParts {
                 store: Arc::clone(store),
+                latest: Arc::clone(&engine.latest),
                 model: Arc::clone(&model),
                 clock: Arc::clone(&engine.clock),
                 ids: Arc::new(RandomIds),

@@ -110,8 +110,9 @@ pub enum Command {
     /// It keeps each readable item, makes index entries and read models anew, and names the lost items with
     /// container, partition key and id. A damaged engine is copied block by block into a new one and kept as
     /// `engine.damaged`; the list of all lost items is `lost-items.jsonl`. Try first to put missing files
-    /// back. Where nothing is missing it changes nothing. Exit status: 0 sound and verified, 1 damage or
-    /// drifts are left, 2 the recovery failed.
+    /// back. Where nothing is missing it changes nothing. Exit status: 0 sound and verified, with nothing
+    /// lost, 1 damage or drifts are left, 2 the recovery failed, 3 sound and verified, with items or commits
+    /// lost.
     Recover(recover::Recover),
     /// Collect settings, versions, metrics, leases, dead letters, files and the last log lines in one archive
     ///
@@ -179,6 +180,8 @@ pub enum Exit {
     /// Status 1: a verification left drifts, a check found problems, a rebuild could not read items, a replay
     /// left changes parked, or a server is not healthy.
     Drifted,
+    /// Status 3: a recovery has made the directory sound, and items or commits are lost.
+    Lost,
 }
 
 impl Cli {

@@ -54,8 +54,14 @@ impl Recover {
         } else {
             print(&recovery, &found, derived.as_ref(), &self.data.data);
         }
+        let has_lost = !recovery.losses.is_empty()
+            || (!recovery.is_empty() && derived.as_ref().is_some_and(|derived| !derived.lost.is_empty()));
         let is_clean = derived.is_none_or(|derived| derived.report.is_clean());
-        Ok(if found.is_sound() && is_clean { Exit::Success } else { Exit::Drifted })
+        Ok(match found.is_sound() && is_clean {
+            false => Exit::Drifted,
+            true if has_lost => Exit::Lost,
+            true => Exit::Success,
+        })
     }
 
     /// Derives the read models again, with a bar.

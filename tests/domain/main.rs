@@ -8,6 +8,7 @@ mod cosmos;
 mod count_alternatives;
 mod crash;
 mod derived_plans;
+mod lagging_replicas;
 mod models_agree;
 mod operations;
 mod pages;

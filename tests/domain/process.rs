@@ -32,6 +32,7 @@ impl TestProcess {
         let passwords = PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default());
         WebstoreCommands::new(WebstoreParts {
             sign_in_store: Arc::clone(&store),
+            latest: Arc::clone(&store),
             store,
             clock: Arc::clone(&self.app.clock),
             ids: Arc::new(RandomIds),

@@ -24,8 +24,9 @@ pub const DISTURBANCES: [&str; 17] = [
     "hang",
     "clock step",
     "maintenance",
-    "bit flip",
+    BIT_FLIP,
 ];
+const BIT_FLIP: &str = "bit flip";
 
 /// Shares of the disturbances that a run has, in percent: where these are few, each comes often.
 const DISTURBANCE_PERCENTS: [u64; 3] = [85, 85, 30];
@@ -35,7 +36,8 @@ const DISTURBANCE_PERCENTS: [u64; 3] = [85, 85, 30];
 /// Source: Groce, Zhang, Eide, Chen, Regehr, "Swarm Testing", 2012.
 const ACT_FACTORS: [u64; 5] = [1, 10, 10, 30, 100];
 /// Acts that change the same items. Some runs do hardly anything else.
-const FOCUSES: [&[&str]; 11] = [
+const FOCUSES: [&[&str]; 12] = [
+    &["rename", "change password", "renew session"],
     &["create post", "delete post"],
     &["create post", "delete post", "delete account"],
     &["create post", "delete post", "update post", "write twice and read"],
@@ -128,9 +130,9 @@ impl Acts {
     }
 }
 
-/// The projections that a later release adds, in half of the runs.
+/// The projections that a later release adds, in most of the runs.
 fn added_projections(dice: &Dice) -> Vec<&'static str> {
-    if dice.percent(35) {
+    if dice.percent(15) {
         return Vec::new();
     }
     let percent = *dice.pick(&[10, 40, 100]);
@@ -185,12 +187,19 @@ impl Plan {
         };
         let is_embedded = dice.percent(45);
         // A change of a damaged item is parked, and a month is too long for parked changes.
-        let has_second_month = is_embedded && dice.percent(60);
+        let has_second_month = is_embedded && dice.percent(45);
         let of_store = |name: &&str| match is_embedded {
-            true if has_second_month && *name == "bit flip" => false,
+            true if has_second_month && *name == BIT_FLIP => false,
             true => !["start", "split", "merge", "hang", "full partition"].contains(name),
             false => !["kill of a writer", "bit flip", "backup"].contains(name),
         };
+        let percent = *dice.pick(&DISTURBANCE_PERCENTS);
+        let mut disturbances: Vec<_> = some(&DISTURBANCES, percent).into_iter().filter(of_store).collect();
+        // Most flips hit nothing, so that few runs would have one.
+        let may_have = is_embedded && !has_second_month && !disturbances.contains(&BIT_FLIP);
+        if may_have && dice.percent(75) {
+            disturbances.push(BIT_FLIP);
+        }
         let processes_max = usize::try_from(dice.between(1, 4)).expect("few processes");
         Self {
             seed,
@@ -200,10 +209,7 @@ impl Plan {
             acts: usize::try_from(dice.between(120, 800)).expect("few acts"),
             processes_max: if is_embedded { 1 } else { processes_max },
             faults: some(&KINDS, 85),
-            disturbances: some(&DISTURBANCES, *dice.pick(&DISTURBANCE_PERCENTS))
-                .into_iter()
-                .filter(of_store)
-                .collect(),
+            disturbances,
             failing: *dice.pick(&[0, 2, 5, 10, 15]),
             lagging: *dice.pick(&[0, 20, 40, 80]),
             pace_ms: *dice.pick(&[5, 50, 500, 3_000]),
@@ -214,7 +220,7 @@ impl Plan {
             has_small_sizes: dice.percent(90),
             has_hot_post: dice.percent(30),
             has_second_month,
-            has_moderator: dice.percent(40),
+            has_moderator: dice.percent(60),
             is_copied: dice.percent(40),
             added_projections: added_projections(&dice),
         }

@@ -100,6 +100,8 @@ pub struct World {
     /// Whether acts rest: then no process of the older release starts.
     is_quiet: Mutex<bool>,
     disturbances_left: Mutex<usize>,
+    /// Kinds whose turn comes before any kind comes again.
+    disturbances_to_come: Mutex<Vec<&'static str>>,
     numbers: Mutex<u64>,
     counts: Mutex<BTreeMap<&'static str, u64>>,
     /// Commands that may have ended between two writes, by the type of the reservations that they write.
@@ -136,6 +138,7 @@ impl World {
             acts_left: Mutex::default(),
             is_quiet: Mutex::default(),
             disturbances_left: Mutex::new(DISTURBANCES_MAX),
+            disturbances_to_come: Mutex::default(),
             numbers: Mutex::default(),
             counts: Mutex::default(),
             half_done: Mutex::default(),
@@ -362,6 +365,8 @@ impl World {
             return self.store.killed();
         };
         trace::line("world", format!("stop process {number}"));
+        // A task may wait for a write that hangs, and not for one after the other.
+        self.store.hang(number, 0);
         *self.stopping.lock() += 1;
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.executor.spawn(member.group, async move {
@@ -429,6 +434,7 @@ impl World {
                 let leaves = world.plan.has_leavers && world.dice.percent(40);
                 let own = if leaves { world.dice.place(acts / world.plan.clients + 1) } else { acts };
                 for _ in 0..own {
+                    world.wait_for_a_process().await;
                     if !world.take_act() {
                         break;
                     }
@@ -452,6 +458,16 @@ impl World {
                 return;
             }
             self.disturb().await;
+        }
+    }
+
+    /// Waits until a process serves, a minute at most.
+    async fn wait_for_a_process(&self) {
+        for _ in 0..120 {
+            if self.any_process().is_some() || *self.acts_left.lock() == 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
         }
     }
 

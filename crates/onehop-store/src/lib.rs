@@ -3,7 +3,6 @@
 pub mod adapter_rules;
 mod background;
 mod batch;
-mod certain_absence;
 mod charge;
 mod charge_basis;
 pub mod charges;
@@ -12,6 +11,7 @@ mod commit_phases;
 mod container;
 #[cfg(feature = "cosmos")]
 pub mod cosmos;
+mod decisive_reads;
 mod decorator;
 mod document;
 #[cfg(feature = "embedded")]
@@ -33,7 +33,6 @@ mod write_marks;
 
 pub use background::{BackgroundBudget, BackgroundStore};
 pub use batch::{Batch, WriteOp, limits};
-pub use certain_absence::CertainAbsence;
 pub use charge::{
     ChargeSource, FoldedOperation, Ledger, OperationKind, OperationRecord, PartitionHash, RequestCharge,
 };
@@ -43,6 +42,7 @@ pub use commit_phases::CommitPhase;
 pub use container::{
     ContainerName, ContainerSpec, Indexing, KEY_SEPARATOR, OrderIndex, TypeOrder, joined_key,
 };
+pub use decisive_reads::DecisiveReads;
 pub use decorator::StoreDecorator;
 pub use error::{Damage, Fault, FaultKind, Rejection, WriteError};
 pub use feed::{Change, Continuation, FeedPage, FeedRange, FeedRequest, SignalScope};

@@ -5,6 +5,7 @@ pub mod emulator;
 pub mod event_stream;
 pub mod failing_store;
 pub mod feed_requests;
+pub mod lagging_account;
 pub mod operations;
 pub mod request_counts;
 pub mod request_log;

@@ -7,7 +7,7 @@ use crate::accounts::staff::StaffMember;
 use crate::blog::containers::POSTS;
 use crate::blog::ids::{CommentId, PostId, UserId};
 use crate::blog::items::{CommentItem, PostItem, types};
-use onehop_store::{ETag, Ledger};
+use onehop_store::{ETag, Ledger, Store};
 
 use super::post_queue::{PostChange, QueuedCommand};
 use super::{CommandError, Commands, Refusal};
@@ -58,32 +58,32 @@ impl Commands {
         input: &DeleteComment,
         ledger: &Ledger,
     ) -> Result<QueuedCommand, CommandError> {
-        let (comment, etag) = self.live_comment(input.post_id, input.comment_id, ledger).await?;
+        let (comment, etag) = live_comment(&*self.store, input.post_id, input.comment_id, ledger).await?;
         let change = PostChange::DeleteComment { comment, etag };
         Ok(QueuedCommand::new(self.new_id(), input.post_id, input.user_id, change))
     }
+}
 
-    /// A comment that is not deleted.
-    ///
-    /// # Errors
-    /// `NOT_FOUND` on `commentId`.
-    pub(super) async fn live_comment(
-        &self,
-        post: PostId,
-        comment: CommentId,
-        ledger: &Ledger,
-    ) -> Result<(CommentItem, ETag), CommandError> {
-        let id = comment.to_string();
-        let Some(item) = self.store.read(POSTS, &post.partition_key(), &id, ledger).await? else {
-            return Err(Refusal::comment_not_found().into());
-        };
-        let Ok(comment) = item.decode::<CommentItem>() else {
-            // The id of a like or of the post itself.
-            return Err(Refusal::comment_not_found().into());
-        };
-        if comment.deleted || comment.item_type != types::COMMENT {
-            return Err(Refusal::comment_not_found().into());
-        }
-        Ok((comment, item.etag))
+/// A comment that is not deleted.
+///
+/// # Errors
+/// `NOT_FOUND` on `commentId`.
+pub(super) async fn live_comment(
+    store: &dyn Store,
+    post: PostId,
+    comment: CommentId,
+    ledger: &Ledger,
+) -> Result<(CommentItem, ETag), CommandError> {
+    let id = comment.to_string();
+    let Some(item) = store.read(POSTS, &post.partition_key(), &id, ledger).await? else {
+        return Err(Refusal::comment_not_found().into());
+    };
+    let Ok(comment) = item.decode::<CommentItem>() else {
+        // The id of a like or of the post itself.
+        return Err(Refusal::comment_not_found().into());
+    };
+    if comment.deleted || comment.item_type != types::COMMENT {
+        return Err(Refusal::comment_not_found().into());
     }
+    Ok((comment, item.etag))
 }

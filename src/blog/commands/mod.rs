@@ -74,6 +74,9 @@ use post_queue::PostQueues;
 /// The parts that commands need from outside.
 pub struct CommandParts {
     pub store: Arc<dyn Store>,
+    /// The same store, whose reads see the latest commit of all processes. They decide where nothing would be
+    /// written: other reads may come from a replica that lags, and only a conditional write shows that.
+    pub latest: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn IdSource>,
     pub passwords: PasswordHasher,
@@ -87,6 +90,7 @@ pub struct CommandParts {
 #[derive(Clone)]
 pub struct Commands {
     store: Arc<dyn Store>,
+    latest: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     passwords: PasswordHasher,
@@ -99,14 +103,20 @@ impl Commands {
     /// The write side over these parts. Each process needs exactly one: its queues combine the commands.
     #[must_use]
     pub fn new(parts: CommandParts) -> Self {
-        let CommandParts { store, clock, ids, passwords, tasks, limits } = parts;
-        let names = UsernameReservations::new(Arc::clone(&store));
+        let CommandParts { store, latest, clock, ids, passwords, tasks, limits } = parts;
+        let names = UsernameReservations::over(Arc::clone(&store), Arc::clone(&latest));
         let timing = (Arc::clone(&clock), tasks);
         Self {
-            posts: Arc::new(PostQueues::new(Arc::clone(&store), timing, limits, names.deleted_users())),
+            posts: Arc::new(PostQueues::new(
+                (Arc::clone(&store), Arc::clone(&latest)),
+                timing,
+                limits,
+                names.deleted_users(),
+            )),
             names,
             protected_names: Arc::default(),
             store,
+            latest,
             clock,
             ids,
             passwords,

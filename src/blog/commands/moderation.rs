@@ -17,7 +17,7 @@ use crate::domain::conditional_write::{self, ATTEMPTS_MAX};
 use crate::domain::error::{RefusalCode, contended};
 use onehop_store::{Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
-use super::delete_comment::{DeleteComment, DeletedComment};
+use super::delete_comment::{DeleteComment, DeletedComment, live_comment};
 use super::delete_post::DeletePost;
 use super::names::{Attempt, UserLookup, find_user};
 use super::text::Reason;
@@ -81,7 +81,7 @@ impl Commands {
         ledger: &Ledger,
     ) -> Result<DeletedComment, CommandError> {
         let reason = by.reason.clone().map(Reason::parse).transpose()?;
-        let (comment, _) = self.live_comment(delete.post_id, delete.comment_id, ledger).await?;
+        let (comment, _) = live_comment(&*self.store, delete.post_id, delete.comment_id, ledger).await?;
         let is_own = comment.user_id == by.user_id
             || self.author_of(delete.post_id, ledger).await? == Some(by.user_id);
         if is_own {

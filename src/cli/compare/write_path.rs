@@ -17,6 +17,7 @@ pub(super) fn writes_over(store: &Arc<dyn Store>, app: &App, model: DataModel) -
         DataModel::V2 => WritePath::Batches(plain()),
         DataModel::V3 => WritePath::Commands(Box::new(Commands::new(CommandParts {
             store: Arc::clone(store),
+            latest: Arc::clone(store),
             clock: Arc::clone(&app.clock),
             ids: Arc::new(RandomIds),
             passwords: app.passwords.clone(),

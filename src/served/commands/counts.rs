@@ -44,7 +44,7 @@ impl ServedCommands {
                 Some(ItemPlace { ty: parent, partition, id: id.clone() })
             });
             let Some(place) = place else { continue };
-            let found = self.stored(&place, ledger).await?;
+            let found = self.stored(&*self.store, &place, ledger).await?;
             let Some(mut found) = found.filter(|found| self.is_present(parent, &found.body)) else {
                 // A deleted parent needs no count.
                 if change < 0 {

@@ -167,7 +167,7 @@ impl ServedCommands {
         let _turn = self.turns.wait(self.turn_key(&place)).await;
         for _ in 0..ATTEMPTS_MAX {
             let existing = match is_derived || body.contains_key(CONTENT_HASH) {
-                true => self.stored(&place, ledger).await?,
+                true => self.stored(&*self.store, &place, ledger).await?,
                 false => None,
             };
             let operation = match existing {
@@ -189,7 +189,7 @@ impl ServedCommands {
                 return Ok(WrittenItem { place, body: Arc::new(body) });
             }
             // The answer may be lost, or a parent has changed.
-            if let Some(found) = self.stored(&place, ledger).await?
+            if let Some(found) = self.stored(&*self.store, &place, ledger).await?
                 && !is_derived
                 && !body.contains_key(CONTENT_HASH)
             {

@@ -22,7 +22,7 @@ impl ServedCommands {
         command: ServedCommand<'_>,
         ledger: &Ledger,
     ) -> Result<WrittenItem, CommandError> {
-        let (place, mut found) = self.named(&command, ledger).await?;
+        let (place, mut found) = self.named(&*self.store, &command, ledger).await?;
         let _turn = self.turns.wait(self.turn_key(&place)).await;
         for _ in 0..ATTEMPTS_MAX {
             let before = found.body;
@@ -47,7 +47,7 @@ impl ServedCommands {
                 }
                 return Ok(WrittenItem { place, body: Arc::new(before) });
             }
-            (_, found) = match self.named(&command, ledger).await {
+            (_, found) = match self.named(&*self.store, &command, ledger).await {
                 // An attempt whose answer was lost has deleted it.
                 Err(CommandError::Rejected(_)) => break,
                 again => again?,

@@ -39,6 +39,9 @@ use crate::domain::keyed_turns::KeyedTurns;
 pub struct ServedCommandParts {
     /// The store, whose reads decide about writes.
     pub store: Arc<dyn Store>,
+    /// The same store, whose reads see the latest commit of all processes. They decide where nothing would be
+    /// written: other reads may come from a replica that lags, and only a conditional write shows that.
+    pub latest: Arc<dyn Store>,
     /// The model.
     pub model: Arc<ServedModel>,
     /// The time.
@@ -53,6 +56,7 @@ pub struct ServedCommandParts {
 #[derive(Clone)]
 pub struct ServedCommands {
     store: Arc<dyn Store>,
+    latest: Arc<dyn Store>,
     model: Arc<ServedModel>,
     reads: ServedReads,
     unique: UniqueValues,
@@ -108,13 +112,14 @@ impl ServedCommands {
     /// The write side over these parts. Each process needs exactly one: its turns order the writers.
     #[must_use]
     pub fn new(parts: ServedCommandParts) -> Self {
-        let ServedCommandParts { store, model, clock, ids, passwords } = parts;
+        let ServedCommandParts { store, latest, model, clock, ids, passwords } = parts;
         Self {
             reads: ServedReads::new(Arc::clone(&store), Arc::clone(&model)),
             unique: UniqueValues { store: Arc::clone(&store), model: Arc::clone(&model) },
             account_passwords: AccountPasswords::new(Arc::clone(&store)),
             turns: Arc::default(),
             store,
+            latest,
             model,
             clock,
             ids,
@@ -131,15 +136,21 @@ impl ServedCommands {
     }
 
     /// An item as it is stored, also a deleted one.
-    async fn stored(&self, place: &ItemPlace, ledger: &Ledger) -> Result<Option<StoredBody>, Fault> {
+    async fn stored(
+        &self,
+        store: &dyn Store,
+        place: &ItemPlace,
+        ledger: &Ledger,
+    ) -> Result<Option<StoredBody>, Fault> {
         let container = self.ty(place.ty).container;
-        let found = self.store.read(container, &place.partition, &place.id, ledger).await?;
+        let found = store.read(container, &place.partition, &place.id, ledger).await?;
         found.map(|item: Item| Ok(StoredBody { body: item.decode()?, etag: item.etag })).transpose()
     }
 
-    /// The item that the input of an update or deletion names.
+    /// The item that the input of an update or deletion names, as this store has it.
     async fn named(
         &self,
+        store: &dyn Store,
         command: &ServedCommand<'_>,
         ledger: &Ledger,
     ) -> Result<(ItemPlace, StoredBody), CommandError> {
@@ -150,7 +161,7 @@ impl ServedCommands {
             ItemPlace::decode(&self.model, typed).ok().filter(|place| place.ty == command.mutation.ty);
         let place =
             place.ok_or_else(|| Refusal::bad_input(name, format_args!("is not the id of {}", ty.name)))?;
-        let found = self.stored(&place, ledger).await?;
+        let found = self.stored(store, &place, ledger).await?;
         let found = found.filter(|found| self.is_present(place.ty, &found.body));
         let found =
             found.ok_or_else(|| Refusal::not_found(name, &format!("there is no such {}", ty.name)))?;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use onehop_model::{Action, Field, FieldKind, ValueSource};
-use onehop_store::{Ledger, WriteOp};
+use onehop_store::{Ledger, Store, WriteOp};
 use serde_json::{Value, json};
 
 use super::create::Claimant;
 use super::{ServedCommand, ServedCommands, StoredBody, WrittenItem, new_item, next_version, refusal_of};
 use crate::domain::conditional_write::ATTEMPTS_MAX;
-use crate::domain::error::{CommandError, Refusal, contended};
+use crate::domain::error::{CommandError, Refusal, RefusalCode, contended};
 use crate::served::formats::{currency_path, encoded};
 use crate::served::ids::ItemPlace;
 use crate::served::input::{InputField, input_fields, input_name};
@@ -19,6 +19,24 @@ use crate::served::stored;
 
 /// The input field with the version that the client has seen.
 pub const IF_VERSION: &str = "ifVersion";
+
+/// An update before it is written.
+struct PlannedUpdate {
+    place: ItemPlace,
+    found: StoredBody,
+    /// `None` where nothing differs.
+    changed: Option<Body>,
+}
+
+/// Whether a plan ends without a write because of the state of the item, which another process may have
+/// changed.
+fn writes_nothing(planned: &Result<PlannedUpdate, CommandError>) -> bool {
+    match planned {
+        Ok(planned) => planned.changed.is_none(),
+        Err(CommandError::Rejected(refusal)) => refusal.code == RefusalCode::Conflict,
+        Err(CommandError::Fault(_)) => false,
+    }
+}
 
 impl ServedCommands {
     /// Changes an item. Fields that the input leaves out stay.
@@ -33,22 +51,42 @@ impl ServedCommands {
     ) -> Result<WrittenItem, CommandError> {
         let ty = self.ty(command.mutation.ty);
         let fields = input_fields(ty, Action::Update, &command.mutation.fields);
-        for attempt in 0..ATTEMPTS_MAX {
-            let (place, found) = self.named(&command, ledger).await?;
-            self.authorize_fields(&command, &fields, &found.body, ledger).await?;
-            let changed = self.changed(&command, &fields, &found.body, ledger).await?;
-            // An attempt whose answer was lost may have written it.
-            if attempt == 0 || changed.is_some() {
-                self.check_version(&command, ty, &found.body)?;
+        let (mut was_sent, mut is_latest) = (false, false);
+        for _ in 0..ATTEMPTS_MAX {
+            let store = if is_latest { &self.latest } else { &self.store };
+            let planned = self.planned(&command, (&**store, &fields), was_sent, ledger).await;
+            if !is_latest && writes_nothing(&planned) {
+                is_latest = true;
+                continue;
             }
+            let PlannedUpdate { place, found, changed } = planned?;
             let Some(changed) = changed else {
                 return Ok(WrittenItem { place, body: Arc::new(found.body) });
             };
             if let Some(written) = self.replace(place, found, changed, ledger).await? {
                 return Ok(written);
             }
+            was_sent = true;
         }
         Err(contended("an item").into())
+    }
+
+    /// What the command does to the item as this store has it.
+    async fn planned(
+        &self,
+        command: &ServedCommand<'_>,
+        (store, fields): (&dyn Store, &[InputField<'_>]),
+        was_sent: bool,
+        ledger: &Ledger,
+    ) -> Result<PlannedUpdate, CommandError> {
+        let (place, found) = self.named(store, command, ledger).await?;
+        self.authorize_fields(command, fields, &found.body, ledger).await?;
+        let changed = self.changed(command, fields, &found.body, ledger).await?;
+        // An attempt whose answer was lost may have written it.
+        if !was_sent || changed.is_some() {
+            self.check_version(command, self.ty(place.ty), &found.body)?;
+        }
+        Ok(PlannedUpdate { place, found, changed })
     }
 
     /// Callers of fields with rules of their own.

@@ -45,6 +45,9 @@ pub(in crate::webstore) use skus::{ProductKey, Products, sku_reservation, sku_re
 /// The parts that the commands need from outside.
 pub struct WebstoreParts {
     pub store: Arc<dyn Store>,
+    /// The same store, whose reads see the latest commit of all processes. They decide where nothing would be
+    /// written: other reads may come from a replica that lags, and only a conditional write shows that.
+    pub latest: Arc<dyn Store>,
     /// The store that sign-ins read. It does the same point reads, and charges the same, with and without a
     /// customer.
     pub sign_in_store: Arc<dyn Store>,
@@ -57,6 +60,7 @@ pub struct WebstoreParts {
 #[derive(Clone)]
 pub struct WebstoreCommands {
     store: Arc<dyn Store>,
+    latest: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     passwords: PasswordHasher,
@@ -73,11 +77,12 @@ impl WebstoreCommands {
     /// The write side over these parts.
     #[must_use]
     pub fn new(parts: WebstoreParts) -> Self {
-        let WebstoreParts { store, sign_in_store, clock, ids, passwords } = parts;
+        let WebstoreParts { store, latest, sign_in_store, clock, ids, passwords } = parts;
         let (customers, products) = (Customers(Arc::clone(&store)), Products(Arc::clone(&store)));
         let account_passwords = AccountPasswords::new(Arc::clone(&store));
         Self {
             store,
+            latest,
             clock,
             ids,
             passwords,
@@ -123,18 +128,28 @@ impl WebstoreCommands {
     {
         // Whose answer may have been lost.
         let mut tried: Option<NewItem> = None;
+        let mut is_latest = false;
         for _ in 0..ATTEMPTS_MAX {
-            let Some(item) = self.store.read(container, partition_key, id, ledger).await? else {
+            let store = if is_latest { &self.latest } else { &self.store };
+            let Some(item) = store.read(container, partition_key, id, ledger).await? else {
                 return Err(absent().into());
             };
             if !is_of_type(&item, item_type)? {
                 return Err(absent().into());
             }
             let current: T = item.decode()?;
-            if tried.is_some_and(|tried| tried.body == NewItem::encode(id, &current).body) {
+            if tried.as_ref().is_some_and(|tried| tried.body == NewItem::encode(id, &current).body) {
                 return Ok(current);
             }
-            let Some(changed) = change(&current)? else { return Ok(current) };
+            let changed = match change(&current) {
+                Ok(Some(changed)) => changed,
+                _ if !is_latest => {
+                    is_latest = true;
+                    continue;
+                }
+                Ok(None) => return Ok(current),
+                Err(refusal) => return Err(refusal.into()),
+            };
             let wanted = NewItem::encode(id, &changed);
             let write = WriteOp::Replace { item: wanted.clone(), if_match: Some(item.etag.clone()) };
             let attempt =

@@ -263,6 +263,7 @@ impl Blog {
 
 fn commands(store: Arc<Meddler>, clock: Arc<ManualClock>, tasks: &Tasks, limits: CommandLimits) -> Commands {
     Commands::new(CommandParts {
+        latest: store.clone(),
         store,
         clock,
         ids: Arc::new(RandomIds),

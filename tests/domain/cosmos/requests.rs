@@ -83,6 +83,7 @@ impl Server {
         let store: Arc<dyn Store> = Arc::new(store);
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&store),
+            latest: Arc::clone(&store),
             clock: Arc::clone(clock) as _,
             ids: Arc::new(RandomIds),
             passwords: PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).unwrap(),

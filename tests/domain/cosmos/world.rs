@@ -77,6 +77,7 @@ impl Process {
         let passwords = PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).unwrap();
         let webstore_commands = WebstoreCommands::new(WebstoreParts {
             store: Arc::clone(&store),
+            latest: Arc::clone(&recent),
             sign_in_store: Arc::clone(&store),
             clock: Arc::new(SystemClock),
             ids: Arc::clone(&ids),
@@ -84,6 +85,7 @@ impl Process {
         });
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&store),
+            latest: Arc::clone(&recent),
             clock: Arc::new(SystemClock),
             ids,
             passwords,

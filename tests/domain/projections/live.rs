@@ -36,6 +36,7 @@ fn run(processor: &Processor) -> Tasks {
 fn commands(world: &World, tasks: &Tasks) -> Commands {
     Commands::new(CommandParts {
         store: world.store.clone(),
+        latest: world.store.clone(),
         clock: world.clock.clone(),
         ids: Arc::new(RandomIds),
         passwords: PasswordHasher::new(HashingCost::CHEAP, HashingLimits::default()).expect("a hasher"),

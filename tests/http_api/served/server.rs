@@ -180,9 +180,7 @@ impl Client {
         let extensions = &response["errors"][0]["extensions"];
         (extensions["code"].as_str().unwrap().to_owned(), extensions["field"].clone())
     }
-}
 
-impl ServedServer {
     /// Signs up an observer: the access token and the id.
     pub async fn sign_up(&self, name: &str, email: &str) -> (String, String) {
         let query = "mutation($input: CreateObserverInput!) { createObserver(input: $input) { accessToken observer { id } } }";
@@ -198,7 +196,9 @@ impl ServedServer {
         let data = self.data(Some(token), query, json!({ "input": site(name) })).await;
         data["createSite"]["site"]["id"].as_str().unwrap().to_owned()
     }
+}
 
+impl ServedServer {
     /// Brings the read models up to the writes so far.
     pub async fn settle(&self) {
         self.app.engine.processor.drain().await.unwrap();

@@ -1,9 +1,18 @@
 //! Generated mutations of a served model: checks, defaults, counts, versions, uniqueness, conditions and
 //! deletion.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use onehop::accounts::password::HashingCost;
+use onehop::app::{AppOptions, Member, OpenStore, ServedApp};
+use onehop::served::ServedModel;
+use onehop_change_feed::Sharing;
+use onehop_runtime::clock::SystemClock;
+use onehop_testing::lagging_account::LaggingAccount;
 use serde_json::{Value, json};
 
-use super::server::{BIRDS, ServedServer, site};
+use super::server::{BIRDS, Client, ServedServer, served_model, site};
 
 const CREATE_SITE: &str =
     "mutation($input: CreateSiteInput!) { createSite(input: $input) { site { id name } } }";
@@ -139,6 +148,36 @@ async fn an_update_of_another_version_is_a_conflict() {
     let response = server.send(token, UPDATE_SITE, late).await;
     let extensions = &response["errors"][0]["extensions"];
     assert_eq!((&extensions["code"], &extensions["currentVersion"]), (&json!("CONFLICT"), &json!(2)));
+}
+
+#[tokio::test]
+async fn an_update_overlooks_no_write_of_another_process_that_a_replica_lacks() {
+    let model = served_model(BIRDS);
+    let account = LaggingAccount::new(model.containers(), Arc::new(SystemClock));
+    let (ahead, behind) = (another_app(&model, &account).await, another_app(&model, &account).await);
+    let (ahead, behind) =
+        (Client::of(&ahead, HashSet::new()).await, Client::of(&behind, HashSet::new()).await);
+    let (token, _) = ahead.sign_up("Ada", "ada@example.com").await;
+    let id = ahead.create_site(&token, "Mere").await;
+    let token = Some(token.as_str());
+    let update = |name: &str, version: Option<i32>| json!({ "input": { "siteId": id, "name": name, "ifVersion": version } });
+    account.lag();
+    ahead.data(token, UPDATE_SITE, update("Fen", None)).await;
+    let data = behind.data(token, UPDATE_SITE, update("Mere", None)).await;
+    assert_eq!(data["updateSite"]["site"]["revision"], 3, "the replica has this name still");
+    ahead.data(token, UPDATE_SITE, update("Moor", Some(3))).await;
+    let data = behind.data(token, UPDATE_SITE, update("Bog", Some(4))).await;
+    assert_eq!(data["updateSite"]["site"]["revision"], 5, "the replica lacks this version");
+    let conflict = ("CONFLICT".to_owned(), json!("ifVersion"));
+    assert_eq!(behind.refusal(token, UPDATE_SITE, update("Carr", Some(9))).await, conflict);
+}
+
+/// A process that serves the model over the account.
+async fn another_app(model: &Arc<ServedModel>, account: &LaggingAccount) -> ServedApp {
+    let (store, recent) = account.connect();
+    let options = AppOptions { hashing: HashingCost::CHEAP, ..AppOptions::default() };
+    let member = Member { owner: "test".to_owned(), sharing: Sharing::with_others() };
+    ServedApp::over(Arc::clone(model), &OpenStore::Shared { store, recent }, member, options).await.unwrap()
 }
 
 #[tokio::test]

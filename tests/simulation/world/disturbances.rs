@@ -26,12 +26,24 @@ const PREEMPTION_MS_MAX: u64 = 100_000;
 /// Containers of the blog and of the web store to which projections alone write.
 const BLOG_READ_MODELS: [&str; 1] = ["feed"];
 const SHOP_READ_MODELS: [&str; 2] = ["productByTag", "ranking"];
-/// The longest time for which a container is full, in mean distances of acts.
-const FULL_ACTS_MAX: u64 = 200;
+/// The time for which a container is full, in mean distances of acts.
+const FULL_ACTS_MIN: u64 = 20;
+const FULL_ACTS_MAX: u64 = 400;
 /// Maintenance by the operator of a run.
 const MAINTENANCE_MAX: usize = 400;
 
 impl World {
+    /// One kind after the other in an order by chance, and then all of them again: so a short run has each of
+    /// its kinds.
+    fn next_disturbance(&self) -> &'static str {
+        let mut left = self.disturbances_to_come.lock();
+        if left.is_empty() {
+            left.clone_from(&self.plan.disturbances);
+        }
+        let place = self.dice.place(left.len());
+        left.swap_remove(place)
+    }
+
     pub(super) async fn disturb(self: &Arc<Self>) {
         let members = self.members.lock().len();
         if members == 0 {
@@ -44,14 +56,14 @@ impl World {
             return;
         }
         *self.disturbances_left.lock() -= 1;
-        let disturbance = *self.dice.pick(&self.plan.disturbances);
+        let disturbance = self.next_disturbance();
         let Some(number) = self.any_member() else { return };
         let ends_process = ["kill", "kill of a writer", "stop", "deployment"].contains(&disturbance);
         if ends_process && *self.started.lock() >= PROCESSES_STARTED_MAX {
             return;
         }
         match disturbance {
-            "kill" if self.dice.percent(75) => self.kill(number),
+            "kill" => self.kill(number),
             "kill of a writer" => {
                 let (point, after) = (*self.dice.pick(&WRITER_POINTS), self.dice.below(6));
                 let world = Arc::clone(self);
@@ -72,7 +84,7 @@ impl World {
             "start" if members < self.plan.processes_max => {
                 self.start_process();
             }
-            "stop" if (members > 1 || self.plan.is_embedded) && self.dice.percent(50) => {
+            "stop" => {
                 let world = Arc::clone(self);
                 self.executor.spawn(OUTSIDE, async move { world.stop(number).await });
             }
@@ -99,7 +111,7 @@ impl World {
                     executor.continue_task(task);
                 });
             }
-            "backup" if self.dice.percent(50) => {
+            "backup" => {
                 if !self.back_up(number) {
                     return;
                 }
@@ -115,7 +127,7 @@ impl World {
                     return;
                 }
                 trace::line("world", format!("{container} is full"));
-                let full_ms = self.dice.below(FULL_ACTS_MAX * self.plan.pace_ms);
+                let full_ms = self.dice.between(FULL_ACTS_MIN, FULL_ACTS_MAX) * self.plan.pace_ms;
                 let (world, full) = (Arc::clone(self), Duration::from_millis(full_ms));
                 self.executor.spawn(OUTSIDE, async move {
                     tokio::time::sleep(full).await;

@@ -95,6 +95,7 @@ pub async fn empty() -> Blog {
         live_reads: reads.clone(),
         commands: Commands::new(CommandParts {
             store: port.clone(),
+            latest: port.clone(),
             clock: clock.clone(),
             ids: Arc::new(RandomIds),
             passwords: passwords.clone(),
@@ -106,6 +107,7 @@ pub async fn empty() -> Blog {
             live_reads: WebstoreReads::new(port.clone()),
             commands: WebstoreCommands::new(WebstoreParts {
                 store: port.clone(),
+                latest: port.clone(),
                 sign_in_store: port.clone(),
                 clock: clock.clone(),
                 ids: Arc::new(RandomIds),

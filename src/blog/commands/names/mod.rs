@@ -58,6 +58,9 @@ const ATTEMPTS_MAX: u32 = 16;
 #[derive(Clone)]
 pub struct UsernameReservations {
     store: Arc<dyn Store>,
+    /// The same, with reads of the latest commit: a password that a rename takes along, and second looks, may
+    /// not come from a replica that lags.
+    latest: Arc<dyn Store>,
     author_names: AuthorNames,
     deleted: DeletedUsers,
 }
@@ -79,10 +82,16 @@ pub(crate) struct StoredUser {
 }
 
 impl UsernameReservations {
-    /// The protocols over this store.
+    /// The protocols over a store whose reads see the latest commit of all processes.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, author_names: AuthorNames::default(), deleted: DeletedUsers::default() }
+    pub fn new(latest: Arc<dyn Store>) -> Self {
+        Self::over(Arc::clone(&latest), latest)
+    }
+
+    /// The protocols over a store and the same store with reads of the latest commit.
+    #[must_use]
+    pub(super) fn over(store: Arc<dyn Store>, latest: Arc<dyn Store>) -> Self {
+        Self { store, latest, author_names: AuthorNames::default(), deleted: DeletedUsers::default() }
     }
 
     pub(super) fn store(&self) -> &dyn Store {
@@ -124,10 +133,21 @@ impl UsernameReservations {
         name: &str,
         ledger: &Ledger,
     ) -> Result<Option<(AccountItem, ETag)>, Fault> {
-        match self.store.read(ACCOUNTS, &PartitionKey::from(name), name, ledger).await? {
-            Some(item) => Ok(Some((item.decode()?, item.etag))),
-            None => Ok(None),
-        }
+        read_reservation(&*self.store, name, ledger).await
+    }
+
+    /// The latest commit of the reservation of a key.
+    pub(super) async fn latest_reservation(
+        &self,
+        name: &str,
+        ledger: &Ledger,
+    ) -> Result<Option<(AccountItem, ETag)>, Fault> {
+        read_reservation(&*self.latest, name, ledger).await
+    }
+
+    /// The latest commit of the user with this id.
+    pub(super) async fn find_latest(&self, id: UserId, ledger: &Ledger) -> Result<UserLookup, Fault> {
+        find_user(&*self.latest, id, ledger).await
     }
 
     /// Creates the user of a sign-up whose reservation is made; `None` when the sign-up was given up
@@ -188,6 +208,17 @@ impl UsernameReservations {
         ledger: &Ledger,
     ) -> Result<Attempt, Fault> {
         conditional_write::attempt(&*self.store, container, partition_key, operation, ledger).await
+    }
+}
+
+async fn read_reservation(
+    store: &dyn Store,
+    name: &str,
+    ledger: &Ledger,
+) -> Result<Option<(AccountItem, ETag)>, Fault> {
+    match store.read(ACCOUNTS, &PartitionKey::from(name), name, ledger).await? {
+        Some(item) => Ok(Some((item.decode()?, item.etag))),
+        None => Ok(None),
     }
 }
 

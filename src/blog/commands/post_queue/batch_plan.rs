@@ -36,6 +36,14 @@ pub(super) struct PostSnapshot {
 }
 
 impl PostState {
+    /// The post, if there is one.
+    pub(super) fn known(&self) -> Option<&PostSnapshot> {
+        match self {
+            Self::Known(known) => Some(known),
+            Self::Missing | Self::Unread => None,
+        }
+    }
+
     /// The state that an item says.
     pub(super) fn of(item: Option<&Item>) -> Result<Self, Fault> {
         let Some(item) = item else { return Ok(Self::Missing) };

@@ -15,7 +15,7 @@ use onehop_store::{
 
 use super::batch_plan::{BatchPlacement, BatchPlan, PostSnapshot, PostState, plan};
 use super::conflict_resolution::{Resolution, decide};
-use super::intent::{CommandResult, QueuedCommand};
+use super::intent::{CommandResult, PostChange, QueuedCommand};
 use crate::blog::commands::names::DeletedUsers;
 use crate::domain::error::{CommandError, Refusal, contended, unexpected};
 
@@ -25,6 +25,8 @@ const BACKOFF_MAX: Duration = Duration::from_millis(64);
 /// Sends batches to posts.
 pub(super) struct BatchSender {
     pub(super) store: Arc<dyn Store>,
+    /// The same, with reads of the latest commit.
+    pub(super) latest: Arc<dyn Store>,
     pub(super) attempts_max: u32,
     /// Whose commands are refused.
     pub(super) deleted: DeletedUsers,
@@ -57,7 +59,11 @@ enum SendOutcome {
 impl BatchSender {
     /// Reads the post.
     pub(super) async fn read_post(&self, post: PostId, ledger: &Ledger) -> Result<PostState, Fault> {
-        let item = self.store.read(POSTS, &post.partition_key(), &post.to_string(), ledger).await?;
+        Self::read_from(&*self.store, post, ledger).await
+    }
+
+    async fn read_from(store: &dyn Store, post: PostId, ledger: &Ledger) -> Result<PostState, Fault> {
+        let item = store.read(POSTS, &post.partition_key(), &post.to_string(), ledger).await?;
         PostState::of(item.as_ref())
     }
 
@@ -95,14 +101,14 @@ impl BatchSender {
             if let PostState::Unread = state {
                 *state = self.read_post(post, ledger).await?;
             }
-            let known = match state {
-                PostState::Known(known) => Some(&*known),
-                PostState::Missing | PostState::Unread => None,
-            };
             self.refuse_deleted(slots);
-            let plan = plan(known, slots.iter().filter_map(BatchSlot::open));
-            close_planned(known, &plan, slots);
-            let BatchPlan { operations, post: Some(next), .. } = plan else { return Ok(()) };
+            let mut planned = plan(state.known(), slots.iter().filter_map(BatchSlot::open));
+            if follows_a_later_edit(&planned, slots) {
+                *state = Self::read_from(&*self.latest, post, ledger).await?;
+                planned = plan(state.known(), slots.iter().filter_map(BatchSlot::open));
+            }
+            close_planned(state.known(), &planned, slots);
+            let BatchPlan { operations, post: Some(next), .. } = planned else { return Ok(()) };
             match self.send(post, operations, ledger).await? {
                 SendOutcome::Written(etag) => {
                     close_written(slots, &next);
@@ -239,6 +245,18 @@ fn put_off_repeats(slots: &mut [BatchSlot]) {
                 BatchSlot::Closed(SettledCommand::PutOff(QueuedCommand { outdated: true, ..intent.clone() }));
         }
     }
+}
+
+/// Whether an edit is refused that changes a later version than the known one: another process has written
+/// that version, and the post was read before or from a replica that lags.
+fn follows_a_later_edit(plan: &BatchPlan, slots: &[BatchSlot]) -> bool {
+    let open = slots.iter().filter_map(BatchSlot::open);
+    plan.places.iter().zip(open).any(|(place, intent)| match (place, &intent.change) {
+        (BatchPlacement::Refused(Refusal { current_version: Some(current), .. }), PostChange::Edit(edit)) => {
+            edit.if_version.is_some_and(|wanted| i64::from(wanted) > i64::from(*current))
+        }
+        _ => false,
+    })
 }
 
 /// Answers the intents that the plan refuses or finds done, and notes the sent and the postponed ones.

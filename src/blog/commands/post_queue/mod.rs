@@ -106,13 +106,13 @@ impl PostQueues {
     }
 
     pub(super) fn new(
-        store: Arc<dyn Store>,
+        (store, latest): (Arc<dyn Store>, Arc<dyn Store>),
         (clock, tasks): (Arc<dyn Clock>, Tasks),
         limits: CommandLimits,
         deleted: DeletedUsers,
     ) -> Self {
         Self {
-            settler: BatchSender { store, attempts_max: limits.batch_attempts_max, deleted },
+            settler: BatchSender { store, latest, attempts_max: limits.batch_attempts_max, deleted },
             tasks,
             clock,
             limits,
