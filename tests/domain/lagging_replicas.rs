@@ -3,13 +3,16 @@
 
 use std::sync::Arc;
 
+use onehop::accounts::audience::Audience;
 use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::accounts::password::HashingCost;
 use onehop::app::{App, AppOptions, Member, OpenStore, container_specs};
 use onehop::blog::commands::{
-    CreateComment, CreatePost, CreateUser, Refusal, UpdateComment, UpdatePost, UpdateUser,
+    ChangePassword, CreateComment, CreatePost, CreateUser, Refusal, SignIn, UpdateComment, UpdatePost,
+    UpdateUser,
 };
 use onehop::blog::items::{CommentItem, PostItem, UserItem};
+use onehop::domain::accounts::sessions::{SessionSettings, Sessions};
 use onehop_change_feed::Sharing;
 use onehop_runtime::clock::SystemClock;
 use onehop_store::Ledger;
@@ -137,12 +140,42 @@ async fn an_edit_of_the_last_version_is_no_conflict_though_a_replica_lacks_that_
     ahead.update_comment(edit(&comment, "Two.", Some(1)), &ledger).await.expect("an edit");
     let edited = behind.update_comment(edit(&comment, "Three.", Some(2)), &ledger).await;
     assert_eq!(edited.expect("an edit").text_version, 3);
-    // A version that nobody wrote is one.
+    // An edit of a version that does not exist is one.
     let refused = [
         harness::refusal(behind.update_post(retitle(&user, &post, "Nine", Some(9)), &ledger).await),
         harness::refusal(behind.update_comment(edit(&comment, "Nine.", Some(9)), &ledger).await),
     ];
     for Refusal { current_version, .. } in refused {
         assert_eq!(current_version, Some(3));
+    }
+}
+
+#[tokio::test]
+async fn a_rename_keeps_the_last_password_though_a_replica_still_has_the_one_before() {
+    let processes = TwoProcesses::new().await;
+    let user = processes.user().await;
+    processes.account.lag();
+    let sessions = [&processes.ahead, &processes.behind].map(|app| {
+        let (store, clock) = (Arc::clone(&app.recent), Arc::clone(&app.clock));
+        Sessions::new(store, clock, Audience::named("onehop"), SessionSettings::default())
+    });
+    let ledger = Ledger::new();
+    let change = ChangePassword {
+        user_id: user.id,
+        username: user.username.clone(),
+        current_password: harness::PASSWORD.to_owned(),
+        new_password: "another horse battery".to_owned(),
+        caller: HashingCaller::default(),
+    };
+    processes.ahead.commands.change_password(change, &sessions[0], &ledger).await.expect("a change");
+    processes.behind.commands.update_user(rename(&user, "grace"), &ledger).await.expect("a rename");
+    for (password, is_current) in [("another horse battery", true), (harness::PASSWORD, false)] {
+        let input = SignIn {
+            username: "grace".to_owned(),
+            password: password.to_owned(),
+            caller: HashingCaller::default(),
+        };
+        let started = processes.behind.commands.start_session(input, &sessions[1], &ledger).await;
+        assert_eq!(started.is_ok(), is_current, "{password}");
     }
 }

@@ -17,8 +17,8 @@ use parking_lot::Mutex;
 
 use crate::{ContainerName, Ledger, OperationScope, PartitionKey, Store, StoreCall, StoreDecorator};
 
-/// Partitions with a refused write that nobody has read since. Most are read at once, by the command that was
-/// refused; the others are forgotten.
+/// The most partitions with a refused write and no read since. The refused command reads most of them at
+/// once; the others are forgotten.
 const REFUSED_MAX: usize = 1000;
 
 /// A store whose point reads miss no item, and whose reads after a refused write see what refused it.

@@ -15,10 +15,10 @@ use crate::domain::accounts::passwords::{PasswordHolder, StoredPassword, wrong_p
 use crate::domain::accounts::sessions::{NewSession, Sessions};
 use crate::domain::error::contended;
 use onehop_runtime::planted;
-use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
+use onehop_store::{Ledger, NewItem, PartitionKey, Store, WriteOp};
 
 use super::create_user::stored_password;
-use super::names::{Attempt, UserLookup, normalized};
+use super::names::{Attempt, UserLookup, find_user, normalized, read_reservation};
 use super::{CommandError, Commands, Refusal};
 
 /// Attempts of a change after others changed the user or the reservation.
@@ -70,34 +70,28 @@ impl Commands {
         id: UserId,
         ledger: &Ledger,
     ) -> Result<(UserItem, AccountItem), CommandError> {
-        self.account_by(id, false, ledger).await
+        self.account_by(self.names.store(), id, ledger).await
     }
 
-    /// The same in the latest commit, for second looks, or from the second attempt on.
+    /// The same, as this store has it. Further attempts read the latest commit.
     async fn account_by(
         &self,
+        mut store: &dyn Store,
         id: UserId,
-        is_latest: bool,
         ledger: &Ledger,
     ) -> Result<(UserItem, AccountItem), CommandError> {
-        for attempt in 0..ATTEMPTS_MAX {
-            let is_latest = is_latest || attempt > 0;
-            let found = if is_latest {
-                self.names.find_latest(id, ledger).await?
-            } else {
-                self.names.find(id, ledger).await?
+        for _ in 0..ATTEMPTS_MAX {
+            let UserLookup::User(stored) = find_user(store, id, ledger).await? else {
+                return Err(Refusal::no_such_user().into());
             };
-            let UserLookup::User(stored) = found else { return Err(Refusal::no_such_user().into()) };
             if stored.user.pending_username.is_some() {
+                store = self.names.latest();
                 self.names.roll_forward(id, ledger).await?;
                 continue;
             }
             let name = normalized(&stored.user.username)?;
-            let reservation = if is_latest {
-                self.names.latest_reservation(name.as_str(), ledger).await?
-            } else {
-                self.names.reservation(name.as_str(), ledger).await?
-            };
+            let reservation = read_reservation(store, name.as_str(), ledger).await?;
+            store = self.names.latest();
             if let Some((account, _)) = reservation
                 && account.user_id == id
             {
@@ -128,8 +122,9 @@ impl Commands {
                 continue;
             }
             // A rename that was announced before the write takes the former password along.
-            let is_latest = !planted!("second-look-at-a-replica");
-            let (_, now) = self.account_by(user, is_latest, ledger).await?;
+            let is_at_replica = planted!("second-look-at-a-replica");
+            let store = if is_at_replica { self.names.store() } else { self.names.latest() };
+            let (_, now) = self.account_by(store, user, ledger).await?;
             if stored_password(&now).is_same(&wanted) {
                 return Ok(());
             }

@@ -7,7 +7,7 @@ use crate::blog::items::UserItem;
 use onehop_runtime::planted;
 use onehop_store::Ledger;
 
-use super::names::{Attempt, RollForward, StoredUser, UserLookup, parsed};
+use super::names::{Attempt, RollForward, StoredUser, UserLookup, find_user, parsed};
 use super::{CommandError, Commands, Refusal};
 use crate::domain::error::contended;
 
@@ -41,7 +41,7 @@ impl Commands {
                 UserLookup::User(stored)
                     if has_name(&stored.user, &username) && !planted!("rename-trusts-a-replica") =>
                 {
-                    self.names.find_latest(input.user_id, ledger).await?
+                    find_user(self.names.latest(), input.user_id, ledger).await?
                 }
                 found => found,
             };

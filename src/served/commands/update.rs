@@ -71,7 +71,7 @@ impl ServedCommands {
         Err(contended("an item").into())
     }
 
-    /// What the command does to the item as this store has it.
+    /// The item as this store has it, with the change of the command.
     async fn planned(
         &self,
         command: &ServedCommand<'_>,

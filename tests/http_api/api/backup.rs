@@ -244,7 +244,7 @@ async fn damaged_files_are_recovered_and_each_loss_is_named() {
     let (status, printed) = run_on(&damaged, &["check"]).await;
     assert_eq!((status, printed.contains("onehop recover")), (1, true), "{printed}");
 
-    let (_, printed) = run_on(&damaged, &["recover", "--json"]).await;
+    let (status, printed) = run_on(&damaged, &["recover", "--json"]).await;
     let report = report_in(&printed);
     assert_eq!(report["problems"], json!([]), "{report}");
     assert!(report["damage"].to_string().contains("engine/keyspaces/3/tables"), "{report}");
@@ -254,6 +254,7 @@ async fn damaged_files_are_recovered_and_each_loss_is_named() {
         assert!(item["id"].is_string() && item["partitionKey"].is_string(), "{item}");
         assert!(["users", "posts", "accounts"].contains(&item["container"].as_str().unwrap()), "{item}");
     }
+    assert!(lost.is_empty() || [1, 3].contains(&status), "items are lost: {status}");
     assert!(!lost.is_empty() || report["madeAgain"].as_u64().unwrap() > 0, "{report}");
     let listed = std::fs::read_to_string(damaged.join("lost-items.jsonl")).unwrap();
     assert_eq!(listed.lines().count(), lost.len());

@@ -98,6 +98,11 @@ impl UsernameReservations {
         &*self.store
     }
 
+    /// The same, with reads of the latest commit.
+    pub(super) fn latest(&self) -> &dyn Store {
+        &*self.latest
+    }
+
     /// Keeps the name of a user who is likely to write something next.
     pub(super) fn keep_author_name(&self, id: UserId, username: &str, now_ms: i64) {
         self.author_names.insert(id, username, now_ms);
@@ -134,20 +139,6 @@ impl UsernameReservations {
         ledger: &Ledger,
     ) -> Result<Option<(AccountItem, ETag)>, Fault> {
         read_reservation(&*self.store, name, ledger).await
-    }
-
-    /// The latest commit of the reservation of a key.
-    pub(super) async fn latest_reservation(
-        &self,
-        name: &str,
-        ledger: &Ledger,
-    ) -> Result<Option<(AccountItem, ETag)>, Fault> {
-        read_reservation(&*self.latest, name, ledger).await
-    }
-
-    /// The latest commit of the user with this id.
-    pub(super) async fn find_latest(&self, id: UserId, ledger: &Ledger) -> Result<UserLookup, Fault> {
-        find_user(&*self.latest, id, ledger).await
     }
 
     /// Creates the user of a sign-up whose reservation is made; `None` when the sign-up was given up
@@ -211,7 +202,8 @@ impl UsernameReservations {
     }
 }
 
-async fn read_reservation(
+/// The reservation of a key, as a store has it.
+pub(super) async fn read_reservation(
     store: &dyn Store,
     name: &str,
     ledger: &Ledger,

@@ -16,6 +16,7 @@ use onehop_store::{ETag, Fault, Ledger};
 
 use super::{
     ATTEMPTS_MAX, Attempt, ClaimOutcome, StoredUser, UserLookup, UsernameReservations, account, parsed,
+    read_reservation,
 };
 use crate::domain::error::contended;
 
@@ -123,11 +124,9 @@ impl UsernameReservations {
         user_id: UserId,
         ledger: &Ledger,
     ) -> Result<Option<(AccountItem, ETag)>, Fault> {
-        let reservation = if planted!("password-taken-along-from-a-replica") {
-            self.reservation(key.as_str(), ledger).await?
-        } else {
-            self.latest_reservation(key.as_str(), ledger).await?
-        };
+        let is_from_replica = planted!("password-taken-along-from-a-replica");
+        let store = if is_from_replica { self.store() } else { self.latest() };
+        let reservation = read_reservation(store, key.as_str(), ledger).await?;
         Ok(reservation.filter(|(reservation, _)| reservation.user_id == user_id))
     }
 
