@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import { useLocation } from "wouter";
 import { CostSwitch } from "../charges/CostSwitch.js";
 import { NavLink } from "./NavLink.js";
@@ -8,6 +8,9 @@ const PLACES = [
   { path: "/operations", name: "Operations" },
 ];
 
+/** The menu of the page as the server wrote it, which a reader may have opened before this code arrived. */
+let servedMenu = document.querySelector<HTMLDetailsElement>("details.engineers");
+
 /**
  * The menu of the pages for engineers, with the switch *Show costs*. It closes on Escape, on a choice, and on
  * a click elsewhere.
@@ -15,6 +18,12 @@ const PLACES = [
 export function EngineersMenu() {
   const menu = useRef<HTMLDetailsElement>(null);
   const [pathname] = useLocation();
+  useLayoutEffect(() => {
+    if (menu.current !== null && servedMenu !== null) {
+      menu.current.open = servedMenu.open;
+      servedMenu = null;
+    }
+  }, []);
   useEffect(() => {
     const close = (event: Event): void => {
       const isElsewhere = !(event.target instanceof Node && menu.current?.contains(event.target) === true);

@@ -76,6 +76,27 @@ describe.each(pages)("%s", (_name, path, heading, text) => {
   });
 });
 
+test("a menu that is opened before the application arrives stays open", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  let letScriptsArrive: () => void = () => undefined;
+  const scriptsMayArrive = new Promise<void>((done) => {
+    letScriptsArrive = done;
+  });
+  await page.route("**/*.js", async (route) => {
+    await scriptsMayArrive;
+    await route.continue();
+  });
+  await page.goto(baseUrl, { waitUntil: "commit" });
+  await page.getByText("For engineers").click();
+  await page.getByRole("link", { name: "Compare" }).waitFor();
+  letScriptsArrive();
+  // Only the application has this switch.
+  await page.getByRole("switch", { name: "Show costs" }).waitFor();
+  expect(await page.locator("details.engineers").getAttribute("open")).not.toBeNull();
+  await context.close();
+});
+
 test("a page that is opened from another one asks the server", async () => {
   const { page } = await openPage(browser, "/shop");
   const asked = page.waitForRequest((request) => request.postData()?.includes("query Feed") === true);
