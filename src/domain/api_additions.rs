@@ -45,26 +45,26 @@ pub struct AddedRight {
     pub action: Action,
     /// Whether members of staff have the right, too.
     pub or_staff: bool,
-    /// The field with whose value the right ends.
-    pub until: Option<&'static str>,
+    /// The fields: with a value of any of them the right ends.
+    pub until: &'static [&'static str],
 }
 
 impl AddedField {
     /// The right to an action, as the model has it.
     #[must_use]
     pub const fn right(action: Action) -> Self {
-        Self::Right(AddedRight { action, or_staff: false, until: None })
+        Self::Right(AddedRight { action, or_staff: false, until: &[] })
     }
 
     /// The same right, for members of staff, too.
     #[must_use]
     pub const fn right_with_staff(action: Action) -> Self {
-        Self::Right(AddedRight { action, or_staff: true, until: None })
+        Self::Right(AddedRight { action, or_staff: true, until: &[] })
     }
 
-    /// The right to an action until a field has a value.
+    /// The right to an action until one of these fields has a value.
     #[must_use]
-    pub const fn right_until(action: Action, field: &'static str) -> Self {
-        Self::Right(AddedRight { action, or_staff: false, until: Some(field) })
+    pub const fn right_until(action: Action, until: &'static [&'static str]) -> Self {
+        Self::Right(AddedRight { action, or_staff: false, until })
     }
 }

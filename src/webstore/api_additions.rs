@@ -6,6 +6,9 @@ use super::ids::kinds;
 use super::reads::{PRODUCTS_OF_CATEGORY, PRODUCTS_OF_TAG, SALES_ORDERS};
 use crate::domain::api_additions::{AddedField, ApiAdditions};
 
+/// The dates after which an order is neither cancelled nor shipped.
+const SETTLED: &[&str] = &["shipDate", "cancelDate"];
+
 /// The additions.
 pub static ADDITIONS: ApiAdditions = ApiAdditions {
     id_kinds: &[
@@ -27,8 +30,9 @@ pub static ADDITIONS: ApiAdditions = ApiAdditions {
         ("ProductCategory.viewerCanUpdate", AddedField::right(Action::Update)),
         ("ProductTag.viewerCanUpdate", AddedField::right(Action::Update)),
         ("Customer.viewerCanUpdate", AddedField::right(Action::Update)),
-        ("SalesOrder.viewerCanDelete", AddedField::right_until(Action::Delete, "shipDate")),
-        ("SalesOrder.viewerCanShip", AddedField::right_until(Action::Update, "shipDate")),
+        ("SalesOrder.viewerCanDelete", AddedField::right_until(Action::Delete, &["shipDate"])),
+        ("SalesOrder.viewerCanCancel", AddedField::right_until(Action::Delete, SETTLED)),
+        ("SalesOrder.viewerCanShip", AddedField::right_until(Action::Update, SETTLED)),
     ],
     read_with: &[],
     page_texts: &[],

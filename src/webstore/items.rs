@@ -154,6 +154,8 @@ pub struct SalesOrderItem {
     pub order_date: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ship_date: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel_date: Option<String>,
     /// Where the order goes; orders of earlier releases have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipping_address: Option<AddressItem>,

@@ -197,6 +197,7 @@ impl WebstoreSeeder {
             sort_key: order_date.clone(),
             order_date,
             ship_date: order.ship_ms.map(format_timestamp),
+            cancel_date: None,
             shipping_address: address.cloned(),
             total: details.iter().map(|line| line.price * i64::from(line.quantity)).sum(),
             details,

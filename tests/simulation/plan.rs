@@ -36,7 +36,7 @@ const DISTURBANCE_PERCENTS: [u64; 3] = [85, 85, 30];
 /// Source: Groce, Zhang, Eide, Chen, Regehr, "Swarm Testing", 2012.
 const ACT_FACTORS: [u64; 5] = [1, 10, 10, 30, 100];
 /// Acts that change the same items. Some runs do hardly anything else.
-const FOCUSES: [&[&str]; 12] = [
+const FOCUSES: [&[&str]; 13] = [
     &["rename", "change password", "renew session"],
     &["create post", "delete post"],
     &["create post", "delete post", "delete account"],
@@ -48,6 +48,7 @@ const FOCUSES: [&[&str]; 12] = [
     &["delete account", "comment", "like", "create post"],
     &["delete account", "subscribe", "comment", "rename"],
     &["order", "delete order", "create product"],
+    &["order", "cancel order", "ship order", "read orders"],
     &["create product", "update product", "delete product", "rename tag", "rename category"],
 ];
 
@@ -76,10 +77,16 @@ const BLOG_ACTS: [(&str, u64); 21] = [
     ("read feed", 5),
 ];
 /// Acts of customers, with their weights.
-const CUSTOMER_ACTS: [(&str, u64); 5] =
-    [("order", 38), ("delete order", 22), ("change address", 10), ("read orders", 15), ("read product", 15)];
+const CUSTOMER_ACTS: [(&str, u64); 6] = [
+    ("order", 36),
+    ("cancel order", 6),
+    ("delete order", 18),
+    ("change address", 10),
+    ("read orders", 15),
+    ("read product", 15),
+];
 /// Acts of staff, with their weights.
-const STAFF_ACTS: [(&str, u64); 8] = [
+const STAFF_ACTS: [(&str, u64); 9] = [
     ("create category", 10),
     ("create tag", 12),
     ("create product", 22),
@@ -87,6 +94,7 @@ const STAFF_ACTS: [(&str, u64); 8] = [
     ("rename tag", 14),
     ("update product", 14),
     ("delete product", 6),
+    ("ship order", 6),
     ("read product", 8),
 ];
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use onehop_runtime::{blocking, planted};
@@ -25,6 +26,8 @@ const ACTS: &str = "SIMULATION_ACTS";
 const WITHOUT: &str = "SIMULATION_WITHOUT";
 /// The text before the outcome of a run in its output.
 const OUTCOME: &str = "OUTCOME ";
+/// The invariant that a panic breaks.
+const NO_PANIC: &str = "nothing panics";
 /// Characters of a violation in a report.
 const DETAIL_CHARS_MAX: usize = 2_000;
 /// Runs in `make test`.
@@ -52,7 +55,19 @@ struct Wanted {
     without: Vec<String>,
 }
 
+/// Notes each panic from now on, also one that a task or a request contains.
+fn note_panics() -> Arc<Mutex<Vec<String>>> {
+    let noted = Arc::new(Mutex::new(Vec::new()));
+    let (notes, print) = (Arc::clone(&noted), std::panic::take_hook());
+    std::panic::set_hook(Box::new(move |panic| {
+        notes.lock().push(panic.to_string());
+        print(panic);
+    }));
+    noted
+}
+
 fn play(plan: Plan) -> RunOutcome {
+    let panics = note_panics();
     // A new thread: its hash maps are seeded before the first of them is made.
     let playing = std::thread::Builder::new().stack_size(64 << 20).spawn(move || {
         randomness::seed_thread(plan.seed);
@@ -64,7 +79,7 @@ fn play(plan: Plan) -> RunOutcome {
             trace::begin(Instant::now());
             let executor = Executor::new(Dice::of(plan.seed, 0));
             let world = World::new(plan, executor.clone());
-            let played = std::sync::Arc::clone(&world);
+            let played = Arc::clone(&world);
             let main = async move {
                 played.play().await;
                 finale::conclude(&played).await;
@@ -72,9 +87,11 @@ fn play(plan: Plan) -> RunOutcome {
             executor.run(Group(0), main).await;
             let recorded = world.history.take();
             let violations = check(&recorded).into_iter();
+            let panics = std::mem::take(&mut *panics.lock());
             RunOutcome {
                 violations: violations
                     .map(|Violation { invariant, detail }| (invariant.to_owned(), detail))
+                    .chain(panics.into_iter().map(|panic| (NO_PANIC.to_owned(), panic)))
                     .collect(),
                 counts: world.counts().into_iter().map(|(name, times)| (name.to_owned(), times)).collect(),
                 answers: recorded.answers,
@@ -112,7 +129,7 @@ fn run(wanted: &Wanted) -> Result<RunOutcome, String> {
 /// The outcome of a run, where a panic is a violation.
 fn outcome_of(wanted: &Wanted) -> RunOutcome {
     run(wanted).unwrap_or_else(|printed| RunOutcome {
-        violations: vec![("a run ends without a panic".to_owned(), printed)],
+        violations: vec![(NO_PANIC.to_owned(), printed)],
         counts: BTreeMap::new(),
         answers: BTreeMap::new(),
         virtual_ms: 0,

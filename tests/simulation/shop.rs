@@ -23,6 +23,10 @@ const ADDRESSES: [&str; 12] = [
     "otto@example.com",
 ];
 const SKUS: [&str; 5] = ["SKU-1", "SKU-2", "sku-2", "SKU-3", "SKU-4"];
+/// States of an order.
+const OPEN: &str = "open";
+const CANCELLED: &str = "cancelled";
+const SHIPPED: &str = "shipped";
 const CATEGORIES_MAX: usize = 2;
 const TAGS_MAX: usize = 3;
 
@@ -68,6 +72,8 @@ impl Client {
             "update product" => self.update_product().await,
             "delete product" => self.delete_product().await,
             "order" => self.order().await,
+            "cancel order" => self.settle_order("cancelSalesOrder", CANCELLED).await,
+            "ship order" => self.settle_order("shipSalesOrder", SHIPPED).await,
             "delete order" => self.delete_order().await,
             "change address" => self.change_address().await,
             "read orders" => self.read_orders().await,
@@ -268,24 +274,69 @@ impl Client {
         world.history.set_first(&register, NOTHING);
         let write = Write { value: "1".to_owned(), client: self.number, start, end: Some(end) };
         world.history.written(&register, write);
+        world.history.set_first(&state_of_order(id), OPEN);
         world.catalogue.lock().orders.push((me, id.to_owned()));
+    }
+
+    /// The customer's orders that clients know, or those of all customers.
+    fn known_orders(&self, of: Option<&str>) -> Vec<(String, String)> {
+        let catalogue = self.world.catalogue.lock();
+        let is_wanted = |(customer, _): &&(String, String)| of.is_none_or(|of| of == customer);
+        catalogue.orders.iter().filter(is_wanted).cloned().collect()
+    }
+
+    /// Cancels an order as its customer, or ships it as staff. It is never both.
+    async fn settle_order(&mut self, mutation: &str, state: &str) {
+        let Some(me) = self.me() else { return };
+        let orders = self.known_orders(Some(me.as_str()).filter(|_| state == CANCELLED));
+        if orders.is_empty() {
+            return;
+        }
+        let world = self.world.clone();
+        let (customer, id) = world.dice.pick(&orders).clone();
+        let register = state_of_order(&id);
+        let write = world.history.begin(&register, state, self.number);
+        let query = format!(
+            "mutation($i: {}Input!) {{ {mutation}(input: $i) {{ salesOrder {{ id shipDate cancelDate }} }} }}",
+            capitalised(mutation)
+        );
+        let start = world.history.now();
+        let answer = self.command(&query, json!({ "i": { "salesOrderId": id } })).await;
+        match self.end(&write, answer) {
+            Ok(data) => drop(self.state_in(&data[mutation]["salesOrder"])),
+            Err(Some(code)) if code == "CONFLICT" => {
+                let other = if state == SHIPPED { CANCELLED } else { SHIPPED };
+                self.saw("command", &register, other, Recent::All, start);
+                world.count("order that was settled before");
+            }
+            Err(Some(code)) if code == "NOT_FOUND" => {
+                self.saw("command", &format!("order of {customer}: {id}"), NOTHING, Recent::All, start);
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// The state of an order as an answer shows it.
+    fn state_in(&self, order: &Value) -> &'static str {
+        match (order["shipDate"].is_string(), order["cancelDate"].is_string()) {
+            (false, false) => OPEN,
+            (true, false) => SHIPPED,
+            (false, true) => CANCELLED,
+            (true, true) => {
+                self.world.history.broken("no order is shipped and cancelled", order.to_string());
+                CANCELLED
+            }
+        }
     }
 
     async fn delete_order(&mut self) {
         let Some(me) = self.me() else { return };
         let world = self.world.clone();
-        let own: Vec<String> = world
-            .catalogue
-            .lock()
-            .orders
-            .iter()
-            .filter(|(of, _)| *of == me)
-            .map(|(_, id)| id.clone())
-            .collect();
+        let own = self.known_orders(Some(&me));
         if own.is_empty() {
             return;
         }
-        let id = world.dice.pick(&own).clone();
+        let (_, id) = world.dice.pick(&own).clone();
         let register = format!("order of {me}: {id}");
         let write = world.history.begin(&register, NOTHING, self.number);
         let query = "mutation($i: DeleteSalesOrderInput!) { deleteSalesOrder(input: $i) { customer { salesOrderCount } } }";
@@ -298,17 +349,9 @@ impl Client {
 
     async fn read_orders(&mut self) {
         let Some(me) = self.me() else { return };
-        let known: Vec<String> = self
-            .world
-            .catalogue
-            .lock()
-            .orders
-            .iter()
-            .filter(|(of, _)| *of == me)
-            .map(|(_, id)| id.clone())
-            .collect();
+        let known = self.known_orders(Some(&me));
         let start = self.world.history.now();
-        let query = "{ viewerCustomer { salesOrderCount salesOrders(first: 100) { nodes { id } } } }";
+        let query = "{ viewerCustomer { salesOrderCount salesOrders(first: 100) { nodes { id shipDate cancelDate } } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
         let Some(nodes) = data["viewerCustomer"]["salesOrders"]["nodes"].as_array() else { return };
         // Older orders are on further pages.
@@ -316,9 +359,13 @@ impl Client {
             return;
         }
         let recent = self.recent(reached);
-        for id in known {
-            let is_listed = nodes.iter().any(|node| node["id"] == id.as_str());
-            let value = if is_listed { "1" } else { NOTHING };
+        for (_, id) in known {
+            let listed = nodes.iter().find(|node| node["id"] == id.as_str());
+            if let Some(order) = listed {
+                let state = self.state_in(order);
+                self.saw("orders of a customer", &state_of_order(&id), state, recent, start);
+            }
+            let value = if listed.is_some() { "1" } else { NOTHING };
             self.saw("orders of a customer", &format!("order of {me}: {id}"), value, recent, start);
         }
     }
@@ -351,6 +398,11 @@ impl Client {
 /// The count of all orders of a customer in an answer.
 pub fn count_of_orders(customer: &str, count: u64, (start, end): (u64, u64)) -> Count {
     Count { prefix: format!("order of {customer}: "), value: "1", count, start, end }
+}
+
+/// The register of the state of an order.
+fn state_of_order(id: &str) -> String {
+    format!("state of order {id}")
 }
 
 fn capitalised(kind: &str) -> String {

@@ -11,6 +11,7 @@ use axum::Router;
 use onehop::app::{OpenStore, container_specs};
 use onehop::graphql::GlobalId;
 use onehop_runtime::planted;
+use onehop_runtime::tasks::Tasks;
 use onehop_store::ContainerSpec;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -282,6 +283,9 @@ impl World {
                 Ok(process) => {
                     trace::line("world", format!("process {number} serves"));
                     if let Some(member) = members.get_mut(&number) {
+                        world
+                            .executor
+                            .spawn(OUTSIDE, Arc::clone(&world).end_with(number, process.app.tasks.clone()));
                         member.process = Some(process);
                     }
                 }
@@ -354,6 +358,18 @@ impl World {
     fn any_member(&self) -> Option<u32> {
         let numbers: Vec<u32> = self.members.lock().keys().copied().collect();
         (!numbers.is_empty()).then(|| *self.dice.pick(&numbers))
+    }
+
+    /// Ends a process as soon as one of its tasks fails, as `onehop serve` does.
+    async fn end_with(self: Arc<Self>, number: u32, tasks: Tasks) {
+        tasks.soft_stop().cancelled().await;
+        if let Some(failure) = tasks.failure()
+            && self.members.lock().contains_key(&number)
+        {
+            trace::line("world", format!("process {number} ends: {failure}"));
+            self.count("process ended by a failed task");
+            self.stop(number).await;
+        }
     }
 
     /// Stops a process as a signal does, and checks that it leaves no task behind.

@@ -190,6 +190,11 @@ impl Tasks {
         self.soft_stop.cancel();
     }
 
+    /// The failure of a task that stopped them all.
+    pub fn failure(&self) -> Option<&TaskFailure> {
+        self.failure.get()
+    }
+
     /// Runs a task to its end. An error or a panic of the task stops the process; a task that ends well
     /// just ends. The task is dropped when the hard stop fires.
     pub fn spawn<E>(&self, name: &'static str, task: impl Future<Output = Result<(), E>> + Send + 'static)
@@ -278,7 +283,7 @@ impl Tasks {
                 tracing::warn!(tasks = self.tracker.len(), "tasks outlived the hard stop");
             }
         }
-        match self.failure.get() {
+        match self.failure() {
             Some(failure) => Err(failure.clone().into()),
             None => stopped,
         }

@@ -397,10 +397,8 @@ fn right_of(right: AddedRight, form: &Form<'_>, outer: Option<Outer<'_, '_>>) ->
         _ => None,
     };
     let owners = grants.owner.iter().map(owner).collect::<Option<_>>()?;
-    let until = match until {
-        Some(name) => Some(form.field(name).and_then(|(_, field)| form.slot(field))?),
-        None => None,
-    };
+    let ends = |name: &&str| form.field(name).and_then(|(_, field)| form.slot(field));
+    let until = until.iter().map(ends).collect::<Option<_>>()?;
     Some(Right { model: form.model, grants, or_staff, owners, until })
 }
 

@@ -75,7 +75,7 @@ pub(super) fn has_right(
     members: &StoredMembers<'_>,
     outer: Option<&StoredMembers<'_>>,
 ) -> Result<bool, Unplanned> {
-    if right.until.is_some_and(|until| members.value(until).is_some()) {
+    if right.until.iter().any(|until| members.value(*until).is_some()) {
         return Ok(false);
     }
     let requester = caller.in_model(right.model);

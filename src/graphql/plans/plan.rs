@@ -290,8 +290,8 @@ pub(super) struct Right {
     pub(super) grants: Grants,
     pub(super) or_staff: bool,
     pub(super) owners: Vec<RightOwner>,
-    /// The member with whose value the right ends.
-    pub(super) until: Option<MemberSlot>,
+    /// The members: with a value of any of them the right ends.
+    pub(super) until: Vec<MemberSlot>,
 }
 
 /// The member with the id of an owner.

@@ -1,4 +1,4 @@
-//! Sales orders in the schema: placing, deleting and shipping them.
+//! Sales orders in the schema: placing, cancelling, deleting and shipping them.
 
 use async_graphql::{Context, Error, ID, InputObject, Object, Result, SimpleObject};
 use uuid::Uuid;
@@ -11,7 +11,7 @@ use crate::domain::error::{InputStep, InvalidField};
 use crate::graphql::errors::{self, Code, bad_input, error};
 use crate::graphql::ids::GlobalId;
 use crate::graphql::resolution::One;
-use crate::graphql::scope;
+use crate::graphql::scope::{self, RequestScope};
 use crate::graphql::staff;
 use crate::graphql::writes::within_limit;
 use crate::webstore::commands::{
@@ -47,6 +47,13 @@ pub struct DeleteSalesOrderInput {
     pub sales_order_id: ID,
 }
 
+/// The order to cancel.
+#[derive(InputObject)]
+pub struct CancelSalesOrderInput {
+    /// The order's id.
+    pub sales_order_id: ID,
+}
+
 /// The order to ship.
 #[derive(InputObject)]
 pub struct ShipSalesOrderInput {
@@ -70,6 +77,13 @@ pub struct DeleteSalesOrderPayload {
     deleted_sales_order_id: ID,
     /// The customer, with the order no longer counted.
     customer: One<Customer>,
+}
+
+/// The order that is cancelled.
+#[derive(SimpleObject)]
+pub struct CancelSalesOrderPayload {
+    /// The order.
+    sales_order: One<SalesOrder>,
 }
 
 /// The order that is shipped.
@@ -110,6 +124,21 @@ impl SalesOrderMutation {
         })))
     }
 
+    /// Cancels an order of one's own that is not shipped. It stays among the customer's orders, and counts.
+    async fn cancel_sales_order(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The order.")] input: CancelSalesOrderInput,
+    ) -> Result<Option<One<CancelSalesOrderPayload>>> {
+        let scope = scope::for_write(ctx)?;
+        let (customer_id, order_id) = own_order(scope, &input.sales_order_id)?;
+        let commands = &scope.services().webstore.commands;
+        let cancelling = commands.cancel_sales_order(customer_id, order_id, scope.ledger());
+        let limit = &write_limits::SALES_ORDER_CANCELLATIONS;
+        let order = within_limit(scope, limit, customer_id, cancelling).await?;
+        Ok(Some(One(CancelSalesOrderPayload { sales_order: One(SalesOrder::new(order.into())) })))
+    }
+
     /// Deletes an order of one's own that is not shipped.
     async fn delete_sales_order(
         &self,
@@ -117,17 +146,13 @@ impl SalesOrderMutation {
         #[graphql(desc = "The order.")] input: DeleteSalesOrderInput,
     ) -> Result<Option<One<DeleteSalesOrderPayload>>> {
         let scope = scope::for_write(ctx)?;
-        let customer_id = scope.signed_in_customer()?;
-        let (owner, order_id) = parse_order_id(&input.sales_order_id)?;
-        if owner != customer_id {
-            return Err(error(Code::Forbidden, "This is not an order of yours."));
-        }
+        let (customer_id, order_id) = own_order(scope, &input.sales_order_id)?;
         let command = DeleteSalesOrder { customer_id, order_id };
         let deleting = scope.services().webstore.commands.delete_sales_order(command, scope.ledger());
         let limit = &write_limits::SALES_ORDER_DELETIONS;
         let SettledOrder { customer, .. } = within_limit(scope, limit, customer_id, deleting).await?;
         Ok(Some(One(DeleteSalesOrderPayload {
-            deleted_sales_order_id: GlobalId::SalesOrder(owner, order_id).encode().into(),
+            deleted_sales_order_id: GlobalId::SalesOrder(customer_id, order_id).encode().into(),
             customer: One(Customer::new(customer.into())),
         })))
     }
@@ -166,6 +191,15 @@ fn parse_lines(lines: &[SalesOrderLineInput]) -> (Vec<OrderedProduct>, Vec<Inval
         OrderedProduct { category_id, product_id, quantity: line.quantity }
     };
     (lines.map(parse).collect(), invalid)
+}
+
+/// The caller, and an order of theirs.
+fn own_order(scope: &RequestScope, id: &str) -> Result<(CustomerId, SalesOrderId), Error> {
+    let customer_id = scope.signed_in_customer()?;
+    match parse_order_id(id)? {
+        (owner, order_id) if owner == customer_id => Ok((customer_id, order_id)),
+        _ => Err(error(Code::Forbidden, "This is not an order of yours.")),
+    }
 }
 
 fn parse_order_id(id: &str) -> Result<(CustomerId, SalesOrderId), Error> {

@@ -31,6 +31,11 @@ impl SalesOrder {
         Self { view, lines }
     }
 
+    /// Whether it is neither shipped nor cancelled.
+    fn is_open(&self) -> bool {
+        self.view.ship_date.is_none() && self.view.cancel_date.is_none()
+    }
+
     fn global_id(&self) -> GlobalId {
         GlobalId::SalesOrder(self.view.customer_id, self.view.id)
     }
@@ -69,6 +74,11 @@ impl SalesOrder {
         self.view.ship_date.clone().map(DateTime)
     }
 
+    /// When it was cancelled; null for an order that was not.
+    async fn cancel_date(&self) -> Option<DateTime> {
+        self.view.cancel_date.clone().map(DateTime)
+    }
+
     /// Where the order goes; null for orders without an address.
     async fn shipping_address(&self) -> Option<One<CustomerAddress>> {
         self.view.shipping_address.clone().map(|view| One(view.into()))
@@ -84,9 +94,14 @@ impl SalesOrder {
         self.view.ship_date.is_none() && scope::of(ctx).customer() == Some(self.view.customer_id)
     }
 
-    /// Whether the caller may ship the order: staff, until it is shipped.
+    /// Whether the caller may cancel the order: the customer, until it is shipped or cancelled.
+    async fn viewer_can_cancel(&self, ctx: &Context<'_>) -> bool {
+        self.is_open() && scope::of(ctx).customer() == Some(self.view.customer_id)
+    }
+
+    /// Whether the caller may ship the order: staff, until it is shipped or cancelled.
     async fn viewer_can_ship(&self, ctx: &Context<'_>) -> bool {
-        self.view.ship_date.is_none() && staff::viewer_is_staff(scope::of(ctx))
+        self.is_open() && staff::viewer_is_staff(scope::of(ctx))
     }
 
     /// The sum of the lines.

@@ -1,5 +1,5 @@
-//! Sales orders: placing, deleting and shipping them. An order freezes number, name and price of each
-//! product.
+//! Sales orders: placing, cancelling, deleting and shipping them. An order freezes number, name and price of
+//! each product.
 //!
 //! The order and the customer's `salesOrderCount` are written in one transactional batch, with If-Match on
 //! the customer, so the count is exact under any number of concurrent orders and deletions. Commands on one
@@ -152,7 +152,7 @@ impl WebstoreCommands {
                 return Err(order_not_found().into());
             }
             if order.ship_date.is_some() {
-                return Err(Refusal::conflict("salesOrderId", "the order has been shipped").into());
+                return Err(already("shipped").into());
             }
             let customer = counted(&customer, customer.sales_order_count.saturating_sub(1));
             let order = SalesOrderItem {
@@ -172,10 +172,32 @@ impl WebstoreCommands {
         Err(contended("a customer's orders").into())
     }
 
+    /// Cancels an order that is not shipped; an order that was cancelled before stays as it is. Its customer
+    /// still sees it, and it counts.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` on `salesOrderId`; `CONFLICT` on it when the order is shipped.
+    pub async fn cancel_sales_order(
+        &self,
+        customer_id: CustomerId,
+        order_id: SalesOrderId,
+        ledger: &Ledger,
+    ) -> Result<SalesOrderItem, CommandError> {
+        let cancel_date = format_timestamp(self.clock.now_ms());
+        let cancel = |order: &SalesOrderItem| {
+            if order.ship_date.is_some() {
+                return Err(already("shipped"));
+            }
+            let cancelled = SalesOrderItem { cancel_date: Some(cancel_date.clone()), ..next_version(order) };
+            Ok(order.cancel_date.is_none().then_some(cancelled))
+        };
+        self.change_order(customer_id, order_id, cancel, ledger).await
+    }
+
     /// Notes that an order is shipped; an order that was shipped before stays as it is.
     ///
     /// # Errors
-    /// `NOT_FOUND` on `salesOrderId`.
+    /// `NOT_FOUND` on `salesOrderId`; `CONFLICT` on it when the order is cancelled.
     pub async fn ship_sales_order(
         &self,
         _by: &StaffMember,
@@ -185,22 +207,31 @@ impl WebstoreCommands {
     ) -> Result<SalesOrderItem, CommandError> {
         let ship_date = format_timestamp(self.clock.now_ms());
         let ship = |order: &SalesOrderItem| {
-            if order.deleted {
-                return Err(order_not_found());
+            if order.cancel_date.is_some() {
+                return Err(already("cancelled"));
             }
-            let shipped = SalesOrderItem {
-                ship_date: Some(ship_date.clone()),
-                version: order.version + 1,
-                ..order.clone()
-            };
+            let shipped = SalesOrderItem { ship_date: Some(ship_date.clone()), ..next_version(order) };
             Ok(order.ship_date.is_none().then_some(shipped))
         };
+        self.change_order(customer_id, order_id, ship, ledger).await
+    }
+
+    /// Changes an order that is not deleted; `change` returns nothing where it stays as it is.
+    async fn change_order(
+        &self,
+        customer_id: CustomerId,
+        order_id: SalesOrderId,
+        change: impl Fn(&SalesOrderItem) -> Result<Option<SalesOrderItem>, Refusal> + Send + Sync,
+        ledger: &Ledger,
+    ) -> Result<SalesOrderItem, CommandError> {
+        let change =
+            |order: &SalesOrderItem| if order.deleted { Err(order_not_found()) } else { change(order) };
         let (partition_key, id) = (customer_id.partition_key(), order_id.to_string());
         self.change(
             Place { container: CUSTOMER, partition_key: &partition_key, item_type: types::SALES_ORDER },
             &id,
             order_not_found,
-            ship,
+            change,
             ledger,
         )
         .await
@@ -278,6 +309,7 @@ impl WebstoreCommands {
             sort_key: order_date.clone(),
             order_date,
             ship_date: None,
+            cancel_date: None,
             shipping_address,
             details: lines.details,
             currency_code: lines.currency_code,
@@ -407,6 +439,16 @@ fn content_hash(lines: &[OrderedProduct], address: Option<&AddressItem>) -> Stri
     let address = address.map(|address| serde_json::json!(address).to_string());
     let lines: Vec<String> = lines.iter().map(line).chain(address).collect();
     sha256_hex(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The refusal of a change that comes too late.
+fn already(what: &str) -> Refusal {
+    Refusal::conflict("salesOrderId", &format!("the order has been {what}"))
+}
+
+/// The order as it is, in its next version.
+fn next_version(order: &SalesOrderItem) -> SalesOrderItem {
+    SalesOrderItem { version: order.version + 1, ..order.clone() }
 }
 
 /// The customer with another number of orders.

@@ -129,6 +129,8 @@ pub struct SalesOrderView {
     #[serde(default)]
     pub ship_date: Option<String>,
     #[serde(default)]
+    pub cancel_date: Option<String>,
+    #[serde(default)]
     pub shipping_address: Option<AddressView>,
     details: Vec<OrderLineItem>,
     currency_code: CurrencyCode,
@@ -180,6 +182,7 @@ impl From<SalesOrderItem> for SalesOrderView {
             customer_id: item.customer_id,
             order_date: item.order_date,
             ship_date: item.ship_date,
+            cancel_date: item.cancel_date,
             shipping_address: item.shipping_address,
             details: item.details,
             currency_code: item.currency_code,

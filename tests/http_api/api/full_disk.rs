@@ -12,7 +12,7 @@ const RESERVE_MIB: u64 = 24;
 /// Posts that fill the space beside the ballast several times over.
 const POSTS_MAX: usize = 2_000;
 /// Posts that are refused beyond the first.
-const REFUSALS: usize = 20;
+const REFUSALS: usize = 3;
 const CONTENT_CHARACTERS: usize = 50_000;
 
 struct Client<'a> {

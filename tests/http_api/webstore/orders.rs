@@ -201,6 +201,46 @@ async fn an_order_keeps_the_address_of_its_delivery_until_it_is_deleted() {
 }
 
 #[tokio::test]
+async fn an_order_is_cancelled_by_its_customer_or_shipped_by_staff_and_never_both() {
+    let shop = open().await;
+    let ada = staff_member(&shop).await;
+    let bikes = category(&ada, "Bikes").await;
+    let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
+    let eva = sign_up_customer(&shop, "eva@example.com").await;
+    let max = sign_up_customer(&shop, "max@example.com").await;
+    let [one, other] = [1, 2].map(|quantity| order(&eva, lines(&[(&bell, quantity)])));
+    let (one, other) = (one.await["salesOrder"]["id"].clone(), other.await["salesOrder"]["id"].clone());
+    let input = |id: &Value| json!({ "salesOrderId": id });
+    for (stranger, mutation) in [(&max, "cancelSalesOrder"), (&eva, "shipSalesOrder")] {
+        assert_eq!(refused(stranger, mutation, input(&one)).await.of(), ("FORBIDDEN", None));
+    }
+    assert_eq!(refused(&ada, "cancelSalesOrder", input(&one)).await.of(), ("UNAUTHENTICATED", None));
+
+    let seen = "salesOrder { id shipDate cancelDate viewerCanCancel viewerCanShip }";
+    let cancelled = mutate(&eva, "cancelSalesOrder", input(&one), seen).await;
+    assert!(cancelled["salesOrder"]["cancelDate"].is_string(), "{cancelled}");
+    assert_eq!(cancelled["salesOrder"]["viewerCanCancel"], false);
+    let again = mutate(&eva, "cancelSalesOrder", input(&one), seen).await;
+    assert_eq!(again, cancelled, "the first date stays");
+    assert_eq!(refused(&ada, "shipSalesOrder", input(&one)).await.of(), ("CONFLICT", Some("salesOrderId")));
+    assert_eq!(count(&eva).await, 2, "a cancelled order is one of the customer's orders");
+
+    let shipped = mutate(&ada, "shipSalesOrder", input(&other), seen).await;
+    assert_eq!(shipped["salesOrder"]["cancelDate"], Value::Null);
+    assert_eq!(
+        refused(&eva, "cancelSalesOrder", input(&other)).await.of(),
+        ("CONFLICT", Some("salesOrderId"))
+    );
+
+    mutate(&eva, "deleteSalesOrder", input(&one), "deletedSalesOrderId").await;
+    assert_eq!(
+        refused(&eva, "cancelSalesOrder", input(&one)).await.of(),
+        ("NOT_FOUND", Some("salesOrderId"))
+    );
+    assert_eq!(count(&eva).await, 1);
+}
+
+#[tokio::test]
 async fn an_order_is_deleted_by_its_customer_until_it_is_shipped() {
     let shop = open().await;
     let ada = staff_member(&shop).await;

@@ -48,7 +48,7 @@ async fn the_catalogue_says_who_may_change_it() {
 }
 
 #[tokio::test]
-async fn an_order_says_who_may_delete_and_ship_it() {
+async fn an_order_says_who_may_cancel_delete_and_ship_it() {
     let shop = open().await;
     let (ada, bob) = (staff_member(&shop).await, shop.sign_up("bob").await);
     let eva = sign_up_customer(&shop, "eva@example.com").await;
@@ -57,22 +57,28 @@ async fn an_order_says_who_may_delete_and_ship_it() {
     let lines = json!({ "lines": [{ "productId": comet["id"], "quantity": 1 }] });
     let placed = mutate(&eva, "createSalesOrder", lines, "salesOrder { id }").await;
     let order = id_of(&placed["salesOrder"]);
-    let query = "query($id: ID!) { node(id: $id) { ... on SalesOrder { viewerCanDelete viewerCanShip
+    let query =
+        "query($id: ID!) { node(id: $id) { ... on SalesOrder { viewerCanDelete viewerCanCancel viewerCanShip
         customer { viewerCanUpdate } } } }";
     let rights = async |caller: &Caller<'_>| {
         let node = caller.data(query, json!({ "id": order })).await["node"].take();
         (
             node["viewerCanDelete"].clone(),
+            node["viewerCanCancel"].clone(),
             node["viewerCanShip"].clone(),
             node["customer"]["viewerCanUpdate"].clone(),
         )
     };
-    assert_eq!(rights(&eva).await, (json!(true), json!(false), json!(true)));
-    assert_eq!(rights(&ada).await, (json!(false), json!(true), json!(false)));
-    assert_eq!(rights(&bob).await, (Value::Null, Value::Null, Value::Null), "bob does not see it");
+    assert_eq!(rights(&eva).await, (json!(true), json!(true), json!(false), json!(true)));
+    assert_eq!(rights(&ada).await, (json!(false), json!(false), json!(true), json!(false)));
+    assert_eq!(
+        rights(&bob).await,
+        (Value::Null, Value::Null, Value::Null, Value::Null),
+        "bob does not see it"
+    );
     mutate(&ada, "shipSalesOrder", json!({ "salesOrderId": order }), "salesOrder { id }").await;
-    assert_eq!(rights(&eva).await, (json!(false), json!(false), json!(true)));
-    assert_eq!(rights(&ada).await, (json!(false), json!(false), json!(false)));
+    assert_eq!(rights(&eva).await, (json!(false), json!(false), json!(false), json!(true)));
+    assert_eq!(rights(&ada).await, (json!(false), json!(false), json!(false), json!(false)));
     let again = refused(&eva, "deleteSalesOrder", json!({ "salesOrderId": order })).await;
     assert_eq!(again.code, "CONFLICT");
 }

@@ -1,7 +1,6 @@
 //! Disturbances of a run: ends and pauses of processes, splits, storms of faults, steps of clocks, and
 //! maintenance.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -160,21 +159,20 @@ impl World {
                 }
             }
             "maintenance" => {
-                let maintenance = self.maintenance(number);
-                self.executor.spawn(Group(number), maintenance);
+                self.maintain(number, || {});
             }
             _ => return,
         }
         self.count(disturbance);
     }
 
-    /// Verifies, repairs, rebuilds or replays beside commands.
-    fn maintenance(&self, number: u32) -> impl Future<Output = ()> + Send + 'static {
-        let app = self.app_of(number);
+    /// Verifies, repairs, rebuilds or replays beside commands, as a request to a process does. Calls `ended`
+    /// unless the process ends first.
+    fn maintain(&self, number: u32, ended: impl FnOnce() + Send + 'static) {
         let work = self.dice.below(6);
         trace::line("world", format!("maintenance {work} by process {number}"));
-        async move {
-            let Some(app) = app else { return };
+        let Some(app) = self.app_of(number) else { return };
+        app.tasks.clone().spawn_contained("maintenance", async move {
             // The operator tries again after a failure.
             let _ = match work {
                 0 => app.verify(false, &ProgressSink::none()).await.map(drop),
@@ -182,7 +180,8 @@ impl World {
                 2..4 => app.rebuild(None, &ProgressSink::none()).await.map(drop),
                 _ => app.replay(None).await.map(drop),
             };
-        }
+            ended();
+        });
     }
 
     /// Maintains without a pause, until no act is left or there was enough of it: clients may wait for
@@ -195,12 +194,8 @@ impl World {
             tokio::time::sleep(Duration::from_millis(self.dice.between(1, 8 * self.plan.pace_ms))).await;
             let Some(number) = self.any_process() else { continue };
             let (sender, ended) = tokio::sync::oneshot::channel::<()>();
-            let maintenance = self.maintenance(number);
-            self.executor.spawn(Group(number), async move {
-                maintenance.await;
-                drop(sender);
-            });
-            // Also a process that is killed ends it.
+            self.maintain(number, || drop(sender));
+            // Also a process that ends drops the sender.
             let _ = ended.await;
             self.count("maintenance by an operator");
         }

@@ -1,5 +1,6 @@
+import { useRef } from "react";
 import { useQuery } from "urql";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import { codeOf } from "../api/errors.js";
 import { Failure } from "../ui/Failure.js";
 import { Notice } from "../ui/Notice.js";
@@ -32,7 +33,7 @@ export function OneOrder({ id, customer }: { id: string; customer: Customer }) {
     <SkeletonLines lines={6} />
   ) : (
     <Notice heading="h1" title="Order not found">
-      <p>It may have been cancelled.</p>
+      <p>It may have been deleted.</p>
       <Link className="button" href="/shop/orders">
         See your orders
       </Link>
@@ -41,8 +42,8 @@ export function OneOrder({ id, customer }: { id: string; customer: Customer }) {
 }
 
 function Order({ order, customer }: { order: OrderCardFragment; customer: Customer }) {
-  const { id, orderDate, shippingAddress, viewerCanDelete } = order;
-  const [, navigate] = useLocation();
+  const { id, orderDate, shippingAddress, viewerCanCancel } = order;
+  const title = useRef<HTMLHeadingElement>(null);
   const isPlaced = (history.state as { placed?: string } | null)?.placed === id;
   return (
     <article className="order-page">
@@ -52,7 +53,9 @@ function Order({ order, customer }: { order: OrderCardFragment; customer: Custom
         </p>
       )}
       <header>
-        <h1 className="shop-title">Order {orderNumber(id)}</h1>
+        <h1 ref={title} tabIndex={-1} className="shop-title">
+          Order {orderNumber(id)}
+        </h1>
         <p className="order-state">
           Placed <When date={orderDate} />
         </p>
@@ -76,14 +79,7 @@ function Order({ order, customer }: { order: OrderCardFragment; customer: Custom
         <Link className="button button-plain" href="/shop/orders">
           All orders
         </Link>
-        {viewerCanDelete && (
-          <CancelOrder
-            id={id}
-            onDeleted={() => {
-              navigate("/shop/orders", { replace: true });
-            }}
-          />
-        )}
+        {viewerCanCancel && <CancelOrder id={id} onCancelled={() => title.current?.focus()} />}
       </div>
     </article>
   );

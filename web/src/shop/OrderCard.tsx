@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { useId, useRef } from "react";
 import { useMutation } from "urql";
 import { Link } from "wouter";
 
@@ -10,20 +10,23 @@ import { orderNumber, pathOfOrder } from "./checkout.js";
 import { OrderAgain } from "./OrderAgain.js";
 import { formatMoney } from "./money.js";
 import type { OrderCardFragment } from "./OrderCard.generated.js";
-import { DeleteSalesOrderDocument } from "./orders.generated.js";
+import { CancelSalesOrderDocument } from "./orders.generated.js";
 
 /**
  * An order with its lines, at the names and prices of when it was placed. It can be cancelled until it is
  * shipped.
  */
-export function OrderCard({ order, onDeleted }: { order: OrderCardFragment; onDeleted: () => void }) {
-  const { id, orderDate, viewerCanDelete } = order;
+export function OrderCard({ order }: { order: OrderCardFragment }) {
+  const { id, orderDate, viewerCanCancel } = order;
   const titleId = useId();
+  const title = useRef<HTMLAnchorElement>(null);
   return (
     <article className="order" aria-labelledby={titleId}>
       <header>
         <h2 id={titleId}>
-          <Link href={pathOfOrder(id)}>Order {orderNumber(id)}</Link>
+          <Link ref={title} href={pathOfOrder(id)}>
+            Order {orderNumber(id)}
+          </Link>
         </h2>
         <p className="order-state">
           Placed <When date={orderDate} />
@@ -33,26 +36,28 @@ export function OrderCard({ order, onDeleted }: { order: OrderCardFragment; onDe
       <OrderLines order={order} />
       <div className="order-actions">
         <OrderAgain id={id} className="button button-plain" />
-        {viewerCanDelete && <CancelOrder id={id} onDeleted={onDeleted} />}
+        {viewerCanCancel && <CancelOrder id={id} onCancelled={() => title.current?.focus()} />}
       </div>
     </article>
   );
 }
 
 /** The status of an order: its steps until now, and the next. */
-export function OrderProgress({ order: { shipDate } }: { order: OrderCardFragment }) {
+export function OrderProgress({ order: { shipDate, cancelDate } }: { order: OrderCardFragment }) {
   return (
     <ol className="order-progress" aria-label="Status">
       <li className="is-done">Placed</li>
-      <li className={shipDate === null ? "" : "is-done"}>
-        {shipDate === null ? (
-          "Not shipped yet"
-        ) : (
-          <>
-            Shipped <When date={shipDate} />
-          </>
-        )}
-      </li>
+      {cancelDate !== null ? (
+        <li className="is-cancelled">
+          Cancelled <When date={cancelDate} />
+        </li>
+      ) : shipDate !== null ? (
+        <li className="is-done">
+          Shipped <When date={shipDate} />
+        </li>
+      ) : (
+        <li>Not shipped yet</li>
+      )}
     </ol>
   );
 }
@@ -92,8 +97,9 @@ export function OrderLines({ order: { lines, total } }: { order: OrderCardFragme
   );
 }
 
-export function CancelOrder({ id, onDeleted }: { id: string; onDeleted: () => void }) {
-  const [{ fetching, error }, deleteSalesOrder] = useMutation(DeleteSalesOrderDocument);
+/** The button goes with the cancellation, and the focus to where `onCancelled` puts it. */
+export function CancelOrder({ id, onCancelled }: { id: string; onCancelled: () => void }) {
+  const [{ fetching, error }, cancelSalesOrder] = useMutation(CancelSalesOrderDocument);
   return (
     <>
       <Confirm
@@ -103,9 +109,9 @@ export function CancelOrder({ id, onDeleted }: { id: string; onDeleted: () => vo
         className="quiet"
         isBusy={fetching}
         onConfirm={() => {
-          void deleteSalesOrder({ input: { salesOrderId: id } }).then((result) => {
+          void cancelSalesOrder({ input: { salesOrderId: id } }).then((result) => {
             if (result.error === undefined) {
-              onDeleted();
+              onCancelled();
             }
           });
         }}

@@ -16,9 +16,6 @@ import { ShopFrame } from "./ShopFrame.js";
 
 /** Orders of one page of the list. */
 const PAGE_ORDERS = 10;
-/** The heading, which has the focus after an order was deleted. */
-const TITLE_ID = "orders-title";
-
 /** The orders of the signed-in customer, newest first, or the one that the address of the page names. */
 export default function OrdersPage() {
   const customer = useCustomer();
@@ -41,9 +38,7 @@ export default function OrdersPage() {
         <Provider value={client}>
           {orderId === null ? (
             <>
-              <h1 id={TITLE_ID} tabIndex={-1} className="shop-title">
-                Your orders
-              </h1>
+              <h1 className="shop-title">Your orders</h1>
               <OrderList customerId={customer.id} />
             </>
           ) : (
@@ -103,13 +98,7 @@ function OrderPage({ after, pages, onMore }: { after?: string; pages: number; on
   return (
     <>
       {nodes.map((order) => (
-        <OrderCard
-          key={order.id}
-          order={order}
-          onDeleted={() => {
-            document.getElementById(TITLE_ID)?.focus();
-          }}
-        />
+        <OrderCard key={order.id} order={order} />
       ))}
       {pageInfo.hasNextPage &&
         pageInfo.endCursor !== null &&

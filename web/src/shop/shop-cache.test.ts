@@ -2,18 +2,19 @@ import { Client, fetchExchange } from "@urql/core";
 import { expect, test } from "vitest";
 import { cache } from "../api/cache.js";
 import { CreateSalesOrderDocument } from "./order.generated.js";
-import { DeleteSalesOrderDocument, OrdersDocument } from "./orders.generated.js";
+import { CancelSalesOrderDocument, OrdersDocument } from "./orders.generated.js";
 import { shopUpdates } from "./shop-cache.js";
 
-function order(id: string) {
+function order(id: string, cancelDate: string | null = null) {
   const total = { __typename: "Money", amount: "1.00", currencyCode: "EUR" };
   return {
     __typename: "SalesOrder",
     id,
     orderDate: "2026-01-01T00:00:00.000Z",
     shipDate: null,
+    cancelDate,
     shippingAddress: null,
-    viewerCanDelete: true,
+    viewerCanCancel: cancelDate === null,
     lines: [],
     total,
   };
@@ -37,12 +38,12 @@ const answers: Record<string, unknown> = {
   CreateSalesOrder: {
     createSalesOrder: { __typename: "CreateSalesOrderPayload", salesOrder: order("b"), customer: customer(2) },
   },
-  DeleteSalesOrder: {
-    deleteSalesOrder: { __typename: "DeleteSalesOrderPayload", deletedSalesOrderId: "a", customer: customer(1) },
+  CancelSalesOrder: {
+    cancelSalesOrder: { __typename: "CancelSalesOrderPayload", salesOrder: order("a", "2026-01-02T00:00:00.000Z") },
   },
 };
 
-test("a placed order comes first in the list, a deleted one leaves it, and neither is asked for", async () => {
+test("a placed order comes first in the list, a cancelled one is shown as such, and neither is asked for", async () => {
   const asked: string[] = [];
   const client = new Client({
     url: "http://server.invalid/graphql",
@@ -58,12 +59,24 @@ test("a placed order comes first in the list, a deleted one leaves it, and neith
   const listed = async () => {
     const { data } = await client.query(OrdersDocument, { first: 10 }).toPromise();
     const { salesOrderCount, salesOrders } = data?.viewerCustomer ?? {};
-    return [salesOrderCount, salesOrders?.nodes.map(({ id }) => id)];
+    return [salesOrderCount, salesOrders?.nodes.map(({ id, viewerCanCancel }) => [id, viewerCanCancel])];
   };
-  expect(await listed()).toEqual([1, ["a"]]);
+  expect(await listed()).toEqual([1, [["a", true]]]);
   await client.mutation(CreateSalesOrderDocument, { input: { lines: [] } }).toPromise();
-  expect(await listed()).toEqual([2, ["b", "a"]]);
-  await client.mutation(DeleteSalesOrderDocument, { input: { salesOrderId: "a" } }).toPromise();
-  expect(await listed()).toEqual([1, ["b"]]);
-  expect(asked).toEqual(["Orders", "CreateSalesOrder", "DeleteSalesOrder"]);
+  expect(await listed()).toEqual([
+    2,
+    [
+      ["b", true],
+      ["a", true],
+    ],
+  ]);
+  await client.mutation(CancelSalesOrderDocument, { input: { salesOrderId: "a" } }).toPromise();
+  expect(await listed()).toEqual([
+    2,
+    [
+      ["b", true],
+      ["a", false],
+    ],
+  ]);
+  expect(asked).toEqual(["Orders", "CreateSalesOrder", "CancelSalesOrder"]);
 });

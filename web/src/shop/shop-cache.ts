@@ -1,7 +1,6 @@
-/** The effects of placed and deleted orders on a customer's cache: the lists in which they are. */
-import { prepend, remove, type MutationUpdates } from "../api/cache.js";
+/** The effects of a placed order on a customer's cache: the lists in which it is. */
+import { prepend, type MutationUpdates } from "../api/cache.js";
 import type { CreateSalesOrderMutation } from "./order.generated.js";
-import type { DeleteSalesOrderMutation } from "./orders.generated.js";
 
 export const shopUpdates: MutationUpdates = {
   createSalesOrder(result, _args, cache) {
@@ -9,13 +8,6 @@ export const shopUpdates: MutationUpdates = {
     if (placed != null) {
       const order = cache.keyOfEntity({ __typename: "SalesOrder", id: placed.salesOrder.id });
       prepend(cache, cache.keyOfEntity({ __typename: "Customer", id: placed.customer.id }), "salesOrders", order);
-    }
-  },
-  deleteSalesOrder(result, _args, cache) {
-    const deleted = (result as unknown as DeleteSalesOrderMutation).deleteSalesOrder;
-    if (deleted != null) {
-      const order = cache.keyOfEntity({ __typename: "SalesOrder", id: deleted.deletedSalesOrderId });
-      remove(cache, cache.keyOfEntity({ __typename: "Customer", id: deleted.customer.id }), "salesOrders", order);
     }
   },
 };

@@ -205,7 +205,12 @@ describe("a customer", () => {
     await page.getByRole("link", { name: "Orders", exact: true }).click();
     await order.getByRole("button", { name: "Cancel order" }).click();
     await page.getByRole("group", { name: "Cancel this order?" }).getByRole("button", { name: "Cancel order" }).click();
-    await page.getByRole("heading", { name: "You have no orders yet" }).waitFor();
+    await order.getByText("Cancelled just now").waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(title);
+    await page.reload();
+    await order.getByText("Cancelled", { exact: false }).waitFor();
+    expect(await order.getByRole("button", { name: "Cancel order" }).count()).toBe(0);
+    await order.getByRole("button", { name: "Order again" }).waitFor();
   });
 
   test("is known after a reload and in every tab, until one of them signs out", async () => {

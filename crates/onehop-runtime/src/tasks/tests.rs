@@ -165,7 +165,7 @@ async fn a_contained_panic_does_not_stop_the_process() {
     tasks.spawn_contained("client", async { panic!("on purpose") });
     tasks.tracker.close();
     tasks.tracker.wait().await;
-    assert!(!tasks.soft_stop().is_cancelled() && tasks.failure.get().is_none());
+    assert!(!tasks.soft_stop().is_cancelled() && tasks.failure().is_none());
 }
 
 #[tokio::test]

@@ -6,6 +6,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{SeekFrom, seek, tell};
+use rustix::io::Errno;
+
 pub(super) const JOURNAL_EXTENSION: &str = "jnl";
 /// Bytes that are read at a time to find the end of the data in a journal.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -39,12 +42,24 @@ pub(super) fn data_end(journal: &Path) -> io::Result<u64> {
     data_end_of(&File::open(journal)?)
 }
 
-/// The same of an open journal.
+/// The same of an open journal, whose position stays.
 pub(super) fn data_end_of(file: &File) -> io::Result<u64> {
+    let position = tell(file)?;
+    let end = find_data_end(file);
+    seek(file, SeekFrom::Start(position))?;
+    end
+}
+
+fn find_data_end(file: &File) -> io::Result<u64> {
     let zeros = vec![0; BLOCK_BYTES];
     let (mut block, mut end) = (vec![0; BLOCK_BYTES], file.metadata()?.len());
     while end > 0 {
         let start = end.saturating_sub(BLOCK_BYTES as u64);
+        // The engine makes a journal as one hole, which would be read as 64 MiB of zeros.
+        if is_hole(file, start, end) {
+            end = start;
+            continue;
+        }
         let block = &mut block[..usize::try_from(end - start).unwrap_or(BLOCK_BYTES)];
         file.read_exact_at(block, start)?;
         if *block != zeros[..block.len()] {
@@ -56,8 +71,21 @@ pub(super) fn data_end_of(file: &File) -> io::Result<u64> {
     Ok(0)
 }
 
+/// Whether the file system says that it stores nothing of a range.
+fn is_hole(file: &File, start: u64, end: u64) -> bool {
+    match seek(file, SeekFrom::Data(start)) {
+        Ok(data) => data >= end,
+        // There is no data behind the start.
+        Err(Errno::NXIO) => true,
+        // The file system does not know holes.
+        Err(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Seek};
+
     use super::*;
 
     #[test]
@@ -69,5 +97,24 @@ mod tests {
             File::options().write(true).open(&file).expect("a file").set_len(length).expect("zeros");
             assert_eq!(data_end(&file).expect("read"), data as u64, "{data} of {length}");
         }
+    }
+
+    #[test]
+    fn holes_before_and_behind_the_data_are_no_data() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.set_len(64 << 20).expect("a hole");
+        for place in [0, 5 << 20, (9 << 20) + 17] {
+            file.write_all_at(b"data", place).expect("written");
+            assert_eq!(data_end_of(&file).expect("read"), place + 4);
+        }
+        // Zeros that are stored are no data, either.
+        file.write_all_at(&[0; 4096], 40 << 20).expect("written");
+        assert_eq!(data_end_of(&file).expect("read"), (9 << 20) + 21);
+
+        file.seek(io::SeekFrom::Start(2)).expect("a position");
+        data_end_of(&file).expect("read");
+        let mut rest = [0; 2];
+        file.read_exact(&mut rest).expect("read");
+        assert_eq!(&rest, b"ta", "the position stays");
     }
 }

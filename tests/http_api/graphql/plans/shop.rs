@@ -165,7 +165,8 @@ fn order(number: u128) -> SalesOrderItem {
         customer_id: customer_id(0),
         sort_key: order_date.clone(),
         order_date: order_date.clone(),
-        ship_date: (number == 1).then_some(order_date),
+        ship_date: (number == 1).then(|| order_date.clone()),
+        cancel_date: (number == 2).then_some(order_date),
         shipping_address: (number != 2).then(|| AddressItem {
             address_line1: "Main Street 1".to_owned(),
             address_line2: None,
