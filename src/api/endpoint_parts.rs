@@ -244,6 +244,8 @@ impl MetricsSource for ProcessMetrics {
     }
 }
 
+/// The time between two looks for room, while a query waits for the read models.
+const ROOM_LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// The part of a condition that is about the store.
 const STORE: &str = "store";
 
@@ -305,6 +307,17 @@ impl ProcessorRecency {
         &*self.engine.store
     }
 
+    /// Ends when the disk of the embedded store is full: then read models follow no write.
+    async fn full(&self) {
+        let Some(store) = self.engine.embedded() else { return std::future::pending().await };
+        loop {
+            tokio::time::sleep(ROOM_LOOK_INTERVAL).await;
+            if store.ready().await.is_err_and(|fault| fault.kind == FaultKind::Full) {
+                return;
+            }
+        }
+    }
+
     fn seal(&self, position: &Position) -> String {
         self.sealer.seal(POSITION_PURPOSE, &position.encode())
     }
@@ -335,7 +348,12 @@ impl Recency for ProcessorRecency {
         ledger: &Ledger,
     ) -> Result<Reach, InvalidPosition> {
         let position = self.open(position).ok_or(InvalidPosition)?;
-        match self.engine.processor.wait_for_position(&position, wait_max, ledger).await {
+        let waited = tokio::select! {
+            biased;
+            waited = self.engine.processor.wait_for_position(&position, wait_max, ledger) => waited,
+            () = self.full() => return Ok(Reach::NotReached(NotReached::Unavailable)),
+        };
+        match waited {
             Ok(onehop_change_feed::PositionOutcome::Reached) => Ok(Reach::Reached),
             Ok(onehop_change_feed::PositionOutcome::TimedOut) => Ok(Reach::NotReached(NotReached::TimedOut)),
             Ok(onehop_change_feed::PositionOutcome::DeadLettered) => {

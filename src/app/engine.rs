@@ -227,7 +227,7 @@ impl Engine {
         self.embedded().map(|store| store.calibration())
     }
 
-    pub(super) fn embedded(&self) -> Option<&Arc<EmbeddedStore>> {
+    pub(crate) fn embedded(&self) -> Option<&Arc<EmbeddedStore>> {
         match &self.adapter {
             OpenStore::Embedded(store) => Some(store),
             OpenStore::Cosmos(_) | OpenStore::Shared { .. } => None,

@@ -41,7 +41,7 @@ pub enum NotReached {
     Parked,
     /// Too many queries wait, of this caller or of all.
     TooManyWaiting,
-    /// The store does not answer.
+    /// The store does not answer, or has no room for the read models.
     Unavailable,
 }
 
