@@ -8,7 +8,7 @@ use bytes::Bytes;
 use onehop_runtime::clock::Clock;
 use onehop_store::charges::{Calibration, IndexingPolicy};
 use onehop_store::{
-    ContainerName, ContainerSpec, Fault, FaultKind, Indexing, PartitionKey, Rejection, WriteOp,
+    ContainerName, ContainerSpec, Fault, FaultKind, Indexing, NewItem, PartitionKey, Rejection, WriteOp,
 };
 use parking_lot::Mutex;
 
@@ -155,8 +155,9 @@ impl AccountModel {
         state.late_writes.len()
     }
 
-    /// Whether a late create has brought an item back that was deleted after its sender gave up. No reader of
-    /// a change feed can know that such an item is to be deleted once more.
+    /// Whether a late create has brought an item back that was deleted after its sender gave up, or whose
+    /// source was: the item with the same id in another container. No reader of a change feed can know that
+    /// such an item is to be deleted once more.
     #[must_use]
     pub fn was_brought_back(&self, container: &str, id: &str) -> bool {
         let place = self.specs.iter().position(|spec| spec.name.as_str() == container);
@@ -336,12 +337,24 @@ impl AccountState {
         }));
     }
 
-    /// Marks the late writes whose items a batch has deleted.
+    /// Marks the late writes whose items a batch has deleted, or the sources of these items.
     fn note_deletions(&mut self, container: usize, batch: &CheckedBatch) {
+        if self.late_writes.is_empty() {
+            return;
+        }
         for (operation, _) in &batch.operations {
-            let WriteOp::Delete { id, .. } = operation else { continue };
-            let is_of = |late: &&mut LateWrite| {
-                late.container == container && late.batch.partition_key == batch.partition_key
+            let (id, is_source) = match operation {
+                WriteOp::Delete { id, .. } => (id, false),
+                WriteOp::Create(item) | WriteOp::Upsert(item) | WriteOp::Replace { item, .. }
+                    if is_tombstone(item) =>
+                {
+                    (&item.id, true)
+                }
+                _ => continue,
+            };
+            let is_of = |late: &&mut LateWrite| match is_source {
+                true => late.container != container,
+                false => late.container == container && late.batch.partition_key == batch.partition_key,
             };
             for late in self.late_writes.values_mut().filter(is_of) {
                 let creates = |(operation, _): &(WriteOp, _)| matches!(operation, WriteOp::Create(item) if item.id == *id);
@@ -351,6 +364,12 @@ impl AccountState {
             }
         }
     }
+}
+
+/// Whether an item says that it is deleted.
+fn is_tombstone(item: &NewItem) -> bool {
+    let body = serde_json::from_slice::<serde_json::Value>(&item.body);
+    body.is_ok_and(|body| body["deleted"] == true)
 }
 
 fn rejection_name(rejection: &Rejection) -> &'static str {
