@@ -41,7 +41,7 @@ BOTH_STORES := test(/^(api|graphql|webstore|commands|models_agree|operations|pro
 # API above them is the same code over both stores. `make second-store-test SECOND_STORE='all()'` runs all, and so does `make flaky`.
 SECOND_STORE ?= binary(domain)
 
-.PHONY: help test-programs embedded-test second-store-test doc-test pages-test account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest machete package deny screenshots lighthouse clean
+.PHONY: help test-programs embedded-test second-store-test late-rust-tests doc-test pages-test account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -62,8 +62,7 @@ check: nextest machete
 test: alert-test
 	$(MAKE) --jobs=2 --output-sync=target web-test test-programs
 	$(MAKE) embedded-test
-	$(MAKE) --jobs=2 --output-sync=target second-store-test pages-test
-	$(MAKE) doc-test
+	$(MAKE) --jobs=2 --output-sync=target late-rust-tests pages-test
 
 # The store's hot paths, likes on one hot post, refusals, many subscribers, and a load run over HTTP beside its ceiling.
 ## Measure speed: BENCH_USERS, LIVE_SUBSCRIBERS, LIVE_FILES
@@ -208,6 +207,10 @@ embedded-test: test-programs
 
 second-store-test: test-programs
 	$(LINTED) TMPDIR='$(TEST_TMPDIR)' ONEHOP_TEST_STORE=cosmos $(CARGO) nextest run --locked --workspace --test-threads $(TEST_THREADS) -E '($(SECOND_STORE)) & ($(BOTH_STORES))'
+
+# One after the other, beside the pages.
+late-rust-tests: second-store-test
+	$(MAKE) doc-test
 
 doc-test:
 	$(LINTED) $(CARGO) test --locked --workspace --doc

@@ -11,7 +11,7 @@ import "./write.css";
 const TITLE_CHARS_MAX = 200;
 const CONTENT_CHARS_MAX = 100_000;
 
-/** A post's title, text and tags, as they are typed. */
+/** A post's title, tags and text, as they are typed. The text is last, since it is as tall as the window. */
 export function PostForm({
   title,
   content,
@@ -61,15 +61,6 @@ export function PostForm({
           onChange({ title: text });
         }}
       />
-      <MarkdownEditor
-        label="Text"
-        value={content}
-        charsMax={CONTENT_CHARS_MAX}
-        error={errorAt("content")}
-        onText={(text) => {
-          onChange({ content: text });
-        }}
-      />
       <TextField
         label="Tags"
         value={tags}
@@ -79,6 +70,15 @@ export function PostForm({
         autoCapitalize="none"
         onText={(text) => {
           onChange({ tags: text });
+        }}
+      />
+      <MarkdownEditor
+        label="Text"
+        value={content}
+        charsMax={CONTENT_CHARS_MAX}
+        error={errorAt("content")}
+        onText={(text) => {
+          onChange({ content: text });
         }}
       />
       {field === undefined && <FormError error={error} />}
