@@ -1,8 +1,9 @@
-import { Lexer, type Token } from "marked";
-import { describe, expect, test } from "vitest";
+import { Lexer, type Token, type Tokens } from "marked";
+import { describe, expect, test, vi } from "vitest";
 import {
   BoundedLexer,
   INLINE_CHARS_MAX,
+  INLINE_MARKS_MAX,
   MarkdownLimitExceeded,
   NESTING_MAX,
   TABLE_CELLS_MAX,
@@ -87,6 +88,17 @@ describe("within its limits", () => {
 });
 
 describe("beyond its limits", () => {
+  test("one pass of the inline rules has few marks, and marks of words stay in pairs", () => {
+    const pass = vi.spyOn(Lexer.prototype, "inlineTokens");
+    const bold = new BoundedLexer().lex("**word** ".repeat(4 * INLINE_MARKS_MAX))[0] as Tokens.Paragraph;
+    expect(bold.tokens.filter(({ type }) => type === "strong")).toHaveLength(4 * INLINE_MARKS_MAX);
+    new BoundedLexer().lex("__a&".repeat(INLINE_CHARS_MAX));
+    const passes = pass.mock.calls.map(([src]) => src);
+    pass.mockRestore();
+    expect(passes.length).toBeGreaterThan(INLINE_CHARS_MAX / INLINE_MARKS_MAX);
+    expect(passes.every((src) => (src.match(/[*_~]+/g) ?? []).length <= INLINE_MARKS_MAX)).toBe(true);
+  });
+
   test.each([
     ["quotes", ">".repeat(10_000)],
     ["quotes with spaces", "> ".repeat(5_000)],

@@ -19,6 +19,8 @@ const TABLE_CELLS_MIN = 100;
  * read in parts.
  */
 export const INLINE_CHARS_MAX = 2_000;
+/** The most runs of emphasis marks in one pass: each of them may look through the rest of it. */
+export const INLINE_MARKS_MAX = 100;
 /** The most tokens of a text, table cells among them. Each becomes about one element of the page. */
 export const TOKENS_MAX = 20_000;
 /** Tokens that a short text may have, beside one for every character. */
@@ -69,7 +71,7 @@ export class BoundedLexer extends Lexer {
 
   override inlineTokens(src: string, tokens: Token[] = []): Token[] {
     return this.#within(src, tokens, () => {
-      for (const part of parts(src, INLINE_CHARS_MAX)) {
+      for (const part of parts(src)) {
         super.inlineTokens(part, tokens);
       }
       return tokens;
@@ -156,15 +158,28 @@ function occurrences(text: string, character: string): number {
   return text.split(character).length - 1;
 }
 
-/** A long text in parts of a bounded length, cut behind white space where there is any. */
-function* parts(text: string, charsMax: number): Generator<string> {
+/** A long text in parts of bounded lengths, cut behind white space where there is any. */
+function* parts(text: string): Generator<string> {
   let begin = 0;
-  while (text.length - begin > charsMax) {
-    const end = cut(text, begin, begin + charsMax);
+  for (let length = partLength(text, begin); begin + length < text.length; length = partLength(text, begin)) {
+    const end = cut(text, begin, begin + length);
     yield text.slice(begin, end);
     begin = end;
   }
   yield text.slice(begin);
+}
+
+/** The most characters of the part that begins here. */
+function partLength(text: string, begin: number): number {
+  const longest = text.slice(begin, begin + INLINE_CHARS_MAX);
+  let marks = 0;
+  for (const { index } of longest.matchAll(/[*_~]+/g)) {
+    marks += 1;
+    if (marks > INLINE_MARKS_MAX) {
+      return index;
+    }
+  }
+  return longest.length;
 }
 
 function cut(text: string, begin: number, limit: number): number {
