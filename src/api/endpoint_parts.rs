@@ -307,7 +307,7 @@ impl ProcessorRecency {
         &*self.engine.store
     }
 
-    /// Ends when the disk of the embedded store is full: then read models follow no write.
+    /// Completes when the disk of the embedded store is full. Read models cannot follow writes then.
     async fn full(&self) {
         let Some(store) = self.engine.embedded() else { return std::future::pending().await };
         loop {

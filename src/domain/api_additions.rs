@@ -45,7 +45,7 @@ pub struct AddedRight {
     pub action: Action,
     /// Whether members of staff have the right, too.
     pub or_staff: bool,
-    /// The fields: with a value of any of them the right ends.
+    /// Fields that end the right: the first value in any of them does.
     pub until: &'static [&'static str],
 }
 

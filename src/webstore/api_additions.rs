@@ -6,7 +6,7 @@ use super::ids::kinds;
 use super::reads::{PRODUCTS_OF_CATEGORY, PRODUCTS_OF_TAG, SALES_ORDERS};
 use crate::domain::api_additions::{AddedField, ApiAdditions};
 
-/// The dates after which an order is neither cancelled nor shipped.
+/// The dates that end the rights to cancel and to ship an order.
 const SETTLED: &[&str] = &["shipDate", "cancelDate"];
 
 /// The additions.

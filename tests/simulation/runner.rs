@@ -55,7 +55,7 @@ struct Wanted {
     without: Vec<String>,
 }
 
-/// Notes each panic from now on, also one that a task or a request contains.
+/// Records every panic from now on, including panics that a task or a request catches.
 fn note_panics() -> Arc<Mutex<Vec<String>>> {
     let noted = Arc::new(Mutex::new(Vec::new()));
     let (notes, print) = (Arc::clone(&noted), std::panic::take_hook());

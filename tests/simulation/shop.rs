@@ -278,7 +278,7 @@ impl Client {
         world.catalogue.lock().orders.push((me, id.to_owned()));
     }
 
-    /// The customer's orders that clients know, or those of all customers.
+    /// Orders in the clients' knowledge: of one customer, or of all customers.
     fn known_orders(&self, of: Option<&str>) -> Vec<(String, String)> {
         let catalogue = self.world.catalogue.lock();
         let is_wanted = |(customer, _): &&(String, String)| of.is_none_or(|of| of == customer);
@@ -303,7 +303,9 @@ impl Client {
         let start = world.history.now();
         let answer = self.command(&query, json!({ "i": { "salesOrderId": id } })).await;
         match self.end(&write, answer) {
-            Ok(data) => drop(self.state_in(&data[mutation]["salesOrder"])),
+            Ok(data) => {
+                self.state_in(&data[mutation]["salesOrder"]);
+            }
             Err(Some(code)) if code == "CONFLICT" => {
                 let other = if state == SHIPPED { CANCELLED } else { SHIPPED };
                 self.saw("command", &register, other, Recent::All, start);

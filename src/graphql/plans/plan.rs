@@ -290,7 +290,7 @@ pub(super) struct Right {
     pub(super) grants: Grants,
     pub(super) or_staff: bool,
     pub(super) owners: Vec<RightOwner>,
-    /// The members: with a value of any of them the right ends.
+    /// Members that end the right: the first value in any of them does.
     pub(super) until: Vec<MemberSlot>,
 }
 

@@ -74,7 +74,7 @@ impl SalesOrder {
         self.view.ship_date.clone().map(DateTime)
     }
 
-    /// When it was cancelled; null for an order that was not.
+    /// When it was cancelled; null until then.
     async fn cancel_date(&self) -> Option<DateTime> {
         self.view.cancel_date.clone().map(DateTime)
     }

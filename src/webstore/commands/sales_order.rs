@@ -172,8 +172,8 @@ impl WebstoreCommands {
         Err(contended("a customer's orders").into())
     }
 
-    /// Cancels an order that is not shipped; an order that was cancelled before stays as it is. Its customer
-    /// still sees it, and it counts.
+    /// Cancels an order before its shipment. A second cancellation changes nothing. The customer still sees
+    /// the order, and it still counts.
     ///
     /// # Errors
     /// `NOT_FOUND` on `salesOrderId`; `CONFLICT` on it when the order is shipped.
@@ -194,7 +194,7 @@ impl WebstoreCommands {
         self.change_order(customer_id, order_id, cancel, ledger).await
     }
 
-    /// Notes that an order is shipped; an order that was shipped before stays as it is.
+    /// Marks an order as shipped. A second call changes nothing.
     ///
     /// # Errors
     /// `NOT_FOUND` on `salesOrderId`; `CONFLICT` on it when the order is cancelled.
@@ -216,7 +216,8 @@ impl WebstoreCommands {
         self.change_order(customer_id, order_id, ship, ledger).await
     }
 
-    /// Changes an order that is not deleted; `change` returns nothing where it stays as it is.
+    /// Changes an order with optimistic concurrency. `change` gives the new order, or `None` for no change. A
+    /// deleted order is `NOT_FOUND`.
     async fn change_order(
         &self,
         customer_id: CustomerId,
@@ -441,12 +442,12 @@ fn content_hash(lines: &[OrderedProduct], address: Option<&AddressItem>) -> Stri
     sha256_hex(&lines.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The refusal of a change that comes too late.
+/// The refusal of a change to an order in its final state.
 fn already(what: &str) -> Refusal {
     Refusal::conflict("salesOrderId", &format!("the order has been {what}"))
 }
 
-/// The order as it is, in its next version.
+/// A copy of the order with the next version number.
 fn next_version(order: &SalesOrderItem) -> SalesOrderItem {
     SalesOrderItem { version: order.version + 1, ..order.clone() }
 }

@@ -1,4 +1,4 @@
-//! Orders: frozen values, exact counts under concurrency, repeats, deletion and shipping.
+//! Orders: frozen values, exact counts under concurrency, repeats, cancellation, deletion and shipping.
 
 use futures::future::join_all;
 use onehop::graphql::GlobalId;
@@ -10,6 +10,7 @@ use super::shop::{
     assert_one_hop, category, counted, mutate, open, product, refused, run, sign_up_customer, staff_member,
 };
 use crate::api::caller::{Caller, id_of};
+use crate::api::server::Server;
 
 const ORDER: &str = "salesOrder { id orderDate shipDate total { amount currencyCode } \
     lines { sku name quantity price { amount } total { amount } } } customer { id salesOrderCount }";
@@ -31,6 +32,27 @@ async fn count(customer: &Caller<'_>) -> u64 {
     let count = customer["salesOrderCount"].as_u64().unwrap();
     assert_eq!(u64::try_from(orders).unwrap(), count);
     count
+}
+
+/// A customer with two orders, beside a member of staff and another customer.
+struct TwoOrders<'a> {
+    ada: Caller<'a>,
+    eva: Caller<'a>,
+    max: Caller<'a>,
+    /// The ids of the orders, both of Eva.
+    one: Value,
+    other: Value,
+}
+
+async fn two_orders(shop: &Server) -> TwoOrders<'_> {
+    let ada = staff_member(shop).await;
+    let bikes = category(&ada, "Bikes").await;
+    let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
+    let eva = sign_up_customer(shop, "eva@example.com").await;
+    let max = sign_up_customer(shop, "max@example.com").await;
+    let [one, other] = [1, 2].map(|quantity| order(&eva, lines(&[(&bell, quantity)])));
+    let (one, other) = (one.await["salesOrder"]["id"].clone(), other.await["salesOrder"]["id"].clone());
+    TwoOrders { ada, eva, max, one, other }
 }
 
 #[tokio::test]
@@ -201,15 +223,9 @@ async fn an_order_keeps_the_address_of_its_delivery_until_it_is_deleted() {
 }
 
 #[tokio::test]
-async fn an_order_is_cancelled_by_its_customer_or_shipped_by_staff_and_never_both() {
+async fn an_order_is_cancelled_or_shipped_and_never_both() {
     let shop = open().await;
-    let ada = staff_member(&shop).await;
-    let bikes = category(&ada, "Bikes").await;
-    let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
-    let eva = sign_up_customer(&shop, "eva@example.com").await;
-    let max = sign_up_customer(&shop, "max@example.com").await;
-    let [one, other] = [1, 2].map(|quantity| order(&eva, lines(&[(&bell, quantity)])));
-    let (one, other) = (one.await["salesOrder"]["id"].clone(), other.await["salesOrder"]["id"].clone());
+    let TwoOrders { ada, eva, max, one, other } = two_orders(&shop).await;
     let input = |id: &Value| json!({ "salesOrderId": id });
     for (stranger, mutation) in [(&max, "cancelSalesOrder"), (&eva, "shipSalesOrder")] {
         assert_eq!(refused(stranger, mutation, input(&one)).await.of(), ("FORBIDDEN", None));
@@ -243,13 +259,7 @@ async fn an_order_is_cancelled_by_its_customer_or_shipped_by_staff_and_never_bot
 #[tokio::test]
 async fn an_order_is_deleted_by_its_customer_until_it_is_shipped() {
     let shop = open().await;
-    let ada = staff_member(&shop).await;
-    let bikes = category(&ada, "Bikes").await;
-    let bell = product(&ada, "Bell", "4.99", &bikes, &[]).await;
-    let eva = sign_up_customer(&shop, "eva@example.com").await;
-    let max = sign_up_customer(&shop, "max@example.com").await;
-    let [one, other] = [1, 2].map(|quantity| order(&eva, lines(&[(&bell, quantity)])));
-    let (one, other) = (one.await["salesOrder"]["id"].clone(), other.await["salesOrder"]["id"].clone());
+    let TwoOrders { ada, eva, max, one, other } = two_orders(&shop).await;
     let input = |id: &Value| json!({ "salesOrderId": id });
     assert_eq!(refused(&max, "deleteSalesOrder", input(&one)).await.of(), ("FORBIDDEN", None));
     assert_eq!(refused(&eva, "shipSalesOrder", input(&one)).await.of(), ("FORBIDDEN", None));

@@ -71,7 +71,7 @@ fn find_data_end(file: &File) -> io::Result<u64> {
     Ok(0)
 }
 
-/// Whether the file system says that it stores nothing of a range.
+/// Whether a range of the file is a hole: the file system stores no data for it.
 fn is_hole(file: &File, start: u64, end: u64) -> bool {
     match seek(file, SeekFrom::Data(start)) {
         Ok(data) => data >= end,
