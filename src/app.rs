@@ -40,6 +40,7 @@ use crate::blog::ids::RandomIds;
 use crate::blog::live::{LiveEvents, LiveParts, LiveSettings};
 use crate::blog::reads::ReadModels;
 use crate::config::StoreChoice;
+use crate::domain::containers::WrittenItems;
 use crate::webstore;
 use crate::webstore::commands::{WebstoreCommands, WebstoreParts};
 use crate::webstore::reads::WebstoreReads;
@@ -71,6 +72,11 @@ impl OpenStore {
         ModelRecord::refuse_served(&*open.recent()).await?;
         Ok(open)
     }
+}
+
+/// The items that commands of the built-in domains write.
+pub fn write_side() -> impl Iterator<Item = WrittenItems> {
+    blog::containers::WRITE_SIDE.iter().chain(webstore::containers::WRITE_SIDE).copied()
 }
 
 /// The parts of a process that works on the data of the built-in domains.
@@ -179,8 +185,7 @@ impl App {
     /// # Errors
     /// A fault of the store.
     pub async fn is_empty(&self) -> Result<bool, Fault> {
-        let written = blog::containers::WRITE_SIDE.iter().chain(webstore::containers::WRITE_SIDE);
-        for container in written.map(|(container, _)| *container) {
+        for (container, _) in write_side() {
             for range in self.recent.feed_ranges(container).await? {
                 let request = onehop_store::FeedRequest {
                     container,

@@ -156,6 +156,20 @@ impl ModelRecord {
         Ok(record)
     }
 
+    /// Requires that the data are of exactly this model.
+    ///
+    /// # Errors
+    /// They are of another one, or of another version of it.
+    pub(super) fn require(&self, model: &Model) -> anyhow::Result<()> {
+        Self::changed(Some(self), model, AcceptedChanges::Breaking)?;
+        anyhow::ensure!(
+            self.model == model.print(),
+            "the data are of another version of the model {:?}: serve this one on them first",
+            model.name()
+        );
+        Ok(())
+    }
+
     /// The fields whose read models are not complete.
     pub(super) fn fields_in_building(&self) -> FieldsInBuilding {
         FieldsInBuilding::new(self.building.clone())

@@ -5,6 +5,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
+use onehop_runtime::clock::Clock;
 use uuid::Uuid;
 
 use super::engine::{AppOptions, Engine, tail_settings};
@@ -64,6 +66,20 @@ impl ServedApp {
         let in_building = record.fields_in_building();
         let app = Self::over(model, &store, Member::of(choice), options).await?;
         Ok(Self { in_building, record: Some(record), ..app })
+    }
+
+    /// Opens the store of data that are of exactly this model, to read them.
+    ///
+    /// # Errors
+    /// The data are of no served model, or of another version of it; the store cannot be opened.
+    pub async fn open_source(
+        model: &ServedModel,
+        choice: &StoreChoice,
+        clock: &Arc<dyn Clock>,
+    ) -> anyhow::Result<OpenStore> {
+        let record = ModelRecord::before_opening(choice, clock).await?;
+        record.context("there are no data of a served model")?.require(model.model())?;
+        OpenStore::open_with(choice, model.containers(), clock).await
     }
 
     /// Builds the read models of a changed model from the stored items, until they are complete.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::items::types;
 use super::model::MODEL;
-use crate::domain::containers::ACCOUNTS_SPEC;
+use crate::domain::containers::{ACCOUNTS_SPEC, WrittenItems};
 use onehop_read_models::container_specs;
 use onehop_store::{ContainerName, ContainerSpec};
 
@@ -42,7 +42,7 @@ const MODERATION_SPEC: ContainerSpec = ContainerSpec {
 
 /// The items that commands write, by container and the types of its items (`None` for all): everything else
 /// can be made from them.
-pub const WRITE_SIDE: &[(ContainerName, Option<&[&str]>)] = &[
+pub const WRITE_SIDE: &[WrittenItems] = &[
     (ACCOUNTS, None),
     (USERS, Some(&[types::USER, types::DELETED_USER])),
     (MODERATION, None),

@@ -1,4 +1,4 @@
-//! `onehop copy`: copies a blog from one store to another, and verifies the copy.
+//! `onehop copy`: copies a domain from one store to another, and verifies the copy.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,14 +8,18 @@ use anyhow::Context;
 use clap::Args;
 
 use super::Exit;
+use super::model::served_model;
 use super::progress::{Bar, perform_on};
 use super::verify;
 use crate::app::work::Progress;
-use crate::app::{App, AppOptions, Member, OpenStore};
+use crate::app::{AcceptedChanges, App, AppOptions, Member, OpenStore, ServedApp, write_side};
 use crate::config::{DataSettings, Environment, StoreChoice, StoreKind, StoreSettings};
 use crate::copy::{Copier, CopyProgress};
+use crate::domain::containers::WrittenItems;
 use crate::operations::{OperationRequest, VERIFY};
 use onehop_read_models::verify::VerificationReport;
+use onehop_store::Store;
+use serde_json::Value;
 
 /// Arguments of `onehop copy`.
 #[derive(Debug, Args)]
@@ -28,6 +32,10 @@ pub struct Copy {
     /// Target, in the same form: empty, or with a part of this copy
     #[arg(long, value_name = "STORE", env = "ONEHOP_TO")]
     to: Place,
+
+    /// Model file: copy the data of the domain that it declares
+    #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
+    model: Option<PathBuf>,
 
     #[command(flatten)]
     store: StoreSettings,
@@ -58,30 +66,61 @@ impl Copy {
             self.from != Place::Cosmos || self.to != Place::Cosmos,
             "--from and --to are the same"
         );
-        let (source_choice, target_choice) = (self.source()?, self.choice(&self.to)?);
+        let stores = (self.source()?, self.choice(&self.to)?);
+        let report = match &self.model {
+            Some(file) => self.copy_model(file, &stores).await?,
+            None => self.copy_built_in(&stores).await?,
+        };
+        let report: VerificationReport =
+            serde_json::from_value(report).context("the outcome has an unexpected shape")?;
+        verify::print(&report);
+        Ok(verify::exit_of(&report))
+    }
+
+    /// Copies the built-in domains, and verifies the copy.
+    async fn copy_built_in(&self, (from, to): &(StoreChoice, StoreChoice)) -> anyhow::Result<Value> {
         let options = AppOptions::default();
-        let source = OpenStore::open(&source_choice, &options.clock).await.context("--from")?;
+        let source = OpenStore::open(from, &options.clock).await.context("--from")?;
+        self.require_other(&source)?;
+        let target = OpenStore::open(to, &options.clock).await.context("--to")?;
+        copy_items(source, target.background(), name_of(from), write_side().collect()).await?;
+        let app = Arc::new(App::over(&target, Member::of(to), options).await?);
+        app.start_readers();
+        let report = perform_on(&app, &verification()).await;
+        app.close().await;
+        report
+    }
+
+    /// Copies the domain of a model file, and verifies the copy.
+    async fn copy_model(
+        &self,
+        file: &Path,
+        (from, to): &(StoreChoice, StoreChoice),
+    ) -> anyhow::Result<Value> {
+        let served = served_model(file)?;
+        let write_side = served.model.write_side()?;
+        let options = AppOptions::default();
+        let source = ServedApp::open_source(&served.model, from, &options.clock).await;
+        let source = source.map_err(|error| served.explained(error)).context("--from")?;
+        self.require_other(&source)?;
+        let accepted = AcceptedChanges::Compatible;
+        let app = ServedApp::open(Arc::clone(&served.model), to, accepted, options).await;
+        let app = app.map_err(|error| served.explained(error)).context("--to")?;
+        let target = Arc::clone(&app.engine.background);
+        let copied = copy_items(source, target, name_of(from), write_side).await;
+        let report = match copied {
+            Ok(()) => perform_on(&app, &verification()).await,
+            Err(error) => Err(error),
+        };
+        app.engine.close().await;
+        report
+    }
+
+    fn require_other(&self, source: &OpenStore) -> anyhow::Result<()> {
         if let (Some(from), Place::Embedded(to)) = (source.directory(), &self.to) {
             anyhow::ensure!(!is_same(from, to), "--from and --to are the same");
         }
-        let target = OpenStore::open(&target_choice, &options.clock).await.context("--to")?;
-        let copier = Copier {
-            source: source.background(),
-            target: target.background(),
-            source_name: name_of(&source_choice),
-        };
-        let copied = copy_with_bar(&copier).await?;
-        println!("{} items copied, {} before", copied.items, copied.items_before);
-        drop((copier, source));
-
-        let app = Arc::new(App::over(&target, Member::of(&target_choice), options).await?);
-        app.start_readers();
-        let report = perform_on(&app, &OperationRequest::new(VERIFY).with("repair", false)).await;
-        app.close().await;
-        let report: VerificationReport =
-            serde_json::from_value(report?).context("the outcome has an unexpected shape")?;
-        verify::print(&report);
-        Ok(verify::exit_of(&report))
+        Ok(())
     }
 
     /// The source, which must exist: a wrong name would otherwise copy an empty directory.
@@ -111,6 +150,23 @@ impl Copy {
             }
         }
     }
+}
+
+fn verification() -> OperationRequest {
+    OperationRequest::new(VERIFY).with("repair", false)
+}
+
+/// Copies the items of a write side, and closes the source.
+async fn copy_items(
+    source: OpenStore,
+    target: Arc<dyn Store>,
+    source_name: String,
+    write_side: Vec<WrittenItems>,
+) -> anyhow::Result<()> {
+    let copier = Copier { source: source.background(), target, source_name, write_side };
+    let copied = copy_with_bar(&copier).await?;
+    println!("{} items copied, {} before", copied.items, copied.items_before);
+    Ok(())
 }
 
 async fn copy_with_bar(copier: &Copier) -> anyhow::Result<CopyProgress> {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
@@ -42,38 +42,51 @@ pub struct Import {
 impl Import {
     pub async fn run(self) -> anyhow::Result<Exit> {
         let app = open_served(&self.model, &self.store).await?;
-        let imported = self.import(&app).await;
+        let imported = import_directory(&app, &self.directory, self.rejects.as_ref()).await;
         app.engine.close().await;
-        imported
+        Ok(imported?.exit)
     }
+}
 
-    async fn import(&self, app: &ServedApp) -> anyhow::Result<Exit> {
-        let files = files_of(&app.model, &self.directory)?;
-        let mut output = Rejects::new(self.rejects.as_ref())?;
-        let mut bar = Bar::new();
-        let mut written = Ok(());
-        let imported = import(&app.commands, &files, |event| match event {
-            ImportEvent::Progress { type_name, rows } if rows % ROWS_SHOWN == 0 => {
-                bar.show(&Progress { step: type_name.to_owned(), done: rows, total: None });
-            }
-            ImportEvent::Progress { .. } => {}
-            ImportEvent::Rejected(reject) => {
-                if let Err(error) = output.add(&reject) {
-                    written = Err(error);
-                }
-            }
-        });
-        let imported = imported.await;
-        bar.clear();
-        let drained = app.engine.processor.drain().await;
-        written.and_then(|()| output.flush())?;
-        let reports = imported?;
-        drained.context("the items are there, and their read models follow when a server runs")?;
-        for (name, TypeReport { created, existed, rejected }) in &reports {
-            println!("{name}: {created} created, {existed} existed, {rejected} rejected");
+/// Imports the files of a directory, waits for the read models, and prints what was done.
+pub(super) async fn import_directory(
+    app: &ServedApp,
+    directory: &Path,
+    rejects: Option<&PathBuf>,
+) -> anyhow::Result<Imported> {
+    let files = files_of(&app.model, directory)?;
+    let mut output = Rejects::new(rejects)?;
+    let mut bar = Bar::new();
+    let mut written = Ok(());
+    let imported = import(&app.commands, &files, |event| match event {
+        ImportEvent::Progress { type_name, rows } if rows % ROWS_SHOWN == 0 => {
+            bar.show(&Progress { step: type_name.to_owned(), done: rows, total: None });
         }
-        Ok(if output.count == 0 { Exit::Success } else { Exit::Drifted })
+        ImportEvent::Progress { .. } => {}
+        ImportEvent::Rejected(reject) => {
+            if let Err(error) = output.add(&reject) {
+                written = Err(error);
+            }
+        }
+    });
+    let imported = imported.await;
+    bar.clear();
+    let drained = app.engine.processor.drain().await;
+    written.and_then(|()| output.flush())?;
+    let reports = imported?;
+    drained.context("the items are there, and their read models follow when a server runs")?;
+    for (name, TypeReport { created, existed, rejected }) in &reports {
+        println!("{name}: {created} created, {existed} existed, {rejected} rejected");
     }
+    let exit = if output.count == 0 { Exit::Success } else { Exit::Drifted };
+    Ok(Imported { exit, reports })
+}
+
+/// An import that has come to its end.
+pub(super) struct Imported {
+    pub(super) exit: Exit,
+    /// The rows of each type.
+    pub(super) reports: Vec<(&'static str, TypeReport)>,
 }
 
 /// The rejected rows: the first on standard error, all in a file where one is named.

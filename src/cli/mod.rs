@@ -55,7 +55,8 @@ pub enum Command {
     ///
     /// Exit status: 0 yes, 1 another answer, 2 no answer.
     Health(health::Health),
-    /// Seed a store with the article's data set at any size, and wait for the read models
+    /// Seed a store with the article's data set at any size, or with sample data of a model, and wait for the
+    /// read models
     ///
     /// It adds missing items, and writes nothing to deleted posts; so the same command resumes an interrupted
     /// seeding. It may run beside a server.

@@ -1,4 +1,4 @@
-//! Copies the write sides of the blog and the web store from one store to another, through the port alone.
+//! Copies the write side of a domain from one store to another, through the port alone.
 //!
 //! Each feed range of the source is read from its beginning and written to the target in batches, bodies as
 //! they are, so that ids and dates stay. After each page its position is kept in the target's `leases`
@@ -20,7 +20,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 pub use batches::{BATCH_BYTES_MAX, WriteLane, lanes_of};
 pub use position::{POSITION_TYPE, StoredPosition};
 
-use crate::{blog, webstore};
+use crate::domain::containers::WrittenItems;
 use onehop_change_feed::Backoff;
 use onehop_store::{
     Batch, ContainerName, Fault, FaultKind, FeedRange, FeedRequest, Ledger, Rejection, Store, WriteError,
@@ -69,6 +69,8 @@ pub struct Copier {
     pub target: Arc<dyn Store>,
     /// Tells sources apart: the target keeps the positions of each under its name.
     pub source_name: String,
+    /// The items to copy, a container after the other.
+    pub write_side: Vec<WrittenItems>,
 }
 
 /// A feed range of the source, and how far it was copied.
@@ -115,7 +117,7 @@ impl Copier {
     /// on the target belongs to this copy.
     async fn begin(&self) -> Result<Vec<RangeProgress>, CopyError> {
         let mut stretches = Vec::new();
-        for (container, types) in write_side() {
+        for &(container, types) in &self.write_side {
             for range in self.source.feed_ranges(container).await.map_err(CopyError::Source)? {
                 let id = StoredPosition::id_of(&self.source_name, container, &range);
                 let found = StoredPosition::read(&*self.target, &id).await.map_err(CopyError::Target)?;
@@ -135,7 +137,7 @@ impl Copier {
     }
 
     async fn require_empty(&self) -> Result<(), CopyError> {
-        for (container, _) in write_side() {
+        for &(container, _) in &self.write_side {
             for range in self.target.feed_ranges(container).await.map_err(CopyError::Target)? {
                 let request =
                     FeedRequest { container, range: &range, continuation: None, types: None, limit: 1 };
@@ -259,9 +261,4 @@ async fn retried<T, E: TransientFault, F: Future<Output = Result<T, E>>>(
         tokio::time::sleep(fault.retry_after.unwrap_or(backoff).max(backoff)).await;
         retry += 1;
     }
-}
-
-/// The items that commands of all domains write, by container and the types of its items (`None` for all).
-pub fn write_side() -> impl Iterator<Item = (ContainerName, Option<&'static [&'static str]>)> {
-    blog::containers::WRITE_SIDE.iter().chain(webstore::containers::WRITE_SIDE).copied()
 }

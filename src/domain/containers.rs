@@ -1,4 +1,4 @@
-//! The container that the domains share.
+//! The container that the domains share, and the form in which a domain names the items of its commands.
 
 use onehop_store::{ContainerName, ContainerSpec};
 
@@ -17,6 +17,9 @@ pub const ACCOUNTS_SPEC: ContainerSpec = ContainerSpec {
     newest_types: &[],
     soft_deletes: true,
 };
+
+/// Items that commands write: a container, and the types of its items (`None` for all).
+pub type WrittenItems = (ContainerName, Option<&'static [&'static str]>);
 
 /// The time for which the id of an abandoned sign-up stays blocked, in seconds: far longer than a command can
 /// run.

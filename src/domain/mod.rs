@@ -14,5 +14,6 @@ pub(crate) mod keyed_turns;
 pub mod money;
 pub mod page;
 pub(crate) mod reservations;
+pub mod search;
 pub mod stored_json;
 pub mod text;

@@ -19,6 +19,7 @@ use super::webstore::product::Product;
 use super::webstore::sales_order::SalesOrder;
 use crate::blog::reads::{DataModel, FIRST_MAX, FIRST_MIN, Page, PageRequest, PostView};
 use crate::domain::cursor::{self, List};
+use onehop_store::Keyset;
 
 /// A page of posts.
 pub type PostConnection = Connection<Post>;
@@ -47,8 +48,7 @@ impl PageArguments {
     pub(super) fn parse(&self, list: List) -> Result<ListPage, Error> {
         let after = self.after.as_deref().map(|after| cursor::decode(list, after)).transpose();
         let after = after.map_err(|invalid| bad_input("after", invalid))?;
-        let request = PageRequest::new(i64::from(self.first), after);
-        Ok(ListPage { list, request: request.ok_or_else(|| out_of_bounds(self.first))? })
+        Ok(ListPage { list, request: page_of(self.first, after)? })
     }
 }
 
@@ -58,8 +58,13 @@ pub(super) struct ListPage {
     pub(super) request: PageRequest,
 }
 
-fn out_of_bounds(first: i32) -> Error {
-    bad_input("first", format_args!("must be {FIRST_MIN} to {FIRST_MAX}, is {first}"))
+/// The first this many items after a position.
+///
+/// # Errors
+/// `BAD_USER_INPUT` for `first`.
+pub(super) fn page_of(first: i32, after: Option<Keyset>) -> Result<PageRequest, Error> {
+    let out_of_bounds = || bad_input("first", format_args!("must be {FIRST_MIN} to {FIRST_MAX}, is {first}"));
+    PageRequest::new(i64::from(first), after).ok_or_else(out_of_bounds)
 }
 
 /// A page of a list.
@@ -67,6 +72,8 @@ pub struct Connection<T> {
     edges: Vec<Edge<T>>,
     has_next_page: bool,
     has_previous_page: bool,
+    /// The end of a search that has looked further than its last item.
+    looked_until: Option<String>,
 }
 
 /// One item of a list and where it stands.
@@ -84,7 +91,8 @@ pub struct PageInfo {
     has_previous_page: bool,
     /// The cursor of the first item; null on an empty page.
     start_cursor: Option<String>,
-    /// The cursor of the last item, to be given as `after` for the next page; null on an empty page.
+    /// The cursor of the last item, to be given as `after` for the next page; null on an empty page. Of a
+    /// search that goes on, the cursor of the last item that it has looked at.
     end_cursor: Option<String>,
 }
 
@@ -108,7 +116,17 @@ impl<T: Listed> Connection<T> {
             edges: found.items.into_iter().map(|view| Edge { node: node(view), list: *list }).collect(),
             has_next_page: found.has_next,
             has_previous_page: request.after().is_some(),
+            looked_until: None,
         }
+    }
+
+    /// The page of a search, which may have looked further than its last item.
+    pub(super) fn looked_until(self, page: &ListPage, end: Option<Keyset>) -> Self {
+        let cursor = |end: Keyset| {
+            let id = Uuid::try_parse(&end.id).ok()?;
+            Some(cursor::encode(page.list, &end.order_value, id))
+        };
+        Self { looked_until: end.and_then(cursor), ..self }
     }
 
     fn info(&self) -> PageInfo {
@@ -116,7 +134,7 @@ impl<T: Listed> Connection<T> {
             has_next_page: self.has_next_page,
             has_previous_page: self.has_previous_page,
             start_cursor: self.edges.first().map(Edge::place),
-            end_cursor: self.edges.last().map(Edge::place),
+            end_cursor: self.looked_until.clone().or_else(|| self.edges.last().map(Edge::place)),
         }
     }
 }

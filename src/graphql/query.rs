@@ -19,8 +19,9 @@ use crate::accounts::Username;
 use crate::blog::commands::{TAG_CHARS_MAX, normalised_tag};
 use crate::blog::ids::UserId;
 use crate::blog::reads;
-use crate::blog::reads::TaggedPosts;
 use crate::blog::reads::cursor::FEED;
+use crate::blog::reads::{FoundPosts, Page, PostSearch, TaggedPosts};
+use crate::domain::search::{SEARCH_CHARS_MAX, SearchWords};
 
 /// The most nodes that are read by one field.
 pub(super) const NODES_MAX: usize = 100;
@@ -147,6 +148,26 @@ impl BlogQuery {
         Ok(Some(One(connections::posts(posts, &page, reads::DataModel::V3, scope))))
     }
 
+    /// The posts with all these words in their titles, newest first; a word may be the beginning of one. A
+    /// page looks at 1,000 posts at most, so it may have fewer posts than `first` although more follow. It
+    /// reads across partitions, and its charge grows with the posts that it looks at.
+    async fn search_posts(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Words, 1 to 100 characters.")] query: String,
+        #[graphql(desc = "The number of posts, 1 to 100.", default = 20)] first: i32,
+        #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
+    ) -> Result<Option<One<PostConnection>>> {
+        let words = search_words("query", &query)?;
+        let scope = scope::of(ctx);
+        let page = PageArguments { first, after }.parse(PostSearch::list(&words))?;
+        let found = scope.services().reads.search().page(&words, &page.request, scope.session()).await;
+        let FoundPosts { posts, looked_until } = found.map_err(|fault| scope.fault(&fault))?;
+        let posts = Page { items: posts, has_next: looked_until.is_some() };
+        let connection = connections::posts(posts, &page, reads::DataModel::V3, scope);
+        Ok(Some(One(connection.looked_until(&page, looked_until))))
+    }
+
     /// Runs one read request of the article under each data model, on the live data, and returns the
     /// operations of each read. It writes nothing, and its charge is the sum of all plans. `FORBIDDEN`
     /// where the server does not show its operations on the store.
@@ -163,6 +184,17 @@ impl BlogQuery {
         }
         comparison::compare(scope::of(ctx), request, id.as_ref(), first).await.map(Some)
     }
+}
+
+/// The words of a search.
+///
+/// # Errors
+/// `BAD_USER_INPUT` for the argument.
+pub(super) fn search_words(argument: &'static str, text: &str) -> Result<SearchWords> {
+    SearchWords::parse(text).ok_or_else(|| {
+        let rule = format_args!("must have 1 to {SEARCH_CHARS_MAX} characters, and a letter or a digit");
+        bad_input(argument, rule)
+    })
 }
 
 async fn find_user(scope: &RequestScope, id: UserId, model: reads::DataModel) -> Result<Option<One<User>>> {

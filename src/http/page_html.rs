@@ -37,7 +37,12 @@ pub(super) fn document(template: &str, page: &ShownPage, origin: &str) -> Option
         if page.head.path == page.head.place { "page" } else { "true" }
     );
     let preloaded = preloaded.replacen(&format!("{link}>"), &format!("{marked}>"), 1);
-    let filled = replaced(&preloaded, CONTENT, &page.html).unwrap_or(preloaded);
+    // A search from the shop is for products.
+    let searched = match page.head.place == "/shop" {
+        true => preloaded.replacen("<a href=\"/search\">", "<a href=\"/shop/search\">", 1),
+        false => preloaded,
+    };
+    let filled = replaced(&searched, CONTENT, &page.html).unwrap_or(searched);
     Some(filled.replacen(DATA, &data_block(&page.embedded), 1))
 }
 

@@ -157,9 +157,13 @@ fn place(path: &str) -> PageRoute<'_> {
         ["shop", "product", _] => PageRoute::About(PageSubject::Product(id)),
         ["shop", "category", _] => PageRoute::About(PageSubject::ProductCategory(id)),
         ["shop", "tag", _] => PageRoute::About(PageSubject::ProductTag(id)),
-        ["write" | "signin" | "settings" | "moderation" | "compare" | "operations"] => PageRoute::Application,
+        [
+            "search" | "authors" | "write" | "signin" | "settings" | "moderation" | "compare" | "operations",
+        ] => PageRoute::Application,
         ["posts", post, "edit"] if !post.is_empty() => PageRoute::Application,
-        ["shop", "account" | "cart" | "orders" | "signin" | "staff" | "ranking"] => PageRoute::Application,
+        ["shop", "search" | "account" | "cart" | "orders" | "signin" | "staff" | "ranking"] => {
+            PageRoute::Application
+        }
         ["robots.txt"] => PageRoute::Site(SiteFile::Robots),
         ["feed.atom"] => PageRoute::Site(SiteFile::Atom),
         ["sitemap.xml"] => PageRoute::Site(SiteFile::Sitemap),

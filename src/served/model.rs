@@ -2,7 +2,7 @@
 //! lists, counts and unique fields of each item type.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use onehop_model::{
     Action, Checks, CountField, EmbeddedType, Field, FieldKind, ItemType, Kept, KeySource, ListSource, Model,
@@ -11,7 +11,9 @@ use onehop_model::{
 use onehop_read_models::{
     Condition, ListPartition, ReadModels, Rule, container_specs, list_conditions, list_order, shown_of_all,
 };
-use onehop_store::{ContainerName, ContainerSpec, PartitionKey, interned_list, joined_key, key_text};
+use onehop_store::{
+    ContainerName, ContainerSpec, InternError, PartitionKey, interned_list, joined_key, key_text,
+};
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -19,7 +21,7 @@ use super::formats::currency_roots;
 use super::names::interned;
 use super::related_fields::{is_read_model, lists, placed_lists, related};
 use super::supported::{Unsupported, unsupported};
-use crate::domain::containers::ACCOUNTS_SPEC;
+use crate::domain::containers::{ACCOUNTS_SPEC, WrittenItems};
 
 /// A stored item or entry: its properties.
 pub type Body = Map<String, Value>;
@@ -232,6 +234,20 @@ impl ServedModel {
     #[must_use]
     pub fn containers(&self) -> &[ContainerSpec] {
         &self.containers
+    }
+
+    /// The items that commands write, and imports: those of the types, and all of accounts.
+    ///
+    /// # Errors
+    /// The program has too many names.
+    pub fn write_side(&self) -> Result<Vec<WrittenItems>, InternError> {
+        let mut types: BTreeMap<ContainerName, Vec<&str>> = BTreeMap::new();
+        for ty in &self.types {
+            types.entry(ty.container).or_default().push(ty.type_value);
+        }
+        let of_types =
+            types.into_iter().map(|(container, types)| Ok((container, Some(interned_list(&types)?))));
+        std::iter::once(Ok((ACCOUNTS_SPEC.name, None))).chain(of_types).collect()
     }
 
     /// The read models.

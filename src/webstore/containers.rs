@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use super::items::types;
 use super::model::MODEL;
+use crate::domain::containers::WrittenItems;
 use onehop_read_models::container_specs;
 use onehop_store::{ContainerName, ContainerSpec};
 
@@ -24,7 +25,7 @@ pub const RANKING_PARTITION: &str = types::CUSTOMER;
 
 /// The items that commands write, by container and the types of its items (`None` for all): everything else
 /// can be made from them. The accounts container, which the domains share, is not among them.
-pub const WRITE_SIDE: &[(ContainerName, Option<&[&str]>)] = &[
+pub const WRITE_SIDE: &[WrittenItems] = &[
     (PRODUCT_META, Some(&[types::CATEGORY, types::TAG])),
     (PRODUCT, Some(&[types::PRODUCT])),
     (CUSTOMER, Some(&[types::CUSTOMER, types::SALES_ORDER])),

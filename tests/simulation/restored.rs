@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use onehop::app::OpenStore;
+use onehop::app::{OpenStore, write_side};
 use onehop::copy::Copier;
 use onehop_runtime::clock::Clock as _;
 use onehop_store::Store;
@@ -95,8 +95,12 @@ impl World {
             OpenStore::Shared { recent, .. } => Arc::clone(recent),
             OpenStore::Cosmos(_) => return,
         };
-        let copier =
-            Copier { source: Arc::clone(&app.recent), target: to, source_name: "the run".to_owned() };
+        let copier = Copier {
+            source: Arc::clone(&app.recent),
+            target: to,
+            source_name: "the run".to_owned(),
+            write_side: write_side().collect(),
+        };
         let begun = self.history.now();
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.executor.spawn(Group(number), async move {

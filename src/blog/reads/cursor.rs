@@ -17,5 +17,7 @@ pub const COMMENTS_OF_USER: ListKind = ListKind::by_date(11);
 pub const LIKES_OF_USER: ListKind = ListKind::by_date(12);
 /// The posts with a tag.
 pub const POSTS_BY_TAG: ListKind = ListKind::by_date(14);
+/// The posts that a search finds.
+pub const FOUND_POSTS: ListKind = ListKind::by_date(15);
 /// The moderation log.
 pub const MODERATION_LOG: ListKind = ListKind::by_date(13);

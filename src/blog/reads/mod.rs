@@ -10,6 +10,7 @@ mod denormalised;
 mod lookups;
 mod points;
 mod queries;
+mod search;
 mod session;
 mod tagged;
 mod v1;
@@ -22,6 +23,7 @@ use async_trait::async_trait;
 pub use self::accounts::AccountReads;
 pub use crate::domain::page::{FIRST_MAX, FIRST_MIN, Page, PageRequest};
 pub use denormalised::DenormalisedReads;
+pub use search::{FoundPosts, PostSearch};
 pub use session::Session;
 pub use tagged::TaggedPosts;
 pub use v1::V1;
@@ -119,6 +121,7 @@ pub struct ReadModels {
     v3: Arc<dyn Reads>,
     accounts: AccountReads,
     tagged: TaggedPosts,
+    search: PostSearch,
 }
 
 impl ReadModels {
@@ -131,6 +134,7 @@ impl ReadModels {
             v3: Arc::new(DenormalisedReads::v3(Arc::clone(store))),
             accounts: AccountReads::new(Arc::clone(store)),
             tagged: TaggedPosts::new(Arc::clone(store)),
+            search: PostSearch::new(Arc::clone(store)),
         }
     }
 
@@ -144,6 +148,12 @@ impl ReadModels {
     #[must_use]
     pub fn tagged(&self) -> &TaggedPosts {
         &self.tagged
+    }
+
+    /// The search over titles.
+    #[must_use]
+    pub fn search(&self) -> &PostSearch {
+        &self.search
     }
 
     /// The reads of one data model.

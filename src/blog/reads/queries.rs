@@ -6,7 +6,7 @@ use super::{Page, PageRequest, Session};
 use crate::blog::containers::POSTS;
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::types;
-use onehop_store::{ContainerName, Direction, Fault, PartitionKey, Query, QueryPage, Store};
+use onehop_store::{ContainerName, Direction, Fault, Keyset, PartitionKey, Query, QueryPage, Store};
 
 /// A post's comments, oldest first, from its logical partition.
 pub(super) async fn comments(
@@ -103,11 +103,21 @@ pub(super) async fn newest_by_fan_out(
     page: &PageRequest,
     session: &Session,
 ) -> Result<Page<PostView>, Fault> {
+    newest_from(store, page.after(), page.first(), session).await
+}
+
+/// At most `limit` posts of all users after a position, newest first, by a fan-out over `posts`.
+pub(super) async fn newest_from(
+    store: &dyn Store,
+    after: Option<&Keyset>,
+    limit: usize,
+    session: &Session,
+) -> Result<Page<PostView>, Fault> {
     let query = Query::Newest {
         container: POSTS,
         item_type: types::POST,
-        after: page.after(),
-        limit: page.first(),
+        after,
+        limit,
         order_by: None,
         direction: Direction::NewestFirst,
     };

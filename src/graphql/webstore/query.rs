@@ -7,8 +7,10 @@ use super::nodes;
 use super::product::Product;
 
 use super::tag::ProductTag;
+use crate::graphql::connections::page_of;
 use crate::graphql::errors::bad_input;
 use crate::graphql::ids::{GlobalId, InvalidId};
+use crate::graphql::query::search_words;
 use crate::graphql::resolution::{All, One};
 use crate::graphql::scope;
 use crate::graphql::staff;
@@ -39,6 +41,22 @@ impl WebstoreQuery {
             Ok(_) => Err(bad_input("id", "is not the id of a product")),
             Err(InvalidId) => Err(bad_input("id", InvalidId)),
         }
+    }
+
+    /// The products with all these words in their names, by name; a word may be the beginning of one. It
+    /// looks at 1,000 products at most, category after category, and its charge grows with them.
+    async fn search_products(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Words, 1 to 100 characters.")] query: String,
+        #[graphql(desc = "The most products, 1 to 100.", default = 20)] first: i32,
+    ) -> Result<Option<All<Product>>> {
+        let words = search_words("query", &query)?;
+        let scope = scope::of(ctx);
+        let page = page_of(first, None)?;
+        let found = scope.services().webstore.reads.search_products(&words, &page, scope.ledger()).await;
+        let found = found.map_err(|fault| scope.fault(&fault))?;
+        Ok(Some(All(found.into_iter().map(Product::new).collect())))
     }
 
     /// All categories, by name.

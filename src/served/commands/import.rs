@@ -109,8 +109,17 @@ impl ServedCommands {
         if let Some(password) = password.as_ref().and_then(Value::as_str) {
             self.import_password(&place, password, &body, ledger).await?;
         }
-        self.write_claimed(place, body, claimant, ledger).await?;
-        Ok(ImportedRow::Created)
+        match self.write_claimed(place.clone(), body, claimant, ledger).await {
+            Ok(_) => Ok(ImportedRow::Created),
+            // A row of the same item was faster.
+            Err(CommandError::Rejected(refusal)) if refusal.code == RefusalCode::Conflict => {
+                match self.reads.item(&place, ledger).await? {
+                    Some(_) => Ok(ImportedRow::Existed),
+                    None => Err(refusal.into()),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The properties of the item of a row, without its id.

@@ -13,6 +13,7 @@ use super::containers::CUSTOMER;
 use super::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 use super::items::{SkuReservationItem, types};
 use crate::domain::page::{Page, PageRequest};
+use crate::domain::search::{LOOKED_AT_MAX, SearchWords};
 use onehop_store::{Direction, Fault, Item, Ledger, Query, QueryPage, Store};
 
 use stored::StoredWebstoreReads;
@@ -20,6 +21,9 @@ pub use views::{
     AddressView, CategoryView, CustomerView, OrderLineView, PRODUCTS_OF_CATEGORY, PRODUCTS_OF_TAG,
     ProductView, RANKED_CUSTOMERS, SALES_ORDERS, SalesOrderView, TagView,
 };
+
+/// The products of one query of a search.
+const SEARCH_PAGE: i64 = 100;
 
 /// The questions that clients ask. Every method returns a [`Fault`] when the store does not answer, or when
 /// an item is damaged.
@@ -92,6 +96,31 @@ impl WebstoreReads {
         ledger: &Ledger,
     ) -> Result<Page<ProductView>, Fault> {
         Page::decode(&self.stored.products_of_tag(tag, page, ledger).await?, Item::decode)
+    }
+
+    /// The products with all words in their names, by name. It looks at [`LOOKED_AT_MAX`] products at most,
+    /// category after category: a query in the logical partition of each.
+    pub async fn search_products(
+        &self,
+        words: &SearchWords,
+        page: &PageRequest,
+        ledger: &Ledger,
+    ) -> Result<Vec<ProductView>, Fault> {
+        let mut found = Vec::new();
+        let mut looked_at = 0;
+        for category in self.categories(ledger).await? {
+            let mut next = PageRequest::new(SEARCH_PAGE, None);
+            while let Some(request) = next.take().filter(|_| looked_at < LOOKED_AT_MAX) {
+                let products = self.products_of_category(category.id, &request, ledger).await?;
+                looked_at += products.items.len();
+                let last = products.items.last().filter(|_| products.has_next).map(ProductView::keyset);
+                next = last.and_then(|last| PageRequest::new(SEARCH_PAGE, Some(last)));
+                found.extend(products.items.into_iter().filter(|product| words.are_in(&product.name)));
+            }
+        }
+        found.sort_by(|one, other| (&one.name, one.id).cmp(&(&other.name, other.id)));
+        found.truncate(page.first());
+        Ok(found)
     }
 
     /// A customer.

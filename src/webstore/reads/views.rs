@@ -1,9 +1,10 @@
 //! Views: the answers of reads. Views are decoded from stored items; fields of an item that no answer shows,
 //! such as the password, are skipped. They know nothing of how they were found.
 
+use onehop_store::Keyset;
 use serde::Deserialize;
 
-use crate::domain::cursor::ListKind;
+use crate::domain::cursor::{self, ListKind};
 use crate::domain::money::{CurrencyCode, Money};
 use crate::webstore::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 use crate::webstore::items::{CustomerItem, MetaItem, OrderLineItem, ProductItem, SalesOrderItem, TagCopy};
@@ -55,6 +56,12 @@ pub struct ProductView {
 }
 
 impl ProductView {
+    /// Where this product stands in a list by name.
+    #[must_use]
+    pub fn keyset(&self) -> Keyset {
+        cursor::keyset(&self.name, self.id.0)
+    }
+
     /// The price with its currency.
     #[must_use]
     pub fn money(&self) -> Money {

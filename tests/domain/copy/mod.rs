@@ -8,8 +8,9 @@ mod world;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use onehop::app::write_side;
 use onehop::blog::containers::{ACCOUNTS, POSTS, USERS};
-use onehop::copy::{Copier, CopyError, POSITION_TYPE, write_side};
+use onehop::copy::{Copier, CopyError, POSITION_TYPE};
 use onehop_change_feed::LEASES;
 use onehop_store::{FaultKind, NewItem, OperationKind, OperationRecord, WriteOp};
 
@@ -19,7 +20,12 @@ use world::{Blog, items_of};
 const SOURCE: &str = "embedded:/where/it/was";
 
 fn copier(source: &Blog, target: Arc<dyn onehop_store::Store>) -> Copier {
-    Copier { source: Arc::clone(&source.store), target, source_name: SOURCE.to_owned() }
+    Copier {
+        source: Arc::clone(&source.store),
+        target,
+        source_name: SOURCE.to_owned(),
+        write_side: write_side().collect(),
+    }
 }
 
 fn is_write(operation: &OperationRecord) -> bool {

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use onehop::accounts::password::HashingCost;
 use onehop::app::work::ProgressSink;
-use onehop::app::{App, AppOptions, Member, OpenStore, container_specs};
+use onehop::app::{App, AppOptions, Member, OpenStore, container_specs, write_side};
 use onehop::blog::commands::DeletePost;
 use onehop::blog::containers::{POSTS, USERS};
 use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::study::dataset::{DEFAULT_END_MS, Dataset};
 use onehop::config::{DataSettings, DurabilitySetting, StoreChoice};
-use onehop::copy::write_side;
 use onehop_change_feed::Sharing;
 use onehop_store::{ContainerName, FeedRequest, Ledger, Store};
 use serde_json::Value;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onehop::app::work::ProgressSink;
-use onehop::app::{App, AppOptions, Member, OpenStore, container_specs};
+use onehop::app::{App, AppOptions, Member, OpenStore, container_specs, write_side};
 use onehop::blog::containers::USERS;
 use onehop::copy::Copier;
 use onehop_change_feed::Sharing;
@@ -107,6 +107,7 @@ async fn a_copy_is_sent_at_low_priority_in_its_bucket() {
         source: source.background(),
         target: target.background(),
         source_name: "the source".to_owned(),
+        write_side: write_side().collect(),
     };
     assert!(copier.run(&|_| {}).await.unwrap().items > 0);
     assert_all_in_bucket(&log.take_for_items(), "reading the source");

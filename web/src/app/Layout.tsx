@@ -36,6 +36,7 @@ export function Layout({ children }: { children: ReactNode }) {
             <NavLink path="/shop" hasPagesBelow>
               Shop
             </NavLink>
+            <NavLink path={isInShop ? "/shop/search" : "/search"}>Search</NavLink>
             <EngineersMenu />
           </nav>
           {isOfCustomers ? <CustomerAccount /> : <UserAccount />}

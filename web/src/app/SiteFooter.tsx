@@ -11,6 +11,9 @@ export function SiteFooter() {
             <Link href="/">Latest posts</Link>
           </li>
           <li>
+            <Link href="/authors">Authors</Link>
+          </li>
+          <li>
             <Link href="/shop">All categories</Link>
           </li>
           <li>

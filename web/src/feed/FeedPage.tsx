@@ -13,11 +13,13 @@ import { Notice } from "../ui/Notice.js";
 import { useShownPages } from "../ui/remembered.js";
 import { SkeletonCards } from "../ui/Skeleton.js";
 import "./feed.css";
-import { FeedChangesDocument, FeedDocument, FeedRemovalsDocument } from "./feed.generated.js";
+import { FeedChangesDocument, FeedDocument, FeedRemovalsDocument, OlderPostsDocument } from "./feed.generated.js";
 import { nothingNew, noticed, revealed, withoutPost } from "./new-posts.js";
 
-/** Posts of one page of the feed. The feed container keeps 100. */
+/** Posts of one page of the feed. */
 const PAGE_POSTS = 20;
+/** The posts that the feed keeps. Older ones are read across partitions. */
+const FEED_POSTS_MAX = 100;
 
 /** The newest posts. News while one reads are announced, and appear when asked for. */
 export default function FeedPage() {
@@ -94,11 +96,14 @@ function NewPosts({ posts, listed }: { posts: readonly PostCardFragment[]; liste
  */
 function FeedPosts({
   after,
+  before = 0,
   pages,
   waiting,
   onMore,
 }: {
   after?: string;
+  /** The posts of the pages before. */
+  before?: number;
   pages: number;
   waiting: readonly PostCardFragment[];
   onMore: () => void;
@@ -111,6 +116,8 @@ function FeedPosts({
     return error === undefined ? <SkeletonCards cards={3} /> : <Failure error={error} onRetry={readAgain} />;
   }
   const { nodes, pageInfo } = data.feed;
+  const count = before + nodes.length;
+  const isFull = count >= FEED_POSTS_MAX && !pageInfo.hasNextPage;
   return (
     <>
       {nodes
@@ -118,12 +125,37 @@ function FeedPosts({
         .map((post) => (
           <PostCard key={post.id} post={post} />
         ))}
-      {!pageInfo.hasNextPage || pageInfo.endCursor === null ? (
-        <p className="feed-end">You have reached the end. Older posts are on the pages of their authors and tags.</p>
-      ) : pages > 1 ? (
-        <FeedPosts after={pageInfo.endCursor} pages={pages - 1} waiting={waiting} onMore={onMore} />
+      {pageInfo.endCursor === null || !(pageInfo.hasNextPage || isFull) ? (
+        <p className="feed-end">You have reached the end.</p>
+      ) : pages === 1 ? (
+        <More label="Show older posts" onMore={onMore} isEndless={!isFull} />
+      ) : isFull ? (
+        <OlderPosts after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
       ) : (
-        <More label="Show older posts" onMore={onMore} />
+        <FeedPosts after={pageInfo.endCursor} before={count} pages={pages - 1} waiting={waiting} onMore={onMore} />
+      )}
+    </>
+  );
+}
+
+/** One page of the posts behind the feed and the pages after it. */
+function OlderPosts({ after, pages, onMore }: { after: string; pages: number; onMore: () => void }) {
+  const [{ data, error }, readAgain] = useQuery({ query: OlderPostsDocument, variables: { first: PAGE_POSTS, after } });
+  if (data?.feed == null) {
+    return error === undefined ? <SkeletonCards cards={3} /> : <Failure error={error} onRetry={readAgain} />;
+  }
+  const { nodes, pageInfo } = data.feed;
+  return (
+    <>
+      {nodes.map((post) => (
+        <PostCard key={post.id} post={post} />
+      ))}
+      {!pageInfo.hasNextPage || pageInfo.endCursor === null ? (
+        <p className="feed-end">You have reached the first post.</p>
+      ) : pages > 1 ? (
+        <OlderPosts after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
+      ) : (
+        <More label="Show older posts" onMore={onMore} isEndless={false} />
       )}
     </>
   );

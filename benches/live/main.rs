@@ -1,10 +1,12 @@
 //! Many subscribers of one release server: their memory while they are idle, and how long a change takes to
 //! reach all of them. `cargo bench --bench live -- --subscribers 10000`; the limit of open files (`ulimit
-//! -n`) has to be above that.
+//! -n`) has to be above that. With `--queries 1000` they have live queries of a served model in the place of
+//! subscriptions, and clients write at a rate.
 
-#[path = "load/process.rs"]
+#[path = "../load/process.rs"]
 #[allow(dead_code, reason = "the load run uses more of it")]
 mod process;
+mod queries;
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -35,6 +37,22 @@ struct Arguments {
     #[arg(long)]
     distinct: bool,
 
+    /// Live queries of a served model that the subscribers share, in the place of subscriptions
+    #[arg(long, default_value_t = 0)]
+    queries: usize,
+
+    /// Writes a second, each to one live query
+    #[arg(long, default_value_t = 500)]
+    writes_per_second: usize,
+
+    /// Writes a second, each to every live query
+    #[arg(long, default_value_t = 1)]
+    writes_to_all_per_second: usize,
+
+    /// Seconds of each kind of writes
+    #[arg(long, default_value_t = 20)]
+    seconds: usize,
+
     /// Given by `cargo bench`, and not by `cargo test`
     #[arg(long, hide = true)]
     bench: bool,
@@ -56,8 +74,14 @@ fn main() -> Result<()> {
     if !arguments.bench {
         // `cargo test` only sees whether it works.
         arguments.subscribers = arguments.subscribers.min(10);
+        arguments.queries = arguments.queries.min(5);
+        arguments.seconds = arguments.seconds.min(1);
     }
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run(&arguments))
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    match arguments.queries {
+        0 => runtime.block_on(run(&arguments)),
+        _ => runtime.block_on(queries::run(&arguments)),
+    }
 }
 
 async fn run(arguments: &Arguments) -> Result<()> {
