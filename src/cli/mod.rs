@@ -136,10 +136,10 @@ pub enum Command {
     /// run, once the service has built the new ones; after that it does nothing. It needs a key of the
     /// account.
     Provision(provision::Provision),
-    /// Copy the data of both domains from one store to another, and verify the copy
+    /// Copy the data of both domains, or of a model, from one store to another, and verify the copy
     ///
-    /// It copies the blog with its accounts and the web store, with their ids and dates. The target's read
-    /// models are projected anew, and everything is verified. The same command resumes an interrupted copy.
+    /// It copies items and accounts, with their ids and dates. The target's read models are projected anew,
+    /// and everything is verified. The same command resumes an interrupted copy.
     /// Nothing may write to either store meanwhile. Exit status as `verify`.
     Copy(copy::Copy),
     /// Print the GraphQL schema

@@ -13,7 +13,7 @@ pub const QUERY_ITEMS: usize = 100;
 pub struct SearchWords(Vec<String>);
 
 impl SearchWords {
-    /// The words of a text, at least one; `None` where it has none or is too long.
+    /// The words of a text, at least one; `None` for a text without a word, or a longer one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.chars().count() > SEARCH_CHARS_MAX {

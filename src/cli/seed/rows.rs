@@ -20,7 +20,7 @@ const REFERRING: u64 = 5;
 const TEXT_CHARS: u32 = 200;
 /// The characters of a name or a title.
 const NAME_CHARS: u32 = 40;
-/// The fields whose texts are short: those whose names end so.
+/// The ends of names of fields with short texts.
 const SHORT: [&str; 6] = ["name", "title", "subject", "label", "city", "code"];
 /// Repetitions beyond the least of a pattern.
 const REPETITIONS: u32 = 4;
@@ -255,7 +255,7 @@ fn elements_of(checks: &Checks, rng: &mut StreamRng) -> u32 {
     min + rng.below(max - min + 1)
 }
 
-/// A text; of a unique field one that no other row has.
+/// A text, which differs from the other rows where the field is unique.
 fn text(
     field: &Field,
     checks: &Checks,
@@ -340,7 +340,7 @@ fn sample(hir: &Hir, rng: &mut StreamRng, text: &mut String) {
     }
 }
 
-/// The ends of the numbers of a field: those of its check, or from 0 to a usual end.
+/// The least and the largest number of a field, by its check, or 0 and a usual end.
 fn range(checks: &Checks, usual: i64) -> (f64, f64) {
     let number = |literal: &Literal| match literal {
         Literal::Int(whole) => Some(*whole as f64),

@@ -57,6 +57,7 @@ mod rename;
 mod repair;
 mod request_log;
 mod response_size;
+mod search;
 mod sessions;
 mod sign_in;
 mod sign_up;

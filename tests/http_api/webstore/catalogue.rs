@@ -28,6 +28,29 @@ async fn a_product_has_the_names_of_its_category_and_tags() {
 }
 
 #[tokio::test]
+async fn products_are_found_by_the_words_of_their_names() {
+    let shop = open().await;
+    let ada = staff_member(&shop).await;
+    let (bikes, parts) = (category(&ada, "Bikes").await, category(&ada, "Parts").await);
+    for (name, category) in
+        [("Red bell", &parts), ("City bike, red", &bikes), ("Bell", &parts), ("Comet", &bikes)]
+    {
+        product(&ada, name, "1", category, &[]).await;
+    }
+    let query = "query($query: String!, $first: Int) {
+        searchProducts(query: $query, first: $first) { name category { name } price { amount } } }";
+    let search = async |query_text: &str, first: i32| {
+        let found = shop.anonymous().data(query, json!({ "query": query_text, "first": first })).await;
+        let products = found["searchProducts"].as_array().unwrap().iter();
+        products.map(|of| of["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(search("RED", 20).await, ["City bike, red", "Red bell"], "by name, of all categories");
+    assert_eq!(search("red be", 20).await, ["Red bell"]);
+    assert_eq!(search("be", 1).await, ["Bell"]);
+    assert!(search("omet", 20).await.is_empty(), "a word is found at its beginning");
+}
+
+#[tokio::test]
 async fn lists_are_by_name_and_products_come_in_pages() {
     let shop = open().await;
     let ada = staff_member(&shop).await;

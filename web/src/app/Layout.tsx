@@ -36,7 +36,12 @@ export function Layout({ children }: { children: ReactNode }) {
             <NavLink path="/shop" hasPagesBelow>
               Shop
             </NavLink>
-            <NavLink path={isInShop ? "/shop/search" : "/search"}>Search</NavLink>
+            <NavLink path={isInShop ? "/shop/search" : "/search"}>
+              <svg className="search-icon" viewBox="0 0 24 24" aria-hidden="true">
+                <path d="M15.5 15.5 21 21M17 10a7 7 0 1 1-14 0 7 7 0 0 1 14 0" />
+              </svg>
+              <span className="search-word">Search</span>
+            </NavLink>
             <EngineersMenu />
           </nav>
           {isOfCustomers ? <CustomerAccount /> : <UserAccount />}

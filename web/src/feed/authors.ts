@@ -13,7 +13,7 @@ export interface Author {
   lastDate: string;
 }
 
-/** The authors of posts that are listed with the newest first: those with most posts first, then by their latest post. */
+/** The authors of posts, of which the newest is first: by their posts, then by their latest one. */
 export function authorsOf(posts: readonly PostOfAuthor[]): Author[] {
   const authors = new Map<string, Author>();
   for (const { author, creationDate } of posts) {

@@ -4,7 +4,7 @@ import "./search-form.css";
 /** The most characters of a search that the server accepts. */
 const SEARCH_CHARS_MAX = 100;
 
-/** A search as a form. The address of the page has its words, so that they outlive a reload and the back button. */
+/** Form of a search. The address of the page has its words, which a reload and the back button keep. */
 export function SearchForm({
   label,
   words,

@@ -25,6 +25,7 @@ afterAll(async () => {
 const pages: [name: string, path: () => string, ready: string][] = [
   ["the feed", () => "/", ".post-card"],
   ["a post", () => `/posts/${postId}`, ".post"],
+  ["a search", () => "/search?q=still", ".post-card"],
   ["the shop", () => "/shop", ".quick-add"],
   ["a category", () => `/shop/category/${category?.id ?? ""}`, ".quick-add"],
   ["a product", () => `/shop/product/${category?.products[0]?.id ?? ""}`, ".related .quick-add"],

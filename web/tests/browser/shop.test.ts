@@ -98,6 +98,21 @@ describe("a visitor", () => {
     expect(await prices()).toEqual(shown);
   });
 
+  test("searches the names of products, and adds one to the cart", async () => {
+    await open("/shop");
+    await page.locator(".category-links").waitFor();
+    const name = await page.locator(".product-card a").first().innerText();
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Search" }).click();
+    await page.getByLabel("Words in the name").fill(name);
+    await page.getByRole("button", { name: "Search" }).click();
+    const card = page.locator(".product-card").filter({ hasText: name }).first();
+    await card.getByRole("button", { name: "Add to cart" }).click();
+    await page.locator(".cart-count").filter({ hasText: "1" }).waitFor();
+    await page.getByLabel("Words in the name").fill("nothingofthekind");
+    await page.keyboard.press("Enter");
+    await page.getByText("No products with these words").waitFor();
+  });
+
   test("adds to the cart from a list, also from another tab", async () => {
     await open(`/shop/category/${category.id}`);
     const card = page.locator(".product-card", { hasText: product.name }).first();

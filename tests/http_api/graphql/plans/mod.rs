@@ -64,6 +64,8 @@ const WITHOUT_PLAN: &[(&str, &str)] = &[
     ("Query.moderationLog", "is for staff, and in no model"),
     ("Query.nodes", "reads each object by itself"),
     ("Query.postsByTag", "its argument names the logical partition"),
+    ("Query.searchPosts", "reads as many pages as it needs"),
+    ("Query.searchProducts", "reads as many pages as it needs"),
     ("Query.topCustomers", "is for staff"),
     ("Query.topCustomersAcrossPartitions", "is for staff"),
     ("Query.userByUsername", "takes the reservation of the name and then the user"),
