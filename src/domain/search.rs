@@ -5,8 +5,8 @@
 pub const SEARCH_CHARS_MAX: usize = 100;
 /// The most items that one search looks at.
 pub const LOOKED_AT_MAX: usize = 1_000;
-/// The items of one query of a search.
-pub const QUERY_ITEMS: usize = 100;
+/// The items of the first query of a search.
+pub const FIRST_QUERY_ITEMS: usize = 100;
 
 /// The words of a search, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::cursor::FOUND_POSTS as LIST;
 use super::queries::newest_from;
 use super::{Page, PageRequest, PostView, Session};
 use crate::domain::cursor::List;
-use crate::domain::search::{LOOKED_AT_MAX, QUERY_ITEMS, SearchWords};
+use crate::domain::search::{FIRST_QUERY_ITEMS, LOOKED_AT_MAX, SearchWords};
 use onehop_store::{Fault, Keyset, Store};
 
 /// Searches posts.
@@ -79,9 +79,10 @@ impl<'a> Search<'a> {
         self.after.as_ref()
     }
 
-    /// The posts of the next query.
+    /// The posts of the next query: three times those before it, since each query visits every physical
+    /// partition.
     fn limit(&self) -> usize {
-        QUERY_ITEMS.min(LOOKED_AT_MAX - self.looked_at)
+        (3 * self.looked_at).max(FIRST_QUERY_ITEMS).min(LOOKED_AT_MAX - self.looked_at)
     }
 
     /// Looks at the posts of a query; the page of the search, once it is at its end.
@@ -164,15 +165,15 @@ mod tests {
         assert_eq!(found(250, "post", 2, None), (vec![0, 1], id(1), 1));
         assert_eq!(found(250, "post", 2, Some(247)), (vec![248, 249], None, 1));
         assert_eq!(found(250, "post 24", 20, None).0, [24, 240, 241, 242, 243, 244, 245, 246, 247, 248, 249]);
-        assert_eq!(found(250, "bird", 20, None), (vec![], None, 3));
+        assert_eq!(found(250, "bird", 20, None), (vec![], None, 2));
         assert_eq!(found(0, "bird", 20, None), (vec![], None, 1));
     }
 
     #[test]
     fn a_page_looks_at_a_thousand_posts_and_the_next_goes_on() {
-        assert_eq!(found(2_500, "bird", 20, None), (vec![999], id(999), 10));
-        assert_eq!(found(2_500, "frog", 20, None), (vec![], id(999), 10));
-        assert_eq!(found(2_500, "bird", 20, Some(999)), (vec![1_999], id(1_999), 10));
-        assert_eq!(found(2_500, "bird", 20, Some(1_999)), (vec![], None, 5));
+        assert_eq!(found(2_500, "bird", 20, None), (vec![999], id(999), 3));
+        assert_eq!(found(2_500, "frog", 20, None), (vec![], id(999), 3));
+        assert_eq!(found(2_500, "bird", 20, Some(999)), (vec![1_999], id(1_999), 3));
+        assert_eq!(found(2_500, "bird", 20, Some(1_999)), (vec![], None, 3));
     }
 }
