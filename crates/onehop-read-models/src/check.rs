@@ -382,34 +382,39 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// No container is fed, directly or through others, by its own changes. A copy within one container is no
-    /// cycle: its catch-up writes nothing where the value is the same.
+    /// No copied field is fed, directly or through others, by its own changes. Two containers may have copies
+    /// of one another: a pass wakes for its field alone, and writes nothing where the value is the same. So
+    /// may one field along a reference of its own type.
     fn cycles(&mut self) {
-        let mut edges: BTreeMap<ContainerName, Vec<(&'static str, ContainerName)>> = BTreeMap::new();
+        let mut edges: BTreeMap<CopiedField, Vec<(&'static str, CopiedField)>> = BTreeMap::new();
         for rule in self.declared.following() {
+            let source = (rule.source.container, rule.source.name, rule.field);
             for target in &rule.targets {
-                edges.entry(rule.source.container).or_default().push((rule.name, target.item_type.container));
+                let copy = (target.item_type.container, target.item_type.name, target.field);
+                edges.entry(source).or_default().push((rule.name, copy));
             }
         }
         for (start, first) in &edges {
             for (rule, next) in first {
                 let mut open = vec![*next];
                 let mut seen = BTreeSet::new();
-                while let Some(container) = open.pop() {
-                    if container == *start && *next != *start {
-                        let (rule, container) = ((*rule).to_owned(), container);
+                while let Some(field) = open.pop() {
+                    if field == *start && *next != *start {
+                        let (rule, container) = ((*rule).to_owned(), start.0);
                         self.errors.push(DeclarationError::Cycle { rule, container });
                         break;
                     }
-                    if seen.insert(container) {
-                        let further = edges.get(&container).into_iter().flatten();
-                        open.extend(further.map(|(_, container)| *container));
+                    if seen.insert(field) {
+                        open.extend(edges.get(&field).into_iter().flatten().map(|(_, field)| *field));
                     }
                 }
             }
         }
     }
 }
+
+/// A field of an item that is copied, or is a copy: container, type, field.
+type CopiedField = (ContainerName, &'static str, &'static str);
 
 #[cfg(test)]
 mod tests;

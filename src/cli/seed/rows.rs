@@ -140,7 +140,10 @@ impl<'a> SampleRows<'a> {
                     ValueSource::Created => Some(json!(instant(rng))),
                     _ => None,
                 },
-                FieldKind::Reference(reference) => self.reference(field, &reference.target, row, rng),
+                // Of types that refer to one another, one has no references to the other.
+                FieldKind::Reference(reference) if !self.is_closing(field, &reference.target, row) => {
+                    self.reference(field, &reference.target, row, rng)
+                }
                 _ => None,
             };
             if let Some(value) = value.filter(|_| is_given) {
@@ -148,6 +151,31 @@ impl<'a> SampleRows<'a> {
             }
         }
         object
+    }
+
+    /// Whether an optional reference leads to a later type that leads back.
+    fn is_closing(&self, field: &Field, target: &Name, row: Option<(&ItemType, u64)>) -> bool {
+        let place = |name: &Name| self.model.items().iter().position(|item| item.name == *name);
+        let Some((item, _)) = row.filter(|_| !field.ty.non_null) else { return false };
+        place(target) > place(&item.name) && self.leads_to(target, &item.name)
+    }
+
+    /// Whether references lead from a type to another.
+    fn leads_to(&self, from: &Name, to: &Name) -> bool {
+        let (mut open, mut seen) = (vec![from.clone()], Vec::new());
+        while let Some(name) = open.pop() {
+            if name == *to {
+                return true;
+            }
+            let Some(item) = self.model.item(&name).filter(|_| !seen.contains(&name)) else { continue };
+            let targets = item.fields.iter().filter_map(|field| match &field.kind {
+                FieldKind::Reference(reference) => Some(reference.target.clone()),
+                _ => None,
+            });
+            open.extend(targets);
+            seen.push(name);
+        }
+        false
     }
 
     fn reference(

@@ -16,6 +16,8 @@ use super::formats::{format_of, is_money};
 use super::recognition::recognised_properties;
 use super::related_fields::related;
 
+/// The most containers of a model: the embedded store numbers all of a directory by a byte.
+const CONTAINERS_MAX: usize = 250;
 /// Containers of the server itself.
 const OWN_CONTAINERS: [&str; 3] = ["accounts", "leases", "dead-letters"];
 
@@ -43,6 +45,10 @@ pub fn unsupported(model: &Model) -> Vec<Unsupported> {
 }
 
 fn containers(model: &Model, findings: &mut Findings) {
+    if let Some(container) = model.containers().get(CONTAINERS_MAX) {
+        let name = format!("container {}", container.name);
+        findings.add(&name, "@container", "is the 251st container, and a model has at most 250");
+    }
     for container in model.containers() {
         let name = format!("container {}", container.name);
         findings.add_if(

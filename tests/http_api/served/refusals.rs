@@ -121,3 +121,18 @@ type Query { bids: [Bid!]! @find }
     );
     assert!(found.iter().any(|line| line.contains("Bid") && line.contains("`Money`")), "{found:#?}");
 }
+
+#[test]
+fn a_container_beyond_the_limit_is_named() {
+    let containers: String =
+        (0..251).map(|number| format!("  @container(name: \"c{number}\", key: \"/id\")\n")).collect();
+    let model = |containers: &str| {
+        format!(
+            "extend schema @model(name: \"many\")\n{containers}\ntype Thing @item(container: \"c0\", write: CREATE) {{ id: ID! }}\n"
+        )
+    };
+    let found = refused(&model(&containers));
+    assert_eq!(found, ["container c250: @container is the 251st container, and a model has at most 250"]);
+    let (fewer, _) = containers.trim_end().rsplit_once('\n').unwrap();
+    assert!(refused(&model(fewer)).is_empty());
+}

@@ -8,6 +8,7 @@ import {
   NESTING_MAX,
   TABLE_CELLS_MAX,
   TABLE_COLUMNS_MAX,
+  UNDERLINED_CHARS_MAX,
 } from "./bounded-lexer.js";
 
 const ORDINARY = `# A heading
@@ -88,6 +89,25 @@ describe("within its limits", () => {
 });
 
 describe("beyond its limits", () => {
+  test.each(["- ", "* ", "-\t"])("a line of many %j is too much", (mark) => {
+    expect(typesOf(new BoundedLexer().lex(`${mark.repeat(100)}x\n~\n`))).toEqual(["list"]);
+    expect(() => new BoundedLexer().lex(`${mark.repeat(101)}x\n~\n`)).toThrow(MarkdownLimitExceeded);
+  });
+
+  test("a heading with a line below it is found nearby alone", () => {
+    const heading = (chars: number, underline: string): string => `${"x".repeat(chars)}\n${underline}`;
+    for (const [text, types] of [
+      [heading(1, "==="), ["heading"]],
+      [heading(1, "---\n\ny"), ["heading", "space", "paragraph"]],
+      [`a\nb\n---`, ["heading"]],
+      [heading(UNDERLINED_CHARS_MAX - 10, "---"), ["heading"]],
+      [heading(UNDERLINED_CHARS_MAX, "---"), ["paragraph", "hr"]],
+      [heading(UNDERLINED_CHARS_MAX - 4, "---abc"), ["paragraph"]],
+    ] as const) {
+      expect(typesOf(new BoundedLexer().lex(text)), text.slice(-10)).toEqual(types);
+    }
+  });
+
   test("one pass of the inline rules has few marks, and marks of words stay in pairs", () => {
     const pass = vi.spyOn(Lexer.prototype, "inlineTokens");
     const bold = new BoundedLexer().lex("**word** ".repeat(4 * INLINE_MARKS_MAX))[0] as Tokens.Paragraph;
@@ -102,7 +122,7 @@ describe("beyond its limits", () => {
   test.each([
     ["quotes", ">".repeat(10_000)],
     ["quotes with spaces", "> ".repeat(5_000)],
-    ["lists", "- ".repeat(5_000)],
+    ["lists", "- + ".repeat(2_500)],
     ["lists and quotes", "+ > ".repeat(2_500)],
     ["numbered lists", "1. ".repeat(3_000)],
     ["strong text", "**a ".repeat(500) + " b**".repeat(500)],

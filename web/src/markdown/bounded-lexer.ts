@@ -21,6 +21,14 @@ const TABLE_CELLS_MIN = 100;
 export const INLINE_CHARS_MAX = 2_000;
 /** The most runs of emphasis marks in one pass: each of them may look through the rest of it. */
 export const INLINE_MARKS_MAX = 100;
+/**
+ * The most characters of a heading that a line of dashes or equals signs follows. Within a list each line may
+ * look for such a line through the rest of the item.
+ */
+export const UNDERLINED_CHARS_MAX = 2_000;
+/** The most marks such as `- ` in a row. The list rule looks through the rest of them behind each. */
+const REPEATED_MARKS_MAX = 100;
+const REPEATED_MARKS = new RegExp(`(?:-[ \\t]+){${REPEATED_MARKS_MAX + 1}}|(?:\\*[ \\t]+){${REPEATED_MARKS_MAX + 1}}`);
 /** The most tokens of a text, table cells among them. Each becomes about one element of the page. */
 export const TOKENS_MAX = 20_000;
 /** Tokens that a short text may have, beside one for every character. */
@@ -59,6 +67,9 @@ export class BoundedLexer extends Lexer {
   override lex(src: string) {
     this.#workMax = WORK_MIN + WORK_PER_CHAR_MAX * src.length;
     this.#tokensMax = Math.min(TOKENS_MAX, TOKENS_MIN + src.length);
+    if (REPEATED_MARKS.test(src)) {
+      throw new MarkdownLimitExceeded(`The text has more than ${REPEATED_MARKS_MAX} marks of a list in a row.`);
+    }
     return super.lex(src);
   }
 
@@ -110,7 +121,7 @@ export class BoundedLexer extends Lexer {
   }
 }
 
-/** The rules of `marked`, with tables measured before a cell is made. */
+/** The rules of `marked`, with tables measured before a cell is made, and a bounded look for underlines. */
 class BoundedTokenizer extends Tokenizer {
   /** Called with the number of cells of each table. */
   onTable: (cells: number) => void = () => undefined;
@@ -131,6 +142,12 @@ class BoundedTokenizer extends Tokenizer {
       this.onTable(cells);
     }
     return table;
+  }
+
+  override lheading(src: string): Tokens.Heading | undefined {
+    const end = src.length > UNDERLINED_CHARS_MAX ? src.lastIndexOf("\n", UNDERLINED_CHARS_MAX) + 1 : src.length;
+    const near = src.slice(0, end);
+    return /\n {0,3}(?:=+|-+) *(?:\n|$)/.test(near) ? super.lheading(near) : undefined;
   }
 }
 

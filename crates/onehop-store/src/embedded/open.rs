@@ -339,7 +339,8 @@ pub(super) fn stored_container_ids(
         let wanted = StoredContainer::from(spec);
         let found = stored.iter().position(|container| container.name == wanted.name);
         let place = found.unwrap_or(stored.len());
-        let too_many = |_| io(config)(Fault::new(FaultKind::Internal, "too many containers"));
+        let too_many =
+            |_| io(config)(Fault::new(FaultKind::Internal, "a directory has at most 256 containers"));
         let container = u8::try_from(place).map_err(too_many)?;
         ids.push(container);
         match stored.get_mut(place) {
