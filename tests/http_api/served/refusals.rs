@@ -134,5 +134,5 @@ fn a_container_beyond_the_limit_is_named() {
     let found = refused(&model(&containers));
     assert_eq!(found, ["container c250: @container is the 251st container, and a model has at most 250"]);
     let (fewer, _) = containers.trim_end().rsplit_once('\n').unwrap();
-    assert!(refused(&model(fewer)).is_empty());
+    ServedModel::new(Model::read("test.graphql", &model(fewer)).unwrap()).expect("250 containers are served");
 }
