@@ -73,7 +73,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         writes: Arc::new(AccountWrites::new(declared_writes, &options.writes)),
         tokens: tokens.clone(),
         sessions,
-        recency: Arc::new(ProcessorRecency { engine: Arc::clone(&app.engine), sealer: tokens.sealer() }),
+        recency: Arc::new(ProcessorRecency::new(&app.engine, tokens.sealer())),
         clock: Arc::clone(&app.clock),
         ids: Arc::new(RandomIds),
     };

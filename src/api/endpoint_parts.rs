@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::Router;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::accounts::brute_force_protection::AttemptLimits;
@@ -297,12 +299,18 @@ impl WriteWatch for ProcessWatch {
 
 /// Read-your-writes by the change feed processor: positions of writes, and the wait for them.
 pub(super) struct ProcessorRecency {
-    pub(super) engine: Arc<Engine>,
+    engine: Arc<Engine>,
     /// Positions are opaque to clients (authenticated encryption).
-    pub(super) sealer: Sealer,
+    sealer: Sealer,
+    /// The last look for room, which all waiting queries share: its time, and whether the disk was full.
+    last_look: Mutex<Option<(Instant, bool)>>,
 }
 
 impl ProcessorRecency {
+    pub(super) fn new(engine: &Arc<Engine>, sealer: Sealer) -> Self {
+        Self { engine: Arc::clone(engine), sealer, last_look: Mutex::default() }
+    }
+
     fn store(&self) -> &dyn Store {
         &*self.engine.store
     }
@@ -312,7 +320,16 @@ impl ProcessorRecency {
         let Some(store) = self.engine.embedded() else { return std::future::pending().await };
         loop {
             tokio::time::sleep(ROOM_LOOK_INTERVAL).await;
-            if store.ready().await.is_err_and(|fault| fault.kind == FaultKind::Full) {
+            let mut last_look = self.last_look.lock().await;
+            let recent = last_look.filter(|(at, _)| at.elapsed() < ROOM_LOOK_INTERVAL / 2);
+            let is_full = match recent {
+                Some((_, is_full)) => is_full,
+                None => store.ready().await.is_err_and(|fault| fault.kind == FaultKind::Full),
+            };
+            if recent.is_none() {
+                *last_look = Some((Instant::now(), is_full));
+            }
+            if is_full {
                 return;
             }
         }

@@ -57,7 +57,7 @@ pub fn served_executor_of(app: &ServedApp, parts: &ServedApiParts) -> Result<Ser
         attempts: Arc::new(Attempts::new(options.attempts)),
         tokens: tokens.clone(),
         sessions,
-        recency: Arc::new(ProcessorRecency { engine: Arc::clone(engine), sealer: tokens.sealer() }),
+        recency: Arc::new(ProcessorRecency::new(engine, tokens.sealer())),
         clock,
         ids: Arc::new(RandomIds),
     };
