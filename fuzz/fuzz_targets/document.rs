@@ -12,7 +12,8 @@ fuzz_target!(|text: &str| {
     match documents.parse(text) {
         Ok(document) => {
             documents.limits().check(&document.size).expect("a document within the limits");
-            assert_eq!(document.size.bytes, text.len());
+            // Without ignored tokens.
+            assert!(document.size.bytes <= text.len());
             if let Err(refusal) = select_operation(&document.definitions, None) {
                 assert!(!refusal.to_string().is_empty());
             }
