@@ -324,6 +324,27 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
     expect(conduct.errors).toEqual([]);
   });
 
+  test("searches posts and products, and sees the authors and older posts", async () => {
+    for (const [path, name] of [
+      ["/search?q=x", "SearchPosts"],
+      ["/shop/search?q=x", "SearchProducts"],
+      ["/authors", "Authors"],
+    ] as const) {
+      const answered = page.waitForResponse(
+        (response) => response.url().endsWith("/graphql") && nameIn(response.request().postData() ?? "") === name,
+      );
+      await page.goto(`${server.url}${path}`);
+      expect(await (await answered).json(), name).not.toHaveProperty("errors");
+    }
+    // The page asks for them behind the 100 posts of the feed.
+    interface Feed {
+      feed: { pageInfo: { endCursor: string | null } };
+    }
+    const { feed } = await ask<Feed>("Feed", { first: 1 });
+    await ask("OlderPosts", { first: 20, after: feed.pageInfo.endCursor });
+    sent.add("OlderPosts");
+  });
+
   test("every operation of the pages was sent", () => {
     const unsent = [...documents.keys()].filter((name) => !sent.has(name));
     expect(unsent.filter((name) => !OF_PRODUCTS.includes(name) && !EXAMPLE.test(name))).toEqual([]);
