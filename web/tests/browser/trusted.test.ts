@@ -158,8 +158,20 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
   test("the feed hears of what others write", async () => {
     await page.getByRole("link", { name: "Blog", exact: true }).click();
     await page.locator(".post-card").first().waitFor();
+    // The cards are in the HTML of the server: the application listens later.
+    const listening = new Promise<void>((resolve) => {
+      page.once("websocket", (socket) => {
+        socket.on("framesent", ({ payload }) => {
+          if (nameIn(payload.toString()) === "FeedChanges") {
+            resolve();
+          }
+        });
+      });
+    });
     await page.reload();
     await page.locator(".post-card").first().waitFor();
+    await listening;
+    await ask("Feed", { first: 1 });
     await ask("CreatePost", { input: { title: "By another", content: "Live." } }, other.accessToken);
     await page.getByRole("button", { name: "1 new post" }).click();
     await page.locator(".post-card h2").filter({ hasText: "By another" }).waitFor();
