@@ -23,7 +23,7 @@ const SHOWN: usize = 3;
 /// The wait for deliveries after the last write.
 const DELIVERY_MAX: Duration = Duration::from_secs(10);
 
-/// What the subscribers have received.
+/// Latencies of the deliveries to subscribers, and their number.
 #[derive(Default)]
 struct Deliveries {
     of_messages: Mutex<Vec<Duration>>,

@@ -48,12 +48,12 @@ impl Import {
     }
 }
 
-/// Imports the files of a directory, waits for the read models, and prints what was done.
+/// Imports the files of a directory, waits for the read models, and prints the number of rows of each type.
 pub(super) async fn import_directory(
     app: &ServedApp,
     directory: &Path,
     rejects: Option<&PathBuf>,
-) -> anyhow::Result<Imported> {
+) -> anyhow::Result<ImportOutcome> {
     let files = files_of(&app.model, directory)?;
     let mut output = Rejects::new(rejects)?;
     let mut bar = Bar::new();
@@ -79,11 +79,11 @@ pub(super) async fn import_directory(
         println!("{name}: {created} created, {existed} existed, {rejected} rejected");
     }
     let exit = if output.count == 0 { Exit::Success } else { Exit::Drifted };
-    Ok(Imported { exit, reports })
+    Ok(ImportOutcome { exit, reports })
 }
 
-/// An import that has come to its end.
-pub(super) struct Imported {
+/// The outcome of an import.
+pub(super) struct ImportOutcome {
     pub(super) exit: Exit,
     /// The rows of each type.
     pub(super) reports: Vec<(&'static str, TypeReport)>,

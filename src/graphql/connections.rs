@@ -72,8 +72,8 @@ pub struct Connection<T> {
     edges: Vec<Edge<T>>,
     has_next_page: bool,
     has_previous_page: bool,
-    /// The end of a search that has looked further than its last item.
-    looked_until: Option<String>,
+    /// The cursor at the end of a search, which may be behind the last item.
+    search_end: Option<String>,
 }
 
 /// One item of a list and where it stands.
@@ -116,17 +116,17 @@ impl<T: Listed> Connection<T> {
             edges: found.items.into_iter().map(|view| Edge { node: node(view), list: *list }).collect(),
             has_next_page: found.has_next,
             has_previous_page: request.after().is_some(),
-            looked_until: None,
+            search_end: None,
         }
     }
 
-    /// The page of a search, which may have looked further than its last item.
-    pub(super) fn looked_until(self, page: &ListPage, end: Option<Keyset>) -> Self {
+    /// The same page with the end of its search, which may be behind its last item.
+    pub(super) fn ending_at(self, page: &ListPage, end: Option<Keyset>) -> Self {
         let cursor = |end: Keyset| {
             let id = Uuid::try_parse(&end.id).ok()?;
             Some(cursor::encode(page.list, &end.order_value, id))
         };
-        Self { looked_until: end.and_then(cursor), ..self }
+        Self { search_end: end.and_then(cursor), ..self }
     }
 
     fn info(&self) -> PageInfo {
@@ -134,7 +134,7 @@ impl<T: Listed> Connection<T> {
             has_next_page: self.has_next_page,
             has_previous_page: self.has_previous_page,
             start_cursor: self.edges.first().map(Edge::place),
-            end_cursor: self.looked_until.clone().or_else(|| self.edges.last().map(Edge::place)),
+            end_cursor: self.search_end.clone().or_else(|| self.edges.last().map(Edge::place)),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::blog::commands::{TAG_CHARS_MAX, normalised_tag};
 use crate::blog::ids::UserId;
 use crate::blog::reads;
 use crate::blog::reads::cursor::FEED;
-use crate::blog::reads::{FoundPosts, Page, PostSearch, TaggedPosts};
+use crate::blog::reads::{Page, PostSearch, PostSearchPage, TaggedPosts};
 use crate::domain::search::{SEARCH_CHARS_MAX, SearchWords};
 
 /// The most nodes that are read by one field.
@@ -158,14 +158,14 @@ impl BlogQuery {
         #[graphql(desc = "The number of posts, 1 to 100.", default = 20)] first: i32,
         #[graphql(desc = "The cursor after which the page begins.")] after: Option<String>,
     ) -> Result<Option<One<PostConnection>>> {
-        let words = search_words("query", &query)?;
+        let words = search_words(&query)?;
         let scope = scope::of(ctx);
         let page = PageArguments { first, after }.parse(PostSearch::list(&words))?;
         let found = scope.services().reads.search().page(&words, &page.request, scope.session()).await;
-        let FoundPosts { posts, looked_until } = found.map_err(|fault| scope.fault(&fault))?;
-        let posts = Page { items: posts, has_next: looked_until.is_some() };
+        let PostSearchPage { posts, end } = found.map_err(|fault| scope.fault(&fault))?;
+        let posts = Page { items: posts, has_next: end.is_some() };
         let connection = connections::posts(posts, &page, reads::DataModel::V3, scope);
-        Ok(Some(One(connection.looked_until(&page, looked_until))))
+        Ok(Some(One(connection.ending_at(&page, end))))
     }
 
     /// Runs one read request of the article under each data model, on the live data, and returns the
@@ -189,11 +189,11 @@ impl BlogQuery {
 /// The words of a search.
 ///
 /// # Errors
-/// `BAD_USER_INPUT` for the argument.
-pub(super) fn search_words(argument: &'static str, text: &str) -> Result<SearchWords> {
+/// `BAD_USER_INPUT` for `query`.
+pub(super) fn search_words(text: &str) -> Result<SearchWords> {
     SearchWords::parse(text).ok_or_else(|| {
         let rule = format_args!("must have 1 to {SEARCH_CHARS_MAX} characters, and a letter or a digit");
-        bad_input(argument, rule)
+        bad_input("query", rule)
     })
 }
 

@@ -236,7 +236,7 @@ impl ServedModel {
         &self.containers
     }
 
-    /// The items that commands write, and imports: those of the types, and all of accounts.
+    /// The items of commands and imports: the items of the types, and all items of accounts.
     ///
     /// # Errors
     /// The program has too many names.

@@ -23,7 +23,7 @@ use async_trait::async_trait;
 pub use self::accounts::AccountReads;
 pub use crate::domain::page::{FIRST_MAX, FIRST_MIN, Page, PageRequest};
 pub use denormalised::DenormalisedReads;
-pub use search::{FoundPosts, PostSearch};
+pub use search::{PostSearch, PostSearchPage};
 pub use session::Session;
 pub use tagged::TaggedPosts;
 pub use v1::V1;

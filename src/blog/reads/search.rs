@@ -12,19 +12,19 @@ use crate::domain::cursor::List;
 use crate::domain::search::{FIRST_QUERY_ITEMS, LOOKED_AT_MAX, SearchWords};
 use onehop_store::{Fault, Keyset, Store};
 
-/// Searches posts.
+/// Search over the titles of posts, on one store.
 #[derive(Clone)]
 pub struct PostSearch {
     store: Arc<dyn Store>,
 }
 
-/// A page of a search.
+/// Page of a search: the posts, and the place at which the next page goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundPosts {
+pub struct PostSearchPage {
     /// The posts, newest first.
     pub posts: Vec<PostView>,
-    /// The last post that was looked at, where older ones were not.
-    pub looked_until: Option<Keyset>,
+    /// The last post that the search has looked at; `None` at the end of all posts.
+    pub end: Option<Keyset>,
 }
 
 impl PostSearch {
@@ -42,7 +42,7 @@ impl PostSearch {
         words: &SearchWords,
         page: &PageRequest,
         session: &Session,
-    ) -> Result<FoundPosts, Fault> {
+    ) -> Result<PostSearchPage, Fault> {
         let mut search = Search::new(words, page);
         loop {
             let found = newest_from(self.store.as_ref(), search.after(), search.limit(), session).await?;
@@ -59,7 +59,7 @@ impl PostSearch {
     }
 }
 
-/// A search on its way, from one query to the next.
+/// State of a search between its queries.
 struct Search<'a> {
     words: &'a SearchWords,
     posts_max: usize,
@@ -85,8 +85,8 @@ impl<'a> Search<'a> {
         (3 * self.looked_at).max(FIRST_QUERY_ITEMS).min(LOOKED_AT_MAX - self.looked_at)
     }
 
-    /// Looks at the posts of a query; the page of the search, once it is at its end.
-    fn look_at(&mut self, Page { items, has_next }: Page<PostView>) -> Option<FoundPosts> {
+    /// Looks at the posts of a query. Returns the page when the search is over.
+    fn look_at(&mut self, Page { items, has_next }: Page<PostView>) -> Option<PostSearchPage> {
         let mut rest = items.into_iter().peekable();
         while let Some(post) = rest.next() {
             self.looked_at += 1;
@@ -101,9 +101,8 @@ impl<'a> Search<'a> {
         (!has_next || self.looked_at >= LOOKED_AT_MAX).then(|| self.end(has_next))
     }
 
-    fn end(&mut self, goes_on: bool) -> FoundPosts {
-        let looked_until = self.after.take().filter(|_| goes_on);
-        FoundPosts { posts: std::mem::take(&mut self.posts), looked_until }
+    fn end(&mut self, goes_on: bool) -> PostSearchPage {
+        PostSearchPage { posts: std::mem::take(&mut self.posts), end: self.after.take().filter(|_| goes_on) }
     }
 }
 
@@ -131,7 +130,7 @@ mod tests {
         }
     }
 
-    /// Searches so many posts: the numbers of the found ones, the last that was looked at, and the queries.
+    /// A search over this many posts: the numbers of the posts in its page, its end, and its queries.
     fn found(
         count: usize,
         text: &str,
@@ -150,7 +149,7 @@ mod tests {
             let has_next = begin + items.len() < count;
             if let Some(found) = search.look_at(Page { items, has_next }) {
                 let ids = found.posts.iter().map(|post| post.id.0.as_u128()).collect();
-                return (ids, found.looked_until.map(|until| until.id), queries);
+                return (ids, found.end.map(|until| until.id), queries);
             }
         }
         unreachable!("a search ends")

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use self::rows::SampleRows;
 use super::Exit;
-use super::import::{Imported, import_directory};
+use super::import::{ImportOutcome, import_directory};
 use super::model::open_served;
 use super::progress::perform;
 use crate::app::ServedApp;
@@ -169,7 +169,7 @@ impl Seed {
             }
             output.flush()?;
         }
-        let Imported { exit, reports } = import_directory(app, directory.path(), None).await?;
+        let ImportOutcome { exit, reports } = import_directory(app, directory.path(), None).await?;
         let accounts = app.model.account().map(|account| app.model.ty(account).name);
         let is_new = |(name, report): &(&str, TypeReport)| Some(*name) == accounts && report.existed == 0;
         if !logins.is_empty() && reports.iter().any(is_new) {

@@ -51,7 +51,7 @@ impl WebstoreQuery {
         #[graphql(desc = "Words, 1 to 100 characters.")] query: String,
         #[graphql(desc = "The most products, 1 to 100.", default = 20)] first: i32,
     ) -> Result<Option<All<Product>>> {
-        let words = search_words("query", &query)?;
+        let words = search_words(&query)?;
         let scope = scope::of(ctx);
         let page = page_of(first, None)?;
         let found = scope.services().webstore.reads.search_products(&words, &page, scope.ledger()).await;

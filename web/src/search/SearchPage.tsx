@@ -32,22 +32,22 @@ export default function SearchPage() {
           setSearch({ q: typed });
         }}
       />
-      {words !== "" && <Found key={words} words={words} />}
+      {words !== "" && <Results key={words} words={words} />}
     </>
   );
 }
 
-function Found({ words }: { words: string }) {
+function Results({ words }: { words: string }) {
   const [pages, showMore] = useShownPages(`search for ${words}`);
   return (
     <div className="cards">
-      <FoundPosts words={words} pages={pages} isFirst onMore={showMore} />
+      <PostResults words={words} pages={pages} isFirst onMore={showMore} />
     </div>
   );
 }
 
 /** One page of a search and the pages after it. */
-function FoundPosts({
+function PostResults({
   words,
   after,
   pages,
@@ -87,7 +87,7 @@ function FoundPosts({
       {goesOn &&
         pageInfo.endCursor !== null &&
         (pages > 1 ? (
-          <FoundPosts words={words} after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
+          <PostResults words={words} after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
         ) : (
           <More label="Search older posts" onMore={onMore} isEndless={false} />
         ))}

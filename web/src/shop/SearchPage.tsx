@@ -33,12 +33,12 @@ export default function SearchPage() {
           setSearch({ q: typed });
         }}
       />
-      {words !== "" && <FoundProducts words={words} />}
+      {words !== "" && <ProductResults words={words} />}
     </ShopFrame>
   );
 }
 
-function FoundProducts({ words }: { words: string }) {
+function ProductResults({ words }: { words: string }) {
   const [{ data, error }, readAgain] = useQuery({
     query: SearchProductsDocument,
     variables: { query: words, first: PRODUCTS_MAX },

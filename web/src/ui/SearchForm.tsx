@@ -1,4 +1,5 @@
 import { useId, useState } from "react";
+import "./field.css";
 import "./search-form.css";
 
 /** The most characters of a search that the server accepts. */
@@ -25,7 +26,7 @@ export function SearchForm({
   return (
     <form
       role="search"
-      className="search-form"
+      className="field search-form"
       onSubmit={(event) => {
         event.preventDefault();
         const typed = text.trim();
