@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use super::backup_manifest::{BACKUP_FILE, BackupManifest};
 use super::high_water::HighWaterTracker;
@@ -22,6 +23,9 @@ use onehop_runtime::private_files;
 pub(super) const FORMAT_VERSION: u32 = 2;
 
 const LOCK_FILE: &str = "lock";
+/// Attempts at a lock that this process itself holds.
+const LOCK_ATTEMPTS_MAX: u32 = 100;
+const LOCK_RETRY: Duration = Duration::from_millis(2);
 const FORMAT_FILE: &str = "format";
 const FORMAT_FILE_UNFINISHED: &str = "format.unfinished";
 /// There from the beginning of a backup or a restoring to its end.
@@ -61,7 +65,7 @@ impl Directory {
             .open(&lock_path)
             .map_err(io)?;
         try_lock(&mut lock, path)?;
-        lock.set_len(0).map_err(io)?;
+        lock.set_len(0).and_then(|()| lock.rewind()).map_err(io)?;
         writeln!(lock, "{}", std::process::id()).map_err(io)?;
         check_finished(path)?;
         complete_exchange(path).map_err(io)?;
@@ -133,18 +137,32 @@ fn mend_permissions(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Locks the file, or says which process holds it. Where that is this process, it tries for a while: a child that
+/// this process is starting has inherited the lock, and holds it until it runs its own program.
+#[expect(clippy::disallowed_methods, reason = "a real file, never in a simulation")]
 fn try_lock(lock: &mut File, path: &Path) -> Result<(), OpenError> {
-    match lock.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let holder = lock.read_to_string(&mut holder).ok().map(|_| holder.trim().to_owned());
-            let holder =
-                holder.filter(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()));
-            Err(OpenError::InUse { path: path.to_owned(), holder })
+    let own = std::process::id().to_string();
+    let mut holder = None;
+    for _ in 0..LOCK_ATTEMPTS_MAX {
+        match lock.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => holder = holder_of(lock),
+            Err(TryLockError::Error(source)) => return Err(OpenError::Io { path: path.to_owned(), source }),
         }
-        Err(TryLockError::Error(source)) => Err(OpenError::Io { path: path.to_owned(), source }),
+        if holder.as_ref() != Some(&own) {
+            break;
+        }
+        std::thread::sleep(LOCK_RETRY);
     }
+    Err(OpenError::InUse { path: path.to_owned(), holder })
+}
+
+/// The process that a lock file names.
+fn holder_of(lock: &mut File) -> Option<String> {
+    let mut text = String::new();
+    lock.seek(SeekFrom::Start(0)).and_then(|_| lock.read_to_string(&mut text)).ok()?;
+    let pid = text.trim();
+    (!pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit())).then(|| pid.to_owned())
 }
 
 /// Locks a data directory and changes nothing in it. `None` for a directory that was never opened, such as a

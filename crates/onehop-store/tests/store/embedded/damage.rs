@@ -245,13 +245,14 @@ fn compacting(path: &Path) -> EmbeddedConfig {
     EmbeddedConfig { memtable_bytes: 1024 * 1024, ..config(path) }
 }
 
-/// Writes large items until a write fails; returns that fault. A lost commit does not count, nor does a
-/// refusal by an engine that has just failed, which may be quick and come many times.
+/// Writes large items until a write fails; returns that fault. Their ids lie between those of the items that are
+/// there, so that each compaction reads these. A lost commit does not count, nor does a refusal by an engine that
+/// has just failed, which may be quick and come many times.
 async fn write_until_refused(store: &EmbeddedStore, first: u64) -> Fault {
     let mut taken = 0;
     for number in first.. {
         let noise: String = (0..16_384_u64).map(|place| format!("{:x} ", place * number % 65_521)).collect();
-        let id = format!("c{number}");
+        let id = format!("a{}-{number}", number % 10);
         let body = json!({"id": id, "home": "h1", "type": "thing", "noise": noise});
         let create = WriteOp::Create(NewItem::encode(id, &body));
         match store.write(THINGS, &"h1".into(), create, &Ledger::new()).await {
