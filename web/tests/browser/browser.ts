@@ -1,5 +1,10 @@
-import { chromium, type Browser, type Page } from "playwright-core";
+import { chromium, type Browser, type Page, type Request } from "playwright-core";
 import { workerUrl } from "../worker.js";
+
+/** The browser's own words for an answer that is a refusal. */
+const REFUSED_IN_CONSOLE = "Failed to load resource: the server responded with a status of";
+/** Mutations that end the session, or replace it by another one. */
+const ENDS_SESSION = /mutation (?:Change(?:Customer)?Password|SignOutCustomerEverywhere|DeleteUser)\b/;
 
 export const baseUrl = workerUrl;
 
@@ -47,19 +52,35 @@ export async function openPage(
   const foreignRequests: string[] = [];
   const errors: string[] = [];
   const scripts: Promise<number>[] = [];
+  const withSession = new Set<Request>();
+  const refusable = new WeakSet<Request>();
 
   // The context's requests include requests of workers.
   context.on("request", (request) => {
+    if (request.method() !== "GET") {
+      withSession.add(request);
+    }
     const { protocol, origin } = new URL(request.url());
     if (protocol.startsWith("http") && origin !== url) {
       foreignRequests.push(request.url());
     }
   });
+  context.on("requestfailed", (request) => {
+    withSession.delete(request);
+  });
   context.on("response", (response) => {
-    if (response.status() >= 400 && !expectedStatuses.includes(response.status())) {
-      errors.push(`${response.status()} ${response.url()}`);
+    const request = response.request();
+    withSession.delete(request);
+    // A request under way while its session ends is refused, and the page sends it again without a token.
+    if (endsSession(request) && response.ok()) {
+      withSession.forEach((other) => refusable.add(other));
     }
-    if (response.request().resourceType() === "script") {
+    const isExpected =
+      expectedStatuses.includes(response.status()) || (response.status() === 401 && refusable.has(request));
+    if (response.status() >= 400 && !isExpected) {
+      errors.push(`${response.status()} ${response.url()} ${request.postData() ?? ""}`);
+    }
+    if (request.resourceType() === "script") {
       // A body that is still on its way when the page closes needs no error any more.
       scripts.push(
         response.body().then(
@@ -70,8 +91,8 @@ export async function openPage(
     }
   });
   page.on("console", (message) => {
-    const isExpected = expectedStatuses.some((status) => message.text().includes(`status of ${status}`));
-    if (message.type() === "error" && !isExpected) {
+    // Each answer is looked at above.
+    if (message.type() === "error" && !message.text().startsWith(REFUSED_IN_CONSOLE)) {
       errors.push(message.text());
     }
   });
@@ -87,6 +108,11 @@ export async function openPage(
   await page.goto(new URL(path, url).href);
   const scriptBytes = async (): Promise<number> => (await Promise.all(scripts)).reduce((sum, bytes) => sum + bytes, 0);
   return { page, conduct: { foreignRequests, errors, scriptBytes } };
+}
+
+function endsSession(request: Request): boolean {
+  const isSignOut = request.method() === "DELETE" && new URL(request.url()).pathname.startsWith("/session");
+  return isSignOut || (request.method() === "POST" && ENDS_SESSION.test(request.postData() ?? ""));
 }
 
 /** Waits until a page has subscribed to events of this name. The page shows its text before that. */
