@@ -33,15 +33,18 @@ SINCE ?= HEAD
 SOAK_MINUTES ?= 5
 SOAK_ROUNDS ?= 6
 SOAK_SEED ?= 1
-# The tests that can run over Azure Cosmos DB, too, as Microsoft's in-memory emulator has it: all but the tests of a data
-# directory and its operations socket, of bytes as they were written, and those that choose their store; and all but those that count
-# changes that no reader has looked for yet, which an account does not say without a request.
-BOTH_STORES := test(/^(api|graphql|webstore|commands|models_agree|operations|projections)::/) & (binary(http_api) | binary(domain)) - test(/^api::(backup|compare|compare_account|cli|full_disk|operations|readme)::/) - test(/::(the_status_counts_what_waits_and_how_long|what_was_written_and_not_projected_is_pending_and_grows_old|projections_show_what_waits_for_them|an_item_in_another_form_is_left_to_the_executor)$$/)
+# The tests that can run over Azure Cosmos DB, too, as Microsoft's in-memory emulator has it, by parts of their names: all but the tests
+# of a data directory and its operations socket, of bytes as they were written, and those that choose their store; and all but those that
+# count changes that no reader has looked for yet, which an account does not say without a request.
+BOTH_STORES := api:: commands:: graphql:: models_agree:: operations:: projections:: webstore::
+ONE_STORE := api::backup:: api::compare:: api::compare_account:: api::cli:: api::full_disk:: api::operations:: api::readme:: copy:: properties:: \
+	the_status_counts_what_waits_and_how_long what_was_written_and_not_projected_is_pending_and_grows_old \
+	projections_show_what_waits_for_them an_item_in_another_form_is_left_to_the_executor
 # Those that `make test` runs there: commands, projections and reads, beside the store contract, which always runs over every adapter. The
-# API above them is the same code over both stores. `make second-store-test SECOND_STORE='all()'` runs all, and so does `make flaky`.
-SECOND_STORE ?= binary(domain)
+# API above them is the same code over both stores. `make second-store-test SECOND_STORE='domain http_api'` runs all, and so does `make flaky`.
+SECOND_STORE ?= domain
 
-.PHONY: help test-programs embedded-test second-store-test late-rust-tests doc-test pages-test account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium nextest machete package deny screenshots lighthouse clean
+.PHONY: help test-programs embedded-test second-store-test late-rust-tests doc-test pages-test account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -54,7 +57,7 @@ build: web
 
 # SINCE is the commit to compare with.
 ## Check quickly what changed: format, lints, unused dependencies, unit tests, tests named after changed files: SINCE
-check: nextest machete
+check: machete
 	CARGO='$(CARGO)' NPM='$(NPM)' .ci/check $(SINCE)
 
 # Two at a time where one of them leaves a core idle: the web beside the compiler, the pages in Chromium beside the second store.
@@ -109,10 +112,10 @@ simulate:
 soak-http: build
 	cd web && ONEHOP_BIN=$(CURDIR)/target/release/onehop SOAK_MINUTES=$(SOAK_MINUTES) SOAK_ROUNDS=$(SOAK_ROUNDS) SOAK_SEED=$(SOAK_SEED) $(NPM) run test:soak
 
-# Over both stores, and the pages in Chromium. FLAKY_BUSY busy loops run beside the tests; FLAKY_TESTS is a filter of cargo-nextest.
+# Over both stores, and the pages in Chromium. FLAKY_BUSY busy loops run beside the tests; FLAKY_TESTS are parts of names.
 ## Run every test many times: FLAKY_RUNS, FLAKY_BROWSER_RUNS, FLAKY_STORES, FLAKY_TESTS, FLAKY_BUSY
-flaky: nextest web/dist/index.html chromium program
-	CARGO='$(CARGO)' NPM='$(NPM)' CHROMIUM=$(CHROMIUM) ONEHOP_BIN=$(CURDIR)/target/debug/onehop BOTH_STORES='$(BOTH_STORES)' .ci/flaky
+flaky: web/dist/index.html chromium program
+	CARGO='$(CARGO)' NPM='$(NPM)' CHROMIUM=$(CHROMIUM) ONEHOP_BIN=$(CURDIR)/target/debug/onehop BOTH_STORES='$(BOTH_STORES)' ONE_STORE='$(ONE_STORE)' .ci/flaky
 
 # Fails where a request finds a fault of the server's. Needs Python 3.10, and the network once.
 ## Send generated requests from the schema: SCHEMATHESIS_EXAMPLES, SCHEMATHESIS_SEED
@@ -133,8 +136,8 @@ fuzz-markdown: web/node_modules
 	cd web && FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(NPM) run test:fuzz
 
 ## Run the store contract over a live account: ONEHOP_TEST_COSMOS_ENDPOINT, ONEHOP_TEST_COSMOS_KEY
-cosmos-test: nextest
-	$(CARGO) nextest run --locked --workspace --run-ignored only -E 'binary(store) and test(/^contract::suite::account::/)'
+cosmos-test:
+	$(CARGO) test --locked --workspace --test store -- --ignored contract::suite::account::
 
 # Prints its budget first, and goes on with ACCOUNT_RUN=--yes. It makes a database of its own; ACCOUNT_RUN='--yes --drop' deletes it in the
 # end. The endpoint and the key are those of docs/configuration.md.
@@ -198,15 +201,16 @@ web-test: web/dist/index.html
 ## Check and test the Rust
 rust-test: embedded-test second-store-test doc-test
 
-test-programs: nextest
+test-programs:
 	$(CARGO) fmt --all --check
-	$(LINTED) $(CARGO) nextest run --locked --workspace --no-run
+	$(LINTED) $(CARGO) test --locked --workspace --tests --no-run
 
 embedded-test: test-programs
-	$(LINTED) TMPDIR='$(TEST_TMPDIR)' $(CARGO) nextest run --locked --workspace --no-fail-fast --test-threads $(TEST_THREADS)
+	$(LINTED) TMPDIR='$(TEST_TMPDIR)' $(CARGO) test --locked --workspace --tests --no-fail-fast -- --test-threads $(TEST_THREADS)
 
 second-store-test: test-programs
-	$(LINTED) TMPDIR='$(TEST_TMPDIR)' ONEHOP_TEST_STORE=cosmos $(CARGO) nextest run --locked --workspace --test-threads $(TEST_THREADS) -E '($(SECOND_STORE)) & ($(BOTH_STORES))'
+	$(LINTED) TMPDIR='$(TEST_TMPDIR)' ONEHOP_TEST_STORE=cosmos $(CARGO) test --locked --workspace --no-fail-fast $(SECOND_STORE:%=--test %) \
+		-- --test-threads $(TEST_THREADS) $(BOTH_STORES) $(ONE_STORE:%=--skip %)
 
 # One after the other, beside the pages.
 late-rust-tests: second-store-test
@@ -241,9 +245,6 @@ target/schemathesis/bin/schemathesis: tests/schemathesis/requirements.txt
 
 cargo-fuzz:
 	@$(CARGO) fuzz --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-fuzz
-
-nextest:
-	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
 
 machete:
 	@$(CARGO) machete --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-machete

@@ -17,7 +17,7 @@ const INTRODUCTION: &str = "\
 # Configuration
 
 <!-- Generated from the command line's definitions. To write it anew:
-ONEHOP_UPDATE_DOCS=1 cargo nextest run --test http_api -E 'test(configuration::)' -->
+ONEHOP_UPDATE_DOCS=1 cargo test --test http_api configuration:: -->
 
 Every setting is a flag and an environment variable; the flag wins. A flag without a value is on when its variable is `1`,
 `true`, `yes` or `on`. A setting that is wrong, or that contradicts another one, is refused by its name before anything is

@@ -86,10 +86,10 @@ fn the_errors_of_the_calibration_are_those_of_the_ledger() {
         let _ = writeln!(table, "| {operation} | {cases} | {median:.2} % | {p90:.2} % |");
     }
     let document = read(CHARGES_FILE);
-    let (before, rest) = document.split_once("(errors_of_the_calibration)' -->\n").expect("the begin");
+    let (before, rest) = document.split_once("errors_of_the_calibration -->\n").expect("the begin");
     let (_, after) = rest.split_once("<!-- Generated to here. -->").expect("the end");
     let wanted =
-        format!("{before}(errors_of_the_calibration)' -->\n\n{table}\n<!-- Generated to here. -->{after}");
+        format!("{before}errors_of_the_calibration -->\n\n{table}\n<!-- Generated to here. -->{after}");
     if std::env::var_os("ONEHOP_UPDATE_DOCS").is_some() {
         fs::write(Path::new(ROOT).join(CHARGES_FILE), &wanted).unwrap();
     } else {

@@ -137,8 +137,8 @@ fn mend_permissions(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Locks the file, or says which process holds it. Where that is this process, it tries for a while: a child that
-/// this process is starting has inherited the lock, and holds it until it runs its own program.
+/// Locks the file, or says which process holds it. Where that is this process, it tries for a while: a child
+/// that this process is starting has inherited the lock, and holds it until it runs its own program.
 #[expect(clippy::disallowed_methods, reason = "a real file, never in a simulation")]
 fn try_lock(lock: &mut File, path: &Path) -> Result<(), OpenError> {
     let own = std::process::id().to_string();

@@ -308,27 +308,28 @@ impl IndexRecovery<'_> {
         if !witnesses.may_hide_value(&item_key) {
             return Ok(Currency::Current);
         }
-        match named {
-            Some(named) if named.sequence == sequence => return Ok(Currency::Current),
-            Some(named) if named.sequence > sequence => {
-                return Ok(Currency::Earlier { lost_write: named.sequence });
+        if witnesses.is_certain_of_ids(id_key) {
+            match named.map(|named| named.sequence) {
+                None => return Ok(Currency::Gone),
+                Some(named) if named == sequence => return Ok(Currency::Current),
+                Some(lost_write) if lost_write > sequence => return Ok(Currency::Earlier { lost_write }),
+                Some(_) => {}
             }
-            // An older entry: the damage of `ids` hides the newest.
-            Some(_) => {}
-            None if witnesses.is_certain_of_ids(id_key) => return Ok(Currency::Gone),
-            None => {}
         }
-        let value_key = if found.header.edited { edit_key(&item_key) } else { item_key };
+        // A hidden entry may have been replaced or deleted since: what can be read of it proves nothing.
         let physical = keys::physical_partition(&found.partition_key, self.partitions);
-        let log_key = keys::log_key(found.container, physical, sequence);
-        if self.get(KeySpace::Log, &log_key)?.is_some_and(|place| place == value_key[1..]) {
-            return Ok(Currency::Current);
-        }
+        let log_key = |write| keys::log_key(found.container, physical, write);
+        let is_certain_of = |write| witnesses.is_certain_of_log(&log_key(write));
+        let value_key = if found.header.edited { edit_key(&item_key) } else { item_key };
         let newer = witnesses.lost_write(found.container, &found.partition_key, &found.id);
         Ok(match newer.filter(|newer| *newer > sequence) {
-            Some(lost_write) => Currency::Earlier { lost_write },
-            None if witnesses.is_certain_of_log(&log_key) => Currency::Gone,
-            None => Currency::Unconfirmed,
+            Some(lost_write) if is_certain_of(lost_write) => Currency::Earlier { lost_write },
+            None if is_certain_of(sequence) => {
+                let place = self.get(KeySpace::Log, &log_key(sequence))?;
+                let is_named = place.is_some_and(|place| place == value_key[1..]);
+                if is_named { Currency::Current } else { Currency::Gone }
+            }
+            _ => Currency::Unconfirmed,
         })
     }
 
@@ -358,13 +359,16 @@ impl IndexRecovery<'_> {
         }
         let physical = keys::physical_partition(&partition_key, self.partitions);
         let log_key = keys::log_key(container, physical, header.sequence);
-        let fate = if witnesses.is_certain_of_ids(key) || self.get(KeySpace::Log, &log_key)?.is_some() {
+        let is_certain_of_log = witnesses.is_certain_of_log(&log_key);
+        let fate = if witnesses.is_certain_of_ids(key) {
             ItemFate::Lost
-        } else if witnesses.is_certain_of_log(&log_key) {
+        } else if !is_certain_of_log {
+            ItemFate::PerhapsLost
+        } else if self.get(KeySpace::Log, &log_key)?.is_some() {
+            ItemFate::Lost
+        } else {
             // The entry is an old one: the item was deleted or is elsewhere.
             return Ok(());
-        } else {
-            ItemFate::PerhapsLost
         };
         let sequence = header.sequence;
         let lost = ScannedItem { container, partition_key, id, header };
