@@ -1,7 +1,7 @@
 import { chromium, type Browser, type Page, type Request } from "playwright-core";
 import { workerUrl } from "../worker.js";
 
-/** The browser's own words for an answer that is a refusal. */
+/** The first words of the browser's message about an answer with an error status. */
 const REFUSED_IN_CONSOLE = "Failed to load resource: the server responded with a status of";
 /** Mutations that end the session, or replace it by another one. */
 const ENDS_SESSION = /mutation (?:Change(?:Customer)?Password|SignOutCustomerEverywhere|DeleteUser)\b/;
@@ -52,13 +52,13 @@ export async function openPage(
   const foreignRequests: string[] = [];
   const errors: string[] = [];
   const scripts: Promise<number>[] = [];
-  const withSession = new Set<Request>();
+  const underWay = new Set<Request>();
   const refusable = new WeakSet<Request>();
 
   // The context's requests include requests of workers.
   context.on("request", (request) => {
     if (request.method() !== "GET") {
-      withSession.add(request);
+      underWay.add(request);
     }
     const { protocol, origin } = new URL(request.url());
     if (protocol.startsWith("http") && origin !== url) {
@@ -66,14 +66,14 @@ export async function openPage(
     }
   });
   context.on("requestfailed", (request) => {
-    withSession.delete(request);
+    underWay.delete(request);
   });
   context.on("response", (response) => {
     const request = response.request();
-    withSession.delete(request);
+    underWay.delete(request);
     // A request under way while its session ends is refused, and the page sends it again without a token.
     if (endsSession(request) && response.ok()) {
-      withSession.forEach((other) => refusable.add(other));
+      underWay.forEach((other) => refusable.add(other));
     }
     const isExpected =
       expectedStatuses.includes(response.status()) || (response.status() === 401 && refusable.has(request));

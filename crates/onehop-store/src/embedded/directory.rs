@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -160,7 +160,7 @@ fn try_lock(lock: &mut File, path: &Path) -> Result<(), OpenError> {
 /// The process that a lock file names.
 fn holder_of(lock: &mut File) -> Option<String> {
     let mut text = String::new();
-    lock.seek(SeekFrom::Start(0)).and_then(|_| lock.read_to_string(&mut text)).ok()?;
+    lock.rewind().and_then(|()| lock.read_to_string(&mut text)).ok()?;
     let pid = text.trim();
     (!pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit())).then(|| pid.to_owned())
 }

@@ -316,7 +316,7 @@ impl IndexRecovery<'_> {
                 Some(_) => {}
             }
         }
-        // A hidden entry may have been replaced or deleted since: what can be read of it proves nothing.
+        // An entry at a hidden place proves nothing: its deletion, or a later one, may be hidden.
         let physical = keys::physical_partition(&found.partition_key, self.partitions);
         let log_key = |write| keys::log_key(found.container, physical, write);
         let is_certain_of = |write| witnesses.is_certain_of_log(&log_key(write));

@@ -245,8 +245,8 @@ fn compacting(path: &Path) -> EmbeddedConfig {
     EmbeddedConfig { memtable_bytes: 1024 * 1024, ..config(path) }
 }
 
-/// Writes large items until a write fails; returns that fault. Their ids lie between those of the items that
-/// are there, so that each compaction reads these. A lost commit does not count, nor does a refusal by an
+/// Writes large items until a write fails; returns that fault. Their ids lie between the ids of the stored
+/// items, so that each compaction reads these, too. A lost commit does not count, nor does a refusal by an
 /// engine that has just failed, which may be quick and come many times.
 async fn write_until_refused(store: &EmbeddedStore, first: u64) -> Fault {
     let mut taken = 0;
