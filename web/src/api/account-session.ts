@@ -32,13 +32,15 @@ export class AccountSession<Name extends string, Profile extends { id: string }>
   readonly #listeners = new Set<() => void>();
   #session: SessionOf<Name, Profile> | null;
   #token: Token | null = null;
+  #signOut: Promise<void> = Promise.resolve();
 
   constructor(kind: AccountKind<Name, Profile>) {
     this.#kind = kind;
     this.#session = this.#sessionOf(storedProfile(kind));
-    if (isSignOutPending(kind)) {
-      void this.#signOutOnServer();
-    }
+    this.#signOutIfPending();
+    addEventListener("online", () => {
+      this.#signOutIfPending();
+    });
     // Another tab signed in or out.
     addEventListener("storage", ({ key }) => {
       if (key === kind.sessionKey || key === null) {
@@ -75,6 +77,12 @@ export class AccountSession<Name extends string, Profile extends { id: string }>
     return this.accessToken();
   };
 
+  /**
+   * Settles once no sign-out is on its way to the server, and never rejects. A sign-in is sent after that: the
+   * answer to a sign-out removes the session cookie, whichever session it is of.
+   */
+  readonly signOutSettled = (): Promise<void> => this.#signOut;
+
   /** A request was refused for want of a session: finds out whether it has ended. */
   readonly refused = (): void => {
     this.#token = null;
@@ -96,7 +104,7 @@ export class AccountSession<Name extends string, Profile extends { id: string }>
     this.#replace(null);
     if (wasSignedIn) {
       setSignOutPending(this.#kind, true);
-      void this.#signOutOnServer();
+      this.#signOutIfPending();
     }
   };
 
@@ -133,14 +141,19 @@ export class AccountSession<Name extends string, Profile extends { id: string }>
     return renewal.accessToken;
   }
 
-  /** Until the server has heard of it, the next page tries again. */
-  async #signOutOnServer(): Promise<void> {
-    try {
-      await deleteSession(this.#kind.endpoint);
-      setSignOutPending(this.#kind, false);
-    } catch {
-      addEventListener("online", () => void this.#signOutOnServer(), { once: true });
-    }
+  /** Until the server has heard of it, the next page tries again, and so does this one when it is online. */
+  #signOutIfPending(): void {
+    this.#signOut = this.#signOut.then(async () => {
+      // Another account may have signed in meanwhile, whose session this must not end.
+      if (isSignOutPending(this.#kind)) {
+        await deleteSession(this.#kind.endpoint).then(
+          () => {
+            setSignOutPending(this.#kind, false);
+          },
+          () => undefined,
+        );
+      }
+    });
   }
 
   #replace(next: SessionOf<Name, Profile> | null): void {

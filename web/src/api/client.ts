@@ -20,7 +20,7 @@ import { codeOf } from "./errors.js";
 import { bodyWithoutRefusedPosition, forgetPosition, lastPosition, rememberPosition } from "./position.js";
 import { authorization, ENDPOINT } from "./request.js";
 import { SESSION_COOKIE_HEADER } from "./renewal.js";
-import { accessToken, accessTokenAfter } from "./session.js";
+import { accessToken, accessTokenAfter, signOutSettled } from "./session.js";
 import { ShownQueries } from "./shown-queries.js";
 import { needSignIn } from "./sign-in-need.js";
 
@@ -52,6 +52,8 @@ export interface Identity {
   accessToken: () => Promise<string | null>;
   /** Another token in place of a refused one; null once the session has ended. */
   accessTokenAfter: (refused: string) => Promise<string | null>;
+  /** Settles once no sign-out is on its way to the server. */
+  signOutSettled: () => Promise<void>;
   /** A mutation was refused for want of a session. */
   signInNeeded: () => void;
 }
@@ -60,6 +62,7 @@ export interface Identity {
 const user: Identity = {
   accessToken,
   accessTokenAfter,
+  signOutSettled,
   signInNeeded: () => {
     needSignIn(true);
   },
@@ -173,6 +176,10 @@ async function fetchAs(identity: Identity, url: RequestInfo | URL, init: Request
   const asking = { ...(init.headers as Record<string, string>), ...(isWriting ? SESSION_COOKIE_HEADER : {}) };
   const send = (bearer: string | null): Promise<Response> =>
     fetch(url, { ...init, headers: { ...asking, ...authorization(bearer) } });
+  if (isWriting) {
+    // It may be a sign-in.
+    await identity.signOutSettled();
+  }
   const token = await identity.accessToken();
   const response = await send(token);
   if (response.status !== 401 || token === null) {

@@ -13,6 +13,9 @@ export interface Renewal {
   expiresIn: number;
 }
 
+/** The longest wait for the end of a session, in milliseconds: a sign-in waits for it, too. */
+const SIGN_OUT_TIMEOUT_MS = 10_000;
+
 const renewing = new Map<string, Promise<unknown>>();
 
 /**
@@ -44,10 +47,14 @@ async function requestRenewal<Renewed>(endpoint: string): Promise<Renewed | null
 
 /**
  * Ends the session on the server, also when the page is left meanwhile. Rejects when that is not known to be
- * done.
+ * done, also after ten seconds.
  */
 export async function deleteSession(endpoint: string): Promise<void> {
-  const response = await fetch(endpoint, { method: "DELETE", keepalive: true });
+  const response = await fetch(endpoint, {
+    method: "DELETE",
+    keepalive: true,
+    signal: AbortSignal.timeout(SIGN_OUT_TIMEOUT_MS),
+  });
   if (!response.ok) {
     throw new Error(`The session could not be ended: the server answered ${String(response.status)}.`);
   }

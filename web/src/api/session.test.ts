@@ -4,10 +4,19 @@ const ada = { id: "u1", username: "ada" };
 
 /** The requests to the server, by method, and its answers. */
 let sent: string[];
-let answers: (() => Response)[];
+let answers: (() => Response | Promise<Response>)[];
+const addListener = window.addEventListener.bind(window);
+/** Aborted when the next page opens: the former one hears nothing any more. */
+let page = new AbortController();
 
 /** The page as it opens: the module begins from the stored session. */
 async function opened() {
+  page.abort();
+  page = new AbortController();
+  const { signal } = page;
+  vi.stubGlobal("addEventListener", (type: string, listener: EventListener) => {
+    addListener(type, listener, { signal });
+  });
   vi.resetModules();
   return import("./session.js");
 }
@@ -123,6 +132,57 @@ describe("the session", () => {
       expect(localStorage).toHaveLength(0);
     });
     expect(sent).toEqual(["DELETE /session", "DELETE /session"]);
+  });
+
+  test("is started once a sign-out is no longer on its way to the server", async () => {
+    const { startSession, endSession, signOutSettled } = await opened();
+    await signOutSettled();
+    startSession({ user: ada, accessToken: "first", expiresAt: inAnHour() });
+    let answer: (response: Response) => void = () => undefined;
+    answers = [
+      () =>
+        new Promise((resolve) => {
+          answer = resolve;
+        }),
+    ];
+    endSession();
+    let isSettled = false;
+    const settled = signOutSettled().then(() => {
+      isSettled = true;
+    });
+    await vi.waitFor(() => {
+      expect(sent).toEqual(["DELETE /session"]);
+    });
+    expect(isSettled).toBe(false);
+    answer(ended());
+    await settled;
+    expect(localStorage).toHaveLength(0);
+  });
+
+  test("that has not ended on the server ends there once the browser is online again", async () => {
+    const { startSession, endSession, signOutSettled } = await opened();
+    startSession({ user: ada, accessToken: "first", expiresAt: inAnHour() });
+    endSession();
+    await signOutSettled();
+    answers = [ended];
+    dispatchEvent(new Event("online"));
+    await signOutSettled();
+    expect(localStorage).toHaveLength(0);
+    dispatchEvent(new Event("online"));
+    await signOutSettled();
+    expect(sent).toEqual(["DELETE /session", "DELETE /session"]);
+  });
+
+  test("is not ended by a sign-out of the one before that had not reached the server", async () => {
+    const { startSession, endSession, signOutSettled, currentSession } = await opened();
+    startSession({ user: ada, accessToken: "first", expiresAt: inAnHour() });
+    endSession();
+    await signOutSettled();
+    startSession({ user: ada, accessToken: "second", expiresAt: inAnHour() });
+    dispatchEvent(new Event("online"));
+    await signOutSettled();
+    expect(sent).toEqual(["DELETE /session"]);
+    expect(currentSession()).toEqual({ user: ada, hasEnded: false });
   });
 
   test("of another tab's user takes the place of this one's", async () => {

@@ -10,6 +10,7 @@ const session = new AccountSession(users);
 export const currentSession = session.current;
 export const accessToken = session.accessToken;
 export const accessTokenAfter = session.accessTokenAfter;
+export const signOutSettled = session.signOutSettled;
 /** Signs out, in this browser at once and on the server. */
 export const endSession = session.end;
 

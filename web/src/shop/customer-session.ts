@@ -43,6 +43,7 @@ export const endCustomerSession = session.end;
 export const customerIdentity: Identity = {
   accessToken: session.accessToken,
   accessTokenAfter: session.accessTokenAfter,
+  signOutSettled: session.signOutSettled,
   signInNeeded: session.refused,
 };
 

@@ -72,6 +72,50 @@ describe("an account", () => {
     await close(page, conduct);
   });
 
+  test("signs in again once its sign-out is answered, and stays signed in", async () => {
+    const order: string[] = [];
+    const { page, conduct } = await openPage(browser, "/", {
+      watch: (opened) => {
+        opened.on("request", (sent) => {
+          if (sent.postData()?.includes("mutation SignIn") === true) {
+            order.push("sign-in sent");
+          }
+        });
+        opened.on("response", (response) => {
+          if (response.request().method() === "DELETE") {
+            order.push("sign-out answered");
+          }
+        });
+      },
+    });
+    const username = await signUp(page);
+    let letGo: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    await page.route("**/session", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByRole("link", { name: username, exact: true }).first().click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("link", { name: "Sign in" }).first().click();
+    await page.getByLabel("Username").fill(username);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("button", { name: "One moment…" }).waitFor();
+    letGo();
+    await page.getByRole("link", { name: username, exact: true }).first().waitFor();
+    await page.reload();
+    await page.getByRole("link", { name: "Write" }).first().click();
+    await page.getByLabel("Title").fill("Signed in again");
+    await page.getByLabel("Text").fill("A text.");
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("heading", { level: 1, name: "Signed in again" }).waitFor();
+    expect(order).toEqual(["sign-out answered", "sign-in sent"]);
+    await close(page, conduct);
+  });
+
   test("that staff suspend signs its reader out, and is in the log", async () => {
     const reader = await openPage(browser, "/");
     const username = await signUp(reader.page);

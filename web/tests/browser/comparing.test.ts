@@ -1,7 +1,9 @@
 /** The comparison of the data models, and the state of the projections. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, type Conduct } from "./browser.js";
+import { projectionsDrained } from "../server.js";
+import { baseUrl, launchBrowser, openPage, type Conduct } from "./browser.js";
+import { author } from "./people.js";
 
 /** The projections of the blog and of the web store. */
 const PROJECTIONS = 13;
@@ -37,6 +39,11 @@ async function charge(model: string): Promise<number> {
 
 describe("the comparison", () => {
   test("shows for each request what it costs under each data model, and why", async () => {
+    // Other tests write posts, until none of the newest has a comment or a like.
+    const { post, comment, like } = await author();
+    const postId = await post("Compared");
+    await Promise.all([comment(postId, "Once."), like(postId)]);
+    await projectionsDrained(baseUrl);
     ({ page, conduct } = await openPage(browser, "/compare"));
     // The response before the reload is no longer on its way, and is not taken for the next one.
     await page.locator(".compare-operations").waitFor();

@@ -97,7 +97,9 @@ describe("the playground", () => {
     const { post } = written.data?.createPost as { post: { id: string } };
 
     await ownPostIsProjected(accessToken, post.id);
+    // The tab is open, and its variables follow.
     await openExample("C2");
+    await page.getByRole("region", { name: "Variables" }).getByText(post.id).waitFor();
     const edited = await execute("C2UpdatePost", { chosen: true });
     expect(edited.errors).toBeUndefined();
     expect(edited.data?.updatePost).toMatchObject({
