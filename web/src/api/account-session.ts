@@ -78,8 +78,8 @@ export class AccountSession<Name extends string, Profile extends { id: string }>
   };
 
   /**
-   * Settles once no sign-out is on its way to the server, and never rejects. A sign-in is sent after that: the
-   * answer to a sign-out removes the session cookie, whichever session it is of.
+   * Settles once no sign-out is on its way to the server, and never rejects. A sign-in is sent after that:
+   * the answer to a sign-out removes the session cookie, whichever session it is of.
    */
   readonly signOutSettled = (): Promise<void> => this.#signOut;
 
