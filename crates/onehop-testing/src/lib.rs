@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod account_model;
+pub mod allocations;
 pub mod emulator;
 pub mod event_stream;
 pub mod failing_store;

@@ -13,7 +13,7 @@ use onehop_store::cosmos::{Consistency, CosmosStore, RetryPolicy};
 use serde_json::{Value, json};
 
 use crate::api::compare_account::Account;
-use crate::api::logs;
+use crate::api::logs::KeptLog;
 
 const BODY_BYTES_MAX: usize = 1 << 20;
 
@@ -56,7 +56,7 @@ fn plan(leases_share: bool) -> ThroughputPlan {
 
 #[tokio::test]
 async fn leases_that_share_throughput_are_warned_about_once() {
-    logs::capture();
+    let log = KeptLog::start();
     let account = Account::behind(|router| router.layer(from_fn(share_throughput))).await;
     let client = account.client().await;
     let provisioner = Provisioner::over(client.clone(), "onehop", &container_specs(), &plan(true));
@@ -69,7 +69,7 @@ async fn leases_that_share_throughput_are_warned_about_once() {
     let sharing = store.throughput_sharing(LEASES).await.unwrap();
     assert_eq!(sharing, ThroughputSharing::Shared(Throughput::Manual { ru: 4000 }));
     warn_of_shared_leases(&store).await;
-    let logged = logs::written();
+    let logged = log.written();
     let warnings_logged =
         logged.lines().filter(|line| line.contains("shares the throughput of the database"));
     let warnings_logged: Vec<&str> = warnings_logged.collect();

@@ -6,12 +6,21 @@ use serde_json::{Value, json};
 
 use crate::api::binary::{run, run_on};
 
-const SMALL: [&str; 5] = ["compare", "--users", "12", "--samples", "3"];
+const SMALL: [&str; 5] = ["compare", "--users", "5", "--samples", "3"];
 /// With the engine and the physical partitions of the article.
 const ARTICLE: [&str; 3] = ["--as-the-article", "--calibration", "article-2019"];
 
 async fn report(more: &[&str]) -> Value {
-    let output = run(&[&SMALL[..], &["--format", "json"], more].concat()).await;
+    report_of(&SMALL, more).await
+}
+
+/// Of more users, for what a few differ too much in.
+async fn report_of_twelve(more: &[&str]) -> Value {
+    report_of(&["compare", "--users", "12", "--samples", "3"], more).await
+}
+
+async fn report_of(command: &[&str], more: &[&str]) -> Value {
+    let output = run(&[command, &["--format", "json"], more].concat()).await;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
@@ -35,7 +44,7 @@ fn operations_of(row: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn a_comparison_runs_every_request_under_every_data_model() {
-    let report = report(&["--rates", "Q3=10,C3=1", "--price-per-100-ru", "0.008"]).await;
+    let report = report_of_twelve(&["--rates", "Q3=10,C3=1", "--price-per-100-ru", "0.008"]).await;
     assert_eq!(report["rows"].as_array().unwrap().len(), 10 * 3 + 6);
     assert_eq!(
         json!([report["users"], report["samples"], report["physicalPartitions"], report["chargeSource"]]),
@@ -122,7 +131,8 @@ pub fn assert_documented(report: &Value) {
 #[tokio::test]
 async fn every_field_is_documented_and_each_plan_has_one_throughput() {
     let traffic = ["--rates", "Q6=10,Q3=5,C4=4", "--peak-to-mean", "1"];
-    let report = report(&[&traffic[..], &["--prices", "manual=0.008,serverless=0.25"]].concat()).await;
+    let prices = ["--prices", "manual=0.008,serverless=0.25"];
+    let report = report_of_twelve(&[&traffic[..], &prices].concat()).await;
     for part in ["concurrent", "traffic", "verdict", "provisioning", "background", "partitions"] {
         assert!(report.get(part).is_some(), "no {part}");
     }
@@ -262,7 +272,7 @@ async fn physical_partitions_follow_from_storage_and_throughput() {
     let rates = ["--rates", "Q6=1,C4=1"];
     let small = report(&rates).await;
     assert_eq!(partitions(&small, "V2", "posts").0, 1);
-    let large = report(&[&rates[..], &["--data-scale", "30000"]].concat()).await;
+    let large = report(&[&rates[..], &["--data-scale", "72000"]].concat()).await;
     let (number, storage_gb) = partitions(&large, "V2", "posts");
     assert!(number > 1 && number == (storage_gb / 50.0).ceil() as u64, "{number} for {storage_gb} GB");
     assert_eq!(partitions(&large, "V3", "feed").0, 1, "the feed does not grow");
@@ -356,7 +366,7 @@ async fn the_charges_of_a_traffic_add_up_over_logical_partitions() {
 
 #[tokio::test]
 async fn the_feed_is_the_first_at_its_limit() {
-    let report = report(&["--rates", "Q6=10,C4=10"]).await;
+    let report = report_of_twelve(&["--rates", "Q6=10,C4=10"]).await;
     for popularity in [0, 1] {
         assert_eq!(report["partitions"]["popularities"][popularity]["firstAtLimit"], "feed");
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::api::binary::Serving;
 use crate::api::caller::{Answer, mutation_of};
-use crate::api::logs;
+use crate::api::logs::KeptLog;
 use crate::api::server::{PASSWORD, Server};
 
 /// Requests that go wrong, each in its own way, with a secret wherever one fits.
@@ -80,6 +80,7 @@ fn assert_all_errors_have_codes(answer: &Answer) {
 
 #[tokio::test]
 async fn every_error_has_a_code_and_tells_nothing_of_the_inside() {
+    let kept = KeptLog::start();
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     let forged = server.bearing(&format!("{}x", ada.token()));
@@ -95,7 +96,7 @@ async fn every_error_has_a_code_and_tells_nothing_of_the_inside() {
             assert!(!is_forged || answer.status >= 400, "{answer:?}");
         }
     }
-    let log = logs::written();
+    let log = kept.written();
     assert!(log.contains("request refused"), "the log was captured");
     for secret in [PASSWORD, &PASSWORD.replace('-', "_"), ada.token(), "$argon2id$", "eyJ"] {
         let line = log.lines().find(|line| line.contains(secret));
@@ -105,6 +106,7 @@ async fn every_error_has_a_code_and_tells_nothing_of_the_inside() {
 
 #[tokio::test]
 async fn a_fault_is_masked_and_found_again_in_the_log_by_its_id() {
+    let kept = KeptLog::start();
     let server = Server::start().await;
     let ada = server.sign_up("ada").await;
     let post = ada.post("Engines").await;
@@ -130,7 +132,7 @@ async fn a_fault_is_masked_and_found_again_in_the_log_by_its_id() {
         assert_eq!(error["message"], "Something went wrong on the server.");
         assert_tells_nothing(&answer.body.to_string(), &server);
         let error_id = error["extensions"]["errorId"].as_str().unwrap();
-        let log = logs::written();
+        let log = kept.written();
         let line = log.lines().find(|line| line.contains(error_id)).unwrap_or_else(|| panic!("{error_id}"));
         assert!(line.contains("ERROR") && line.contains("unexpected shape"), "{line}");
     }

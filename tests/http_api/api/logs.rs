@@ -1,24 +1,48 @@
-//! Everything that this process logs, at the finest level. All tests of the process share it.
+//! What this process logs, at the finest level, while a test reads it. Tests that run meanwhile log, too.
 
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, Once};
 
+use tracing_subscriber::filter::dynamic_filter_fn;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::{Registry, fmt};
 
 static WRITTEN: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+static READERS: AtomicUsize = AtomicUsize::new(0);
 
-/// Starts to keep log lines; once is enough.
-pub fn capture() {
-    static STARTED: Once = Once::new();
-    STARTED.call_once(|| {
-        let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false);
-        tracing::subscriber::set_global_default(subscriber.with_writer(Kept).finish()).unwrap();
-    });
+/// Lines are kept until this is dropped.
+#[must_use]
+pub struct KeptLog;
+
+impl KeptLog {
+    pub fn start() -> Self {
+        static STARTED: Once = Once::new();
+        STARTED.call_once(|| {
+            let is_read = dynamic_filter_fn(|_, _| READERS.load(Ordering::Relaxed) > 0);
+            let lines = fmt::layer().with_ansi(false).with_writer(Kept);
+            tracing::subscriber::set_global_default(Registry::default().with(is_read).with(lines)).unwrap();
+        });
+        let _written = WRITTEN.lock().unwrap();
+        READERS.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+
+    /// The log since the first of the present readers has started.
+    pub fn written(&self) -> String {
+        String::from_utf8_lossy(&WRITTEN.lock().unwrap()).into_owned()
+    }
 }
 
-/// The log so far.
-pub fn written() -> String {
-    String::from_utf8_lossy(&WRITTEN.lock().unwrap()).into_owned()
+impl Drop for KeptLog {
+    fn drop(&mut self) {
+        // Under the lock, as the start is: no other reader starts in between.
+        let mut written = WRITTEN.lock().unwrap();
+        if READERS.fetch_sub(1, Ordering::Relaxed) == 1 {
+            *written = Vec::new();
+        }
+    }
 }
 
 struct Kept;

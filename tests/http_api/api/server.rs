@@ -32,7 +32,6 @@ use onehop_store::{Ledger, Store};
 use serde_json::{Value, json};
 
 use crate::api::caller::Caller;
-use crate::api::logs;
 use crate::support::store::{self, Keeper};
 use crate::ticking_clock::TickingClock;
 
@@ -81,7 +80,6 @@ impl Server {
     }
 
     pub async fn start_with(mut setup: Setup) -> Self {
-        logs::capture();
         if !setup.in_background && !setup.waits_for_last_write {
             setup.options.limits.positions.sessions_max = 0;
         }

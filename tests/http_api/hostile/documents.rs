@@ -6,9 +6,9 @@ use onehop_graphql_server::document_cache::Documents;
 use onehop_graphql_server::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
 use serde_json::json;
 
-use crate::hostile::allocations::peak_bytes;
 use crate::hostile::endpoint::{answer, endpoint, post};
 use crate::hostile::shapes::{DOCUMENTS, largest};
+use onehop_testing::allocations::peak_bytes;
 
 /// The memory limit of answering a document on an empty blog, refused or not.
 const BYTES_MAX: usize = 10 * 1024 * 1024;

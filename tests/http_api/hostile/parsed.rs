@@ -3,8 +3,8 @@
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::document_limits::{DOCUMENT_BYTES_MAX, DocumentLimits};
 
-use crate::hostile::allocations::live_bytes;
 use crate::hostile::shapes::{DOCUMENTS, largest};
+use onehop_testing::allocations::live_bytes;
 
 #[test]
 fn no_parsed_document_takes_more_than_it_weighs() {

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::hostile::allocations::live_bytes;
 use crate::hostile::endpoint::{answer, endpoint, post};
 use crate::support::blog::post_node;
+use onehop_testing::allocations::live_bytes;
 
 /// The limit of the cache of documents, with plans and its own bookkeeping.
 const BYTES_MAX: isize = 24 * 1024 * 1024;

@@ -2,9 +2,9 @@
 
 use onehop_graphql_server::json_size::{VARIABLES_BYTES_MAX, VariableLimits};
 
-use crate::hostile::allocations::peak_bytes;
 use crate::hostile::endpoint::{answer, endpoint, post};
 use crate::hostile::shapes::{VARIABLES, largest};
+use onehop_testing::allocations::peak_bytes;
 
 /// The memory limit of refusing them, with their body.
 const REFUSAL_BYTES_MAX: usize = 10 * 1024 * 1024;

@@ -1,14 +1,30 @@
 //! The list of all tests, and the adapters over which they run.
 
 use futures::future::LocalBoxFuture;
+use tokio::runtime::{Builder, Runtime};
 
+use crate::contract::adapters::account;
 use crate::contract::harness::Subject;
+
+type Test = fn(Subject) -> LocalBoxFuture<'static, ()>;
 
 /// Runs a test over an adapter. The futures are boxed, so that a runtime is compiled once and not for each
 /// test of each adapter.
-fn run(subject: LocalBoxFuture<'static, Subject>, test: fn(Subject) -> LocalBoxFuture<'static, ()>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.expect("a runtime").block_on(async move { test(subject.await).await });
+fn run(subject: LocalBoxFuture<'static, Subject>, test: Test) {
+    runtime().block_on(async move { test(subject.await).await });
+}
+
+/// Runs a test over a database of its own in an account.
+fn run_in_account(test: Test) {
+    runtime().block_on(async move {
+        let (subject, database) = account().await;
+        test(subject).await;
+        database.delete().await;
+    });
+}
+
+fn runtime() -> Runtime {
+    Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
 }
 
 /// Runs one adapter's tests as `contract::<adapter>::<file>::<test>`.
@@ -26,15 +42,16 @@ macro_rules! tests_of {
             })+
         }
     };
-    (ignored $adapter:ident { $($file:ident { $($test:ident)+ })+ }) => {
+    (in_account $adapter:ident { $($file:ident { $($test:ident)+ })+ }) => {
         mod $adapter {
             $(mod $file {
-                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                use futures::FutureExt as _;
+
+                $(#[test]
                 #[ignore = "it needs an account or an emulator at ONEHOP_TEST_COSMOS_ENDPOINT"]
-                async fn $test() {
-                    let (subject, database) = crate::contract::adapters::$adapter().await;
-                    crate::contract::$file::$test(subject).await;
-                    database.delete().await;
+                fn $test() {
+                    let test = |subject| crate::contract::$file::$test(subject).boxed_local();
+                    crate::contract::suite::run_in_account(test);
                 })+
             })+
         }
@@ -193,6 +210,6 @@ macro_rules! contract_over {
     };
 }
 
-contract_over!(run embedded run embedded_relaxed run cosmos run account_model run account_model_lagging ignored account);
+contract_over!(run embedded run embedded_relaxed run cosmos run account_model run account_model_lagging in_account account);
 #[cfg(feature = "simulation")]
 contract_over!(run simulated run simulated_relaxed);
