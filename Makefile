@@ -44,7 +44,7 @@ ONE_STORE := api::backup:: api::compare:: api::compare_account:: api::cli:: api:
 # API above them is the same code over both stores. `make second-store-test SECOND_STORE='domain http_api'` runs all, and so does `make flaky`.
 SECOND_STORE ?= domain
 
-.PHONY: help test-programs embedded-test second-store-test late-rust-tests doc-test pages-test account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium machete package deny screenshots lighthouse clean
+.PHONY: help test-programs embedded-test second-store-test late-rust-tests doc-test pages-test alert-test-and-chromium account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -62,8 +62,8 @@ check: machete
 
 # Two at a time where one of them leaves a core idle: the web beside the compiler, the pages in Chromium beside the second store.
 ## Run everything that has to pass
-test: alert-test
-	$(MAKE) --jobs=2 --output-sync=target web-test test-programs
+test:
+	$(MAKE) --jobs=2 --output-sync=target web-test test-programs alert-test-and-chromium
 	$(MAKE) embedded-test
 	$(MAKE) --jobs=2 --output-sync=target late-rust-tests pages-test
 
@@ -211,6 +211,10 @@ embedded-test: test-programs
 second-store-test: test-programs
 	$(LINTED) TMPDIR='$(TEST_TMPDIR)' ONEHOP_TEST_STORE=cosmos $(CARGO) test --locked --workspace --no-fail-fast $(SECOND_STORE:%=--test %) \
 		-- --test-threads $(TEST_THREADS) $(BOTH_STORES) $(ONE_STORE:%=--skip %)
+
+# One after the other: both may install a package.
+alert-test-and-chromium: alert-test
+	$(MAKE) chromium
 
 # One after the other, beside the pages.
 late-rust-tests: second-store-test

@@ -89,7 +89,7 @@ test("a menu that is opened before the application arrives stays open", async ()
   });
   await page.goto(baseUrl, { waitUntil: "commit" });
   await page.getByText("For engineers").click();
-  await page.getByRole("link", { name: "Compare" }).waitFor();
+  await page.getByRole("link", { name: "Compare", exact: true }).waitFor();
   letScriptsArrive();
   // Only the application has this switch.
   await page.getByRole("switch", { name: "Show costs" }).waitFor();
