@@ -79,7 +79,7 @@ export class AccountSession<Name extends string, Profile extends { id: string }>
 
   /**
    * Settles once no sign-out is on its way to the server, and never rejects. A sign-in is sent after that:
-   * the answer to a sign-out removes the session cookie, whichever session it is of.
+   * the answer to a sign-out removes any session cookie.
    */
   readonly signOutSettled = (): Promise<void> => this.#signOut;
 

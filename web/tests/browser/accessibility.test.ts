@@ -29,11 +29,11 @@ interface Violation {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WIDTHS = [360, 1600];
-/** Those that colours decide: the dark page is the light one in other colours. */
+/** The rules about colours. The dark page is the light one in other colours. */
 const RULES_OF_COLOURS = ["color-contrast", "link-in-text-block"] as const;
 
 let browser: Browser;
-/** Of a stranger, who has no session in any test: what the pages load is cached. */
+/** The context of a stranger, without a session in any test, and with a cache of scripts and fonts. */
 let stranger: BrowserContext;
 let postId: string;
 let category: Category | undefined;
@@ -101,7 +101,7 @@ async function expectToFit(page: Page): Promise<void> {
   await expect.poll(overflow, { message: "wider than the screen", timeout: 5_000 }).toBeLessThanOrEqual(0);
 }
 
-/** Fails where axe finds a fault: under these rules, or under all. */
+/** Fails where axe finds a fault, under the given rules or under all. */
 async function look(page: Page, rules?: readonly string[]): Promise<void> {
   await expectToFit(page);
   // Through the debugger: the page's own policy lets no other script in.
