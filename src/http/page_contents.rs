@@ -16,6 +16,8 @@ pub enum PageSubject<'a> {
     Tag(&'a str),
     /// The user with this id, as the path has it.
     User(&'a str),
+    /// The posts with these words in the title; none where nothing was typed.
+    Search(&'a str),
     /// The categories and tags of the web store.
     Shop,
     /// The product of the web store with this id, as the path has it.
@@ -24,6 +26,8 @@ pub enum PageSubject<'a> {
     ProductCategory(&'a str),
     /// The tag of products with this id, as the path has it.
     ProductTag(&'a str),
+    /// The products with these words in the name; none where nothing was typed.
+    ProductSearch(&'a str),
 }
 
 /// A file for programs that read the site.
@@ -68,7 +72,7 @@ pub struct PageHead {
     pub title: String,
     pub description: String,
     pub kind: PageKind,
-    /// The canonical path.
+    /// The canonical path, with the query of the address where the page depends on it.
     pub path: String,
     /// The path of the place in the main navigation to which the page belongs.
     pub place: &'static str,

@@ -31,18 +31,16 @@ pub(super) fn document(template: &str, page: &ShownPage, origin: &str) -> Option
         true => with_reading_font(&named),
         false => named,
     };
-    let link = format!("<a href=\"{}\"", page.head.place);
-    let marked = format!(
-        "{link} aria-current=\"{}\"",
-        if page.head.path == page.head.place { "page" } else { "true" }
-    );
-    let preloaded = preloaded.replacen(&format!("{link}>"), &format!("{marked}>"), 1);
     // A search from the shop is for products.
-    let searched = match page.head.place == "/shop" {
+    let searching = match page.head.place.starts_with("/shop") {
         true => preloaded.replacen("<a href=\"/search\">", "<a href=\"/shop/search\">", 1),
         false => preloaded,
     };
-    let filled = replaced(&searched, CONTENT, &page.html).unwrap_or(searched);
+    let link = format!("<a href=\"{}\"", page.head.place);
+    let path = page.head.path.split('?').next().unwrap_or_default();
+    let current = if path == page.head.place { "page" } else { "true" };
+    let placed = searching.replacen(&format!("{link}>"), &format!("{link} aria-current=\"{current}\">"), 1);
+    let filled = replaced(&placed, CONTENT, &page.html).unwrap_or(placed);
     Some(filled.replacen(DATA, &data_block(&page.embedded), 1))
 }
 

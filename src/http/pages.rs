@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use axum::{
     body::Body,
-    http::{HeaderMap, Method, Response, StatusCode, header::HOST, request::Parts},
+    extract::Query,
+    http::{HeaderMap, Method, Response, StatusCode, Uri, header::HOST, request::Parts},
 };
+use serde::Deserialize;
 
 use super::page_html::document;
 use super::static_files::{StaticFiles, not_found, only_read, written_page, written_text};
@@ -58,7 +60,7 @@ impl Pages {
             // A path without a page, such as an API that is switched off, is not found by any method.
             return if self.has(path, headers) { only_read() } else { not_found() };
         }
-        match place(path) {
+        match place(path, &words_of(&request.uri)) {
             PageRoute::Application => self.files.index(headers),
             PageRoute::About(subject) => {
                 let content = match reads.admit(headers, extensions) {
@@ -89,7 +91,7 @@ impl Pages {
 
     /// Whether there is a page or a file at a path. Nothing is read for it.
     fn has(&self, path: &str, headers: &HeaderMap) -> bool {
-        place(path) != PageRoute::Elsewhere || self.files.file(path, headers).is_some()
+        place(path, "") != PageRoute::Elsewhere || self.files.file(path, headers).is_some()
     }
 
     /// The page, which says itself that there is nothing.
@@ -141,7 +143,21 @@ pub(super) fn playground(files: StaticFiles, request: &Parts) -> Response<Body> 
     }
 }
 
-fn place(path: &str) -> PageRoute<'_> {
+/// The query of the address of a search.
+#[derive(Debug, Default, Deserialize)]
+struct SearchQuery {
+    #[serde(default)]
+    q: String,
+}
+
+/// The words of a search, as the application reads them from the address of its page.
+fn words_of(uri: &Uri) -> String {
+    let Query(SearchQuery { q }) = Query::try_from_uri(uri).unwrap_or_default();
+    q.trim().to_owned()
+}
+
+/// Where a path leads, and a search for these words.
+fn place<'a>(path: &'a str, words: &'a str) -> PageRoute<'a> {
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     let (segments, id) = match segments[..] {
         [.., id] if segments.len() > 1 && id.is_empty() => return PageRoute::Elsewhere,
@@ -157,13 +173,13 @@ fn place(path: &str) -> PageRoute<'_> {
         ["shop", "product", _] => PageRoute::About(PageSubject::Product(id)),
         ["shop", "category", _] => PageRoute::About(PageSubject::ProductCategory(id)),
         ["shop", "tag", _] => PageRoute::About(PageSubject::ProductTag(id)),
-        [
-            "search" | "authors" | "write" | "signin" | "settings" | "moderation" | "compare" | "operations",
-        ] => PageRoute::Application,
-        ["posts", post, "edit"] if !post.is_empty() => PageRoute::Application,
-        ["shop", "search" | "account" | "cart" | "orders" | "signin" | "staff" | "ranking"] => {
+        ["search"] => PageRoute::About(PageSubject::Search(words)),
+        ["shop", "search"] => PageRoute::About(PageSubject::ProductSearch(words)),
+        ["authors" | "write" | "signin" | "settings" | "moderation" | "compare" | "operations"] => {
             PageRoute::Application
         }
+        ["posts", post, "edit"] if !post.is_empty() => PageRoute::Application,
+        ["shop", "account" | "cart" | "orders" | "signin" | "staff" | "ranking"] => PageRoute::Application,
         ["robots.txt"] => PageRoute::Site(SiteFile::Robots),
         ["feed.atom"] => PageRoute::Site(SiteFile::Atom),
         ["sitemap.xml"] => PageRoute::Site(SiteFile::Sitemap),

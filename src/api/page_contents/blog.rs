@@ -9,13 +9,13 @@ use serde_json::json;
 
 use super::formats::{counted, day, reading_time};
 use super::pictures::{avatar, picture};
-use super::{Found, LIST_COMMENTS, LIST_POSTS, Reader, markdown};
+use super::{Found, LIST_COMMENTS, LIST_POSTS, Reader, markdown, search_form, search_path, search_title};
 use crate::blog::commands::normalised_tag;
 use crate::http::page_html::{SITE_NAME, escaped};
 use crate::http::pages::{PageHead, PageKind, ShownPage};
 
 /// Everything but the characters that `encodeURIComponent` leaves as they are and that tags have.
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.');
+pub(super) const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.');
 const FEED_DESCRIPTION: &str = "The latest posts of the blog.";
 
 #[derive(Debug, Deserialize)]
@@ -51,6 +51,25 @@ pub(super) struct PostCard {
 #[serde(rename_all = "camelCase")]
 struct TaggedData {
     posts_by_tag: Connection<PostCard>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SearchData {
+    search_posts: SearchedPosts,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SearchedPosts {
+    nodes: Vec<PostCard>,
+    page_info: PageInfo,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageInfo {
+    has_next_page: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -149,6 +168,43 @@ pub(super) async fn tagged(reader: &Reader<'_>, segment: &str) -> Found<ShownPag
         has_reading_font: true,
     };
     Ok(Some(ShownPage { head, html, embedded: vec![embedded] }))
+}
+
+/// The newest posts with these words in the title.
+pub(super) async fn search(reader: &Reader<'_>, words: &str) -> Found<ShownPage> {
+    let mut html = format!(
+        r#"<main id="page" class="page" tabindex="-1"><header class="feed-intro"><h1>Search</h1></header>{}"#,
+        search_form("Words in the title", words),
+    );
+    let mut embedded = Vec::new();
+    if !words.is_empty() {
+        let variables = json!({ "query": words, "first": LIST_POSTS });
+        let (SearchData { search_posts: SearchedPosts { nodes, page_info } }, response) =
+            reader.ask("SearchPosts", variables).await?;
+        html.push_str(r#"<div class="cards">"#);
+        cards(&mut html, &nodes, true);
+        if nodes.is_empty() {
+            html.push_str(match page_info.has_next_page {
+                true => r#"<section class="notice"><h2>No recent posts with these words</h2></section>"#,
+                false => r#"<section class="notice"><h2>No posts with these words</h2><p>Try fewer words, or the beginning of a word.</p></section>"#,
+            });
+        }
+        html.push_str("</div>");
+        embedded.push(response);
+    }
+    html.push_str("</main>");
+    let head = PageHead {
+        title: search_title(words, "Search"),
+        description: "Search the titles of the posts.".to_owned(),
+        kind: PageKind::Website,
+        path: search_path("/search", words),
+        place: "/search",
+        image: None,
+        properties: Vec::new(),
+        linked_data: None,
+        has_reading_font: true,
+    };
+    Ok(Some(ShownPage { head, html, embedded }))
 }
 
 /// A post with its first comments.

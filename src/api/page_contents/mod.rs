@@ -13,12 +13,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
+use percent_encoding::utf8_percent_encode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::graphql::GlobalId;
+use crate::http::page_html::escaped;
 use crate::http::pages::{
     Content, EmbeddedResponse, PageContents, PageQueries, PageQuery, PageSubject, ShownPage, SiteFile,
     WrittenFile,
@@ -58,6 +60,8 @@ impl PageContents for SitePages {
         let reader = Reader { queries };
         let page = match (subject, subject_id(subject)) {
             (PageSubject::Feed, _) => blog::feed(&reader).await,
+            (PageSubject::Search(words), _) => blog::search(&reader, words).await,
+            (PageSubject::ProductSearch(words), _) => shop::search(&reader, words).await,
             (PageSubject::Shop, _) => shop::catalogue(&reader, self.clock.now_ms()).await,
             (PageSubject::Post(id), Some(GlobalId::Post(_))) => blog::post(&reader, id).await,
             (PageSubject::Tag(tag), _) => blog::tagged(&reader, tag).await,
@@ -97,13 +101,38 @@ impl PageContents for SitePages {
 /// The id in the path of a subject, if it is one.
 fn subject_id(subject: PageSubject<'_>) -> Option<GlobalId> {
     match subject {
-        PageSubject::Feed | PageSubject::Shop | PageSubject::Tag(_) => None,
+        PageSubject::Feed
+        | PageSubject::Shop
+        | PageSubject::Tag(_)
+        | PageSubject::Search(_)
+        | PageSubject::ProductSearch(_) => None,
         PageSubject::Post(id)
         | PageSubject::User(id)
         | PageSubject::Product(id)
         | PageSubject::ProductCategory(id)
         | PageSubject::ProductTag(id) => GlobalId::decode(id).ok(),
     }
+}
+
+/// The place of the form of a search. Forms need the application.
+fn search_form(label: &str, words: &str) -> String {
+    format!(
+        r#"<div class="field search-form awaits-script" aria-hidden="true"><label>{label}</label><div><input type="search" value="{}" disabled="" /><span class="button">Search</span></div></div>"#,
+        escaped(words),
+    )
+}
+
+/// The title of the page of a search.
+fn search_title(words: &str, without_words: &str) -> String {
+    if words.is_empty() { without_words.to_owned() } else { format!("Search: {words}") }
+}
+
+/// The canonical path of a search, in the percent-encoding of `encodeURIComponent`.
+fn search_path(path: &str, words: &str) -> String {
+    if words.is_empty() {
+        return path.to_owned();
+    }
+    format!("{path}?q={}", utf8_percent_encode(words, blog::UNRESERVED))
 }
 
 /// The text could not be read: a query was refused or failed.
@@ -171,9 +200,17 @@ mod tests {
 
     #[test]
     fn every_query_of_a_page_has_its_document() {
-        for operation in
-            ["Feed", "TaggedPosts", "PostPage", "Profile", "Catalogue", "Products", "ProductPage"]
-        {
+        for operation in [
+            "Feed",
+            "TaggedPosts",
+            "PostPage",
+            "Profile",
+            "SearchPosts",
+            "Catalogue",
+            "Products",
+            "ProductPage",
+            "SearchProducts",
+        ] {
             assert!(QUERIES.contains_key(operation), "{operation}: {:?}", QUERIES.keys());
         }
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::blog::put;
 use super::formats::{Price, counted};
 use super::product_pictures::product_picture;
-use super::{Found, Reader};
+use super::{Found, Reader, search_form, search_path, search_title};
 use crate::http::page_html::{escaped, escaped_lines};
 use crate::http::pages::{EmbeddedResponse, PageHead, PageKind, ShownPage};
 
@@ -75,6 +75,12 @@ struct ProductCard {
     price: Price,
     category: Named,
     tags: Vec<Named>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SearchData {
+    search_products: Vec<ProductCard>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -235,6 +241,49 @@ pub(super) async fn list(reader: &Reader<'_>, id: &str, of: ListOf) -> Found<Sho
         has_reading_font: false,
     };
     Ok(Some(ShownPage { head, html, embedded: vec![embedded] }))
+}
+
+/// The products with these words in the name.
+pub(super) async fn search(reader: &Reader<'_>, words: &str) -> Found<ShownPage> {
+    let mut html = format!(
+        r#"{BEGIN}<header class="shop-intro"><p class="breadcrumb"><a href="/shop">All products</a></p><h1>Search</h1></header>{}"#,
+        search_form("Words in the name", words),
+    );
+    let mut embedded = Vec::new();
+    if !words.is_empty() {
+        let variables = json!({ "query": words, "first": LIST_PRODUCTS });
+        let (SearchData { search_products: products }, response) =
+            reader.ask("SearchProducts", variables).await?;
+        if products.is_empty() {
+            html.push_str(r#"<section class="notice"><h2>No products with these words</h2><p>Try fewer words, or the beginning of a word.</p><a class="button" href="/shop">Browse the shop</a></section>"#);
+        } else {
+            let count = u32::try_from(products.len()).unwrap_or(u32::MAX);
+            let first = if count == LIST_PRODUCTS { "The first " } else { "" };
+            put(
+                &mut html,
+                format_args!(
+                    r#"<p class="shop-count">{first}{}</p><ul class="product-grid" aria-label="Products found">"#,
+                    counted(u64::from(count), "product"),
+                ),
+            );
+            cards(&mut html, &products, "h2");
+            html.push_str("</ul>");
+        }
+        embedded.push(response);
+    }
+    html.push_str("</main>");
+    let head = PageHead {
+        title: search_title(words, "Search the shop"),
+        description: "Search the names of the products.".to_owned(),
+        kind: PageKind::Website,
+        path: search_path("/shop/search", words),
+        place: "/shop/search",
+        image: None,
+        properties: Vec::new(),
+        linked_data: None,
+        has_reading_font: false,
+    };
+    Ok(Some(ShownPage { head, html, embedded }))
 }
 
 /// A product, with related ones.

@@ -16,12 +16,28 @@ const SITEMAP_PRODUCTS: u32 = 60;
 /// When nothing was posted yet (RFC 4287 wants a date).
 const NEVER: &str = "1970-01-01T00:00:00.000Z";
 
-/// The rules for crawlers: everything that a reader without an account sees.
+/// The rules for crawlers: everything that a reader without an account sees, except for searches.
 pub(super) fn robots(origin: &str) -> WrittenFile {
-    let paths =
-        ["/graphql", "/graphiql", "/moderation", "/operations", "/session", "/settings", "/signin", "/write"];
-    let shop =
-        ["/shop/account", "/shop/cart", "/shop/orders", "/shop/signin", "/shop/staff", "/shop/ranking"];
+    let paths = [
+        "/graphql",
+        "/graphiql",
+        "/moderation",
+        "/operations",
+        "/search",
+        "/session",
+        "/settings",
+        "/signin",
+        "/write",
+    ];
+    let shop = [
+        "/shop/account",
+        "/shop/cart",
+        "/shop/orders",
+        "/shop/ranking",
+        "/shop/search",
+        "/shop/signin",
+        "/shop/staff",
+    ];
     let mut text = "User-agent: *\n".to_owned();
     for path in paths.into_iter().chain(shop) {
         put(&mut text, format_args!("Disallow: {path}\n"));

@@ -110,8 +110,17 @@ fn about(title: &str, description: &str) -> Content<Box<ShownPage>> {
     Content::Shown(Box::new(page(title, description)))
 }
 
-const PAGES_WITH_TEXT: [&str; 7] =
-    ["/", "/posts/p1", "/users/u1", "/shop", "/shop/product/p1", "/shop/category/c1", "/shop/tag/t1"];
+const PAGES_WITH_TEXT: [&str; 9] = [
+    "/",
+    "/posts/p1",
+    "/users/u1",
+    "/search?q=hello",
+    "/shop",
+    "/shop/product/p1",
+    "/shop/category/c1",
+    "/shop/tag/t1",
+    "/shop/search",
+];
 const PAGES_OF_THE_APPLICATION: [&str; 10] = [
     "/write",
     "/settings",
@@ -157,6 +166,52 @@ async fn a_page_comes_with_text_metadata_and_data() {
         assert!(!body.contains("<title>Onehop</title>") && !body.contains("Wait"), "{body}");
         assert_eq!(headers[CACHE_CONTROL], "no-cache");
         assert!(headers.contains_key(CONTENT_SECURITY_POLICY));
+    }
+}
+
+#[test]
+fn the_words_of_a_search_are_those_of_the_application() {
+    for (address, words) in [
+        ("/search?q=two+words", "two words"),
+        ("/search?q=%20caf%C3%A9%20&from=menu", "café"),
+        ("/search?q=", ""),
+        ("/search", ""),
+        ("/search?p=x", ""),
+        // The application takes one of them, and asks by itself.
+        ("/search?q=a&q=b", ""),
+    ] {
+        assert_eq!(words_of(&address.parse().unwrap()), words, "{address}");
+    }
+    assert_eq!(place("/search", "a"), PageRoute::About(PageSubject::Search("a")));
+    assert_eq!(place("/shop/search", ""), PageRoute::About(PageSubject::ProductSearch("")));
+    assert_eq!(place("/search/a", "a"), PageRoute::Elsewhere);
+}
+
+#[test]
+fn a_page_of_the_shop_searches_products() {
+    const LINKS: &str = "<a href=\"/shop\">Shop</a><a href=\"/search\">Search</a>";
+    for (place, path, links) in [
+        (
+            "/shop",
+            "/shop",
+            "<a href=\"/shop\" aria-current=\"page\">Shop</a><a href=\"/shop/search\">Search</a>",
+        ),
+        (
+            "/shop/search",
+            "/shop/search?q=bell",
+            "<a href=\"/shop\">Shop</a><a href=\"/shop/search\" aria-current=\"page\">Search</a>",
+        ),
+        (
+            "/search",
+            "/search",
+            "<a href=\"/shop\">Shop</a><a href=\"/search\" aria-current=\"page\">Search</a>",
+        ),
+    ] {
+        let mut shown = page("Bells", "");
+        shown.head = PageHead { place, path: path.to_owned(), ..shown.head };
+        let template = INDEX.replace("<a href=\"/\">Blog</a>", LINKS);
+        let html = document(&template, &shown, "http://blog.example").unwrap();
+        assert!(html.contains(links), "{place}: {html}");
     }
 }
 

@@ -24,8 +24,8 @@ interface Embedded {
 
 /** The responses that no query has taken; null until they are read. */
 let waiting: Embedded[] | null = null;
-/** The path of the page that the server wrote, and whether another one was opened since. */
-const loadedPath = location.pathname;
+/** The address of the page that the server wrote, and whether another one was opened since. */
+const loadedAddress = addressOfPage();
 let isForgotten = false;
 
 /** Whether the server wrote responses into this page. */
@@ -45,10 +45,15 @@ function isFresh(): boolean {
   return currentSession() === null && lastPosition() === undefined && navigation?.type !== "back_forward";
 }
 
+/** The path of the page, and the words where it is a search. */
+function addressOfPage(): string {
+  return location.pathname + location.search;
+}
+
 /** The request policy of a page: the cache and the server, unless the responses are embedded. */
 export function usePagePolicy(): RequestPolicy {
   const [policy] = useState<RequestPolicy>(() =>
-    !isForgotten && location.pathname === loadedPath && hasEmbedded() && isFresh()
+    !isForgotten && addressOfPage() === loadedAddress && hasEmbedded() && isFresh()
       ? "cache-first"
       : "cache-and-network",
   );

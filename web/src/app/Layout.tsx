@@ -11,6 +11,8 @@ import { SiteFooter } from "./SiteFooter.js";
 
 /** Pages that use the width of the screen, beside all of the shop. */
 const WIDE_PAGES = ["/compare", "/operations"];
+/** The search of the shop, which the navigation has as a place of its own. */
+const PRODUCT_SEARCH = "/shop/search";
 /** Pages of the shop for staff, who are users of the blog. */
 const STAFF_PAGES = ["/shop/staff", "/shop/ranking"];
 
@@ -33,10 +35,10 @@ export function Layout({ children }: { children: ReactNode }) {
           </Link>
           <nav className="places" aria-label="Main">
             <NavLink path="/">Blog</NavLink>
-            <NavLink path="/shop" hasPagesBelow>
+            <NavLink path="/shop" hasPagesBelow={pathname !== PRODUCT_SEARCH}>
               Shop
             </NavLink>
-            <NavLink path={isInShop ? "/shop/search" : "/search"}>
+            <NavLink path={isInShop ? PRODUCT_SEARCH : "/search"}>
               <svg className="search-icon" viewBox="0 0 24 24" aria-hidden="true">
                 <path d="M15.5 15.5 21 21M17 10a7 7 0 1 1-14 0 7 7 0 0 1 14 0" />
               </svg>

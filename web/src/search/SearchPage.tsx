@@ -1,5 +1,6 @@
 import { useQuery } from "urql";
 import { useSearchParams } from "wouter";
+import { usePagePolicy } from "../api/embedded.js";
 import { codeOf } from "../api/errors.js";
 import { usePageTitle } from "../app/page-title.js";
 import "../feed/feed.css";
@@ -60,10 +61,11 @@ function PostResults({
   isFirst?: boolean;
   onMore: () => void;
 }) {
+  const policy = usePagePolicy();
   const [{ data, error }, readAgain] = useQuery({
     query: SearchPostsDocument,
     variables: { query: words, first: PAGE_POSTS, ...(after === undefined ? {} : { after }) },
-    requestPolicy: "cache-and-network",
+    requestPolicy: policy,
   });
   const found = data?.searchPosts;
   if (found == null) {

@@ -1,5 +1,6 @@
 import { useQuery } from "urql";
 import { Link, useSearchParams } from "wouter";
+import { usePagePolicy } from "../api/embedded.js";
 import { codeOf } from "../api/errors.js";
 import { usePageTitle } from "../app/page-title.js";
 import { counted } from "../ui/count.js";
@@ -33,16 +34,17 @@ export default function SearchPage() {
           setSearch({ q: typed });
         }}
       />
-      {words !== "" && <ProductResults words={words} />}
+      {words !== "" && <ProductResults key={words} words={words} />}
     </ShopFrame>
   );
 }
 
 function ProductResults({ words }: { words: string }) {
+  const policy = usePagePolicy();
   const [{ data, error }, readAgain] = useQuery({
     query: SearchProductsDocument,
     variables: { query: words, first: PRODUCTS_MAX },
-    requestPolicy: "cache-and-network",
+    requestPolicy: policy,
   });
   const products = data?.searchProducts;
   if (products == null) {

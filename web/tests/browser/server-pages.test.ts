@@ -39,6 +39,14 @@ const pages: [name: string, path: () => string, heading: () => string, text: () 
   ["a post", () => `/posts/${postId}`, () => "Read without scripts", () => "No comments yet"],
   ["the shop", () => "/shop", () => "Shop", () => category.name],
   ["a category", () => `/shop/category/${category.id}`, () => category.name, () => product().name],
+  ["a search", () => "/search?q=read+without", () => "Search", () => "Read without scripts"],
+  ["a search without results", () => "/search?q=zzyzx", () => "Search", () => "No posts with these words"],
+  [
+    "a search in the shop",
+    () => `/shop/search?q=${encodeURIComponent(product().name)}`,
+    () => "Search",
+    () => product().name,
+  ],
   ["a product", () => `/shop/product/${product().id}`, () => product().name, () => "You may also like"],
 ];
 

@@ -337,15 +337,19 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
   });
 
   test("searches posts and products, and sees the authors and older posts", async () => {
-    for (const [path, name] of [
-      ["/search?q=x", "SearchPosts"],
-      ["/shop/search?q=x", "SearchProducts"],
-      ["/authors", "Authors"],
+    for (const [path, name, words] of [
+      ["/search", "SearchPosts", "Words in the title"],
+      ["/shop/search", "SearchProducts", "Words in the name"],
+      ["/authors", "Authors", null],
     ] as const) {
       const answered = page.waitForResponse(
         (response) => response.url().endsWith("/graphql") && nameIn(response.request().postData() ?? "") === name,
       );
       await page.goto(`${server.url}${path}`);
+      if (words !== null) {
+        await page.getByLabel(words).fill("x");
+        await page.getByLabel(words).press("Enter");
+      }
       expect(await (await answered).json(), name).not.toHaveProperty("errors");
     }
     // The page asks for them behind the 100 posts of the feed.
