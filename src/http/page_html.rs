@@ -31,15 +31,15 @@ pub(super) fn document(template: &str, page: &ShownPage, origin: &str) -> Option
         true => with_reading_font(&named),
         false => named,
     };
-    // A search from the shop is for products.
+    // A search from the shop is for products. The build may break a line before the end of a tag.
     let searching = match page.head.place.starts_with("/shop") {
-        true => preloaded.replacen("<a href=\"/search\">", "<a href=\"/shop/search\">", 1),
+        true => preloaded.replacen("<a href=\"/search\"", "<a href=\"/shop/search\"", 1),
         false => preloaded,
     };
     let link = format!("<a href=\"{}\"", page.head.place);
     let path = page.head.path.split('?').next().unwrap_or_default();
     let current = if path == page.head.place { "page" } else { "true" };
-    let placed = searching.replacen(&format!("{link}>"), &format!("{link} aria-current=\"{current}\">"), 1);
+    let placed = searching.replacen(&link, &format!("{link} aria-current=\"{current}\""), 1);
     let filled = replaced(&placed, CONTENT, &page.html).unwrap_or(placed);
     Some(filled.replacen(DATA, &data_block(&page.embedded), 1))
 }

@@ -189,22 +189,22 @@ fn the_words_of_a_search_are_those_of_the_application() {
 
 #[test]
 fn a_page_of_the_shop_searches_products() {
-    const LINKS: &str = "<a href=\"/shop\">Shop</a><a href=\"/search\">Search</a>";
+    const LINKS: &str = "<a href=\"/shop\">Shop</a><a href=\"/search\"\n>Search</a>";
     for (place, path, links) in [
         (
             "/shop",
             "/shop",
-            "<a href=\"/shop\" aria-current=\"page\">Shop</a><a href=\"/shop/search\">Search</a>",
+            "<a href=\"/shop\" aria-current=\"page\">Shop</a><a href=\"/shop/search\"\n>Search</a>",
         ),
         (
             "/shop/search",
             "/shop/search?q=bell",
-            "<a href=\"/shop\">Shop</a><a href=\"/shop/search\" aria-current=\"page\">Search</a>",
+            "<a href=\"/shop\">Shop</a><a href=\"/shop/search\" aria-current=\"page\"\n>Search</a>",
         ),
         (
             "/search",
             "/search",
-            "<a href=\"/shop\">Shop</a><a href=\"/search\" aria-current=\"page\">Search</a>",
+            "<a href=\"/shop\">Shop</a><a href=\"/search\" aria-current=\"page\"\n>Search</a>",
         ),
     ] {
         let mut shown = page("Bells", "");

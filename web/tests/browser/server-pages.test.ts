@@ -127,6 +127,18 @@ test("a signed-in reader gets their own rights after the text", async () => {
   await page.context().close();
 });
 
+test("the search of the shop is the current place, and one for products, also without scripts", async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  const places = page.getByRole("navigation", { name: "Main" });
+  await page.goto(new URL("/shop", baseUrl).href);
+  expect(await places.locator("[aria-current]").allInnerTexts()).toEqual(["Shop"]);
+  await places.getByRole("link", { name: "Search" }).click();
+  await page.waitForURL("**/shop/search");
+  expect(await places.locator("[aria-current]").allInnerTexts()).toEqual(["Search"]);
+  await context.close();
+});
+
 test("a page comes with what programs need", async () => {
   const html = await (await fetch(new URL(`/shop/product/${product().id}`, baseUrl))).text();
   expect(html).toContain(`<link rel="canonical" href="${baseUrl}/shop/product/${product().id}" />`);
