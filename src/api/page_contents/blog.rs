@@ -3,19 +3,17 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::formats::{counted, day, reading_time};
+use super::formats::{counted, day, percent_encoded, reading_time};
 use super::pictures::{avatar, picture};
-use super::{Found, LIST_COMMENTS, LIST_POSTS, Reader, markdown, search_form, search_path, search_title};
+use super::{Found, LIST_COMMENTS, LIST_POSTS, Reader, markdown, searches};
 use crate::blog::commands::normalised_tag;
 use crate::http::page_html::{SITE_NAME, escaped};
 use crate::http::pages::{PageHead, PageKind, ShownPage};
 
-/// Everything but the characters that `encodeURIComponent` leaves as they are and that tags have.
-pub(super) const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.');
 const FEED_DESCRIPTION: &str = "The latest posts of the blog.";
 
 #[derive(Debug, Deserialize)]
@@ -174,7 +172,7 @@ pub(super) async fn tagged(reader: &Reader<'_>, segment: &str) -> Found<ShownPag
 pub(super) async fn search(reader: &Reader<'_>, words: &str) -> Found<ShownPage> {
     let mut html = format!(
         r#"<main id="page" class="page" tabindex="-1"><header class="feed-intro"><h1>Search</h1></header>{}"#,
-        search_form("Words in the title", words),
+        searches::form("Words in the title", words),
     );
     let mut embedded = Vec::new();
     if !words.is_empty() {
@@ -194,10 +192,10 @@ pub(super) async fn search(reader: &Reader<'_>, words: &str) -> Found<ShownPage>
     }
     html.push_str("</main>");
     let head = PageHead {
-        title: search_title(words, "Search"),
+        title: searches::title(words, "Search"),
         description: "Search the titles of the posts.".to_owned(),
         kind: PageKind::Website,
-        path: search_path("/search", words),
+        path: searches::path("/search", words),
         place: "/search",
         image: None,
         properties: Vec::new(),
@@ -395,9 +393,9 @@ fn tag_links(tags: &[String]) -> String {
     html
 }
 
-/// The path of the page of a tag, in the percent-encoding of `encodeURIComponent`.
+/// The path of the page of a tag.
 fn tag_path(tag: &str) -> String {
-    format!("/tags/{}", utf8_percent_encode(tag, UNRESERVED))
+    format!("/tags/{}", percent_encoded(tag))
 }
 
 fn percent_decoded(segment: &str) -> Option<String> {

@@ -1,6 +1,10 @@
-//! Dates, counts, prices and reading times in words, as the application writes them.
+//! Dates, counts, prices and reading times in words, and texts in addresses, as the application writes them.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
+
+/// Everything but letters, digits, and the marks of tags.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.');
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -20,6 +24,11 @@ const MONTHS: [&str; 12] = [
 const WORDS_PER_MINUTE: usize = 230;
 /// Currencies with a sign of their own; others are written by their code.
 const SIGNS: [(&str, &str); 4] = [("EUR", "€"), ("USD", "$"), ("GBP", "£"), ("JPY", "¥")];
+
+/// A text in the percent-encoding of an address (RFC 3986).
+pub(super) fn percent_encoded(text: &str) -> String {
+    utf8_percent_encode(text, UNRESERVED).to_string()
+}
 
 /// An amount of money, as the API writes it.
 #[derive(Debug, Deserialize)]

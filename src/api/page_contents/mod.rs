@@ -6,6 +6,7 @@ mod formats;
 mod markdown;
 mod pictures;
 mod product_pictures;
+mod searches;
 mod shop;
 mod site_files;
 
@@ -13,14 +14,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
-use percent_encoding::utf8_percent_encode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::graphql::GlobalId;
-use crate::http::page_html::escaped;
 use crate::http::pages::{
     Content, EmbeddedResponse, PageContents, PageQueries, PageQuery, PageSubject, ShownPage, SiteFile,
     WrittenFile,
@@ -112,27 +111,6 @@ fn subject_id(subject: PageSubject<'_>) -> Option<GlobalId> {
         | PageSubject::ProductCategory(id)
         | PageSubject::ProductTag(id) => GlobalId::decode(id).ok(),
     }
-}
-
-/// The place of the form of a search. Forms need the application.
-fn search_form(label: &str, words: &str) -> String {
-    format!(
-        r#"<div class="field search-form awaits-script" aria-hidden="true"><label>{label}</label><div><input type="search" value="{}" disabled="" /><span class="button">Search</span></div></div>"#,
-        escaped(words),
-    )
-}
-
-/// The title of the page of a search.
-fn search_title(words: &str, without_words: &str) -> String {
-    if words.is_empty() { without_words.to_owned() } else { format!("Search: {words}") }
-}
-
-/// The canonical path of a search, in the percent-encoding of `encodeURIComponent`.
-fn search_path(path: &str, words: &str) -> String {
-    if words.is_empty() {
-        return path.to_owned();
-    }
-    format!("{path}?q={}", utf8_percent_encode(words, blog::UNRESERVED))
 }
 
 /// The text could not be read: a query was refused or failed.

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::blog::put;
 use super::formats::{Price, counted};
 use super::product_pictures::product_picture;
-use super::{Found, Reader, search_form, search_path, search_title};
+use super::{Found, Reader, searches};
 use crate::http::page_html::{escaped, escaped_lines};
 use crate::http::pages::{EmbeddedResponse, PageHead, PageKind, ShownPage};
 
@@ -247,7 +247,7 @@ pub(super) async fn list(reader: &Reader<'_>, id: &str, of: ListOf) -> Found<Sho
 pub(super) async fn search(reader: &Reader<'_>, words: &str) -> Found<ShownPage> {
     let mut html = format!(
         r#"{BEGIN}<header class="shop-intro"><p class="breadcrumb"><a href="/shop">All products</a></p><h1>Search</h1></header>{}"#,
-        search_form("Words in the name", words),
+        searches::form("Words in the name", words),
     );
     let mut embedded = Vec::new();
     if !words.is_empty() {
@@ -273,10 +273,10 @@ pub(super) async fn search(reader: &Reader<'_>, words: &str) -> Found<ShownPage>
     }
     html.push_str("</main>");
     let head = PageHead {
-        title: search_title(words, "Search the shop"),
+        title: searches::title(words, "Search the shop"),
         description: "Search the names of the products.".to_owned(),
         kind: PageKind::Website,
-        path: search_path("/shop/search", words),
+        path: searches::path("/shop/search", words),
         place: "/shop/search",
         image: None,
         properties: Vec::new(),

@@ -14,7 +14,7 @@ async fn report(more: &[&str]) -> Value {
     report_of(&SMALL, more).await
 }
 
-/// Of more users, for what a few differ too much in.
+/// The report of twelve users, for figures in which five users differ too much.
 async fn report_of_twelve(more: &[&str]) -> Value {
     report_of(&["compare", "--users", "12", "--samples", "3"], more).await
 }

@@ -61,11 +61,10 @@ function PostResults({
   isFirst?: boolean;
   onMore: () => void;
 }) {
-  const policy = usePagePolicy();
   const [{ data, error }, readAgain] = useQuery({
     query: SearchPostsDocument,
     variables: { query: words, first: PAGE_POSTS, ...(after === undefined ? {} : { after }) },
-    requestPolicy: policy,
+    requestPolicy: usePagePolicy(),
   });
   const found = data?.searchPosts;
   if (found == null) {

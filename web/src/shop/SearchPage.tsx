@@ -40,11 +40,10 @@ export default function SearchPage() {
 }
 
 function ProductResults({ words }: { words: string }) {
-  const policy = usePagePolicy();
   const [{ data, error }, readAgain] = useQuery({
     query: SearchProductsDocument,
     variables: { query: words, first: PRODUCTS_MAX },
-    requestPolicy: policy,
+    requestPolicy: usePagePolicy(),
   });
   const products = data?.searchProducts;
   if (products == null) {
