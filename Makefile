@@ -22,6 +22,7 @@ FUZZ_SEED ?= 1
 FUZZ_TARGETS ?= request document variables identifiers websocket
 LIVE_FILES ?= 20000
 LIVE_SUBSCRIBERS ?= 10000
+MODELS ?= 1..300
 SCALE_DIR ?= target/scale
 SCALE_USERS ?= 1000 10000
 SCHEMATHESIS_EXAMPLES ?= 1000
@@ -44,7 +45,7 @@ ONE_STORE := api::backup:: api::compare:: api::compare_account:: api::cli:: api:
 # API above them is the same code over both stores. `make second-store-test SECOND_STORE='domain http_api'` runs all, and so does `make flaky`.
 SECOND_STORE ?= domain
 
-.PHONY: help test-programs embedded-test second-store-test late-rust-tests doc-test pages-test alert-test-and-chromium account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short fmt web web-test rust-test browser-test chromium machete package deny screenshots lighthouse clean
+.PHONY: help test-programs embedded-test second-store-test late-rust-tests doc-test pages-test alert-test-and-chromium account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short generated-models fmt web web-test rust-test browser-test chromium machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -122,6 +123,11 @@ flaky: web/dist/index.html chromium program
 schemathesis: target/schemathesis/bin/schemathesis web
 	$(CARGO) build --locked --bin onehop
 	target/schemathesis/bin/python tests/schemathesis/run.py target/debug/onehop $(SCHEMATHESIS_EXAMPLES) $(SCHEMATHESIS_SEED)
+
+# Each model is a function of its number, and driven like the models of the tests. `make test` drives the first five.
+## Serve generated models, and compare their answers with their items: MODELS
+generated-models:
+	ONEHOP_GENERATED_MODELS=$(MODELS) $(CARGO) test --locked --test http_api -- --nocapture served::generated
 
 # Without a sanitizer, which would need a nightly Rust.
 ## Fuzz all parsers of outside input, FUZZ_SECONDS for each of FUZZ_TARGETS, and the Markdown

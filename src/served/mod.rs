@@ -43,7 +43,7 @@ pub use in_building::FieldsInBuilding;
 pub use model::{
     Body, ListPlace, ListScope, OwnerValue, PartitionSource, ServedModel, ServedType, ThroughLink, TypeIndex,
 };
-pub use names::interned;
+pub use names::{interned, is_nested, property_name};
 pub use pages::{ItemPage, ListPosition, ListRange, ListedItem, StoredPage};
 pub use reads::{ItemLoader, ServedItem, ServedReads};
 pub use redaction::{REDACTED, is_secret, redacted};

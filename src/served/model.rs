@@ -18,7 +18,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::formats::currency_roots;
-use super::names::interned;
+use super::names::{interned, property_name};
 use super::related_fields::{is_read_model, lists, placed_lists, related};
 use super::supported::{Unsupported, unsupported};
 use crate::domain::containers::{ACCOUNTS_SPEC, WrittenItems};
@@ -576,18 +576,18 @@ fn entry_properties(model: &Model, ty: &ServedType, field: &str) -> Vec<&'static
     let Some(field) = ty.item.field(field) else { return Vec::new() };
     match &field.kind {
         FieldKind::Reference(reference) => {
-            let mut properties = vec![interned(reference.property.last())];
+            let mut properties = vec![property_name(&reference.property)];
             if field.ty.list.is_none() {
-                properties.extend(reference.copies.iter().map(|copy| interned(copy.property.last())));
+                properties.extend(reference.copies.iter().map(|copy| property_name(&copy.property)));
             }
             properties
         }
         FieldKind::Stored(stored) => {
-            let mut properties = vec![interned(stored.property.last())];
+            let mut properties = vec![property_name(&stored.property)];
             properties.extend(currency_roots(model, field));
             properties
         }
-        _ => field.property().map(|path| interned(path.last())).into_iter().collect(),
+        _ => field.property().map(property_name).into_iter().collect(),
     }
 }
 

@@ -9,7 +9,7 @@ use dataloader::cached::Loader;
 use onehop_store::limits::PAGE_ITEMS_MAX;
 use onehop_store::{
     Direction, Fault, FaultKind, Item, Keyset, Ledger, PartitionKey, Query, QueryPage, Store, joined_key,
-    key_text, order_value_of,
+    key_text, order_value_of, property_in,
 };
 use serde_json::Value;
 
@@ -152,7 +152,7 @@ impl ServedReads {
     pub(super) fn keyset_of(&self, body: &Body, list: &ListPlace) -> Keyset {
         let spec = self.model.containers().iter().find(|spec| spec.name == list.container);
         let order_by = list.order_by.or_else(|| spec?.order_of(list.item_type));
-        let value = order_by.map(|order| order_value_of(order, |property| body.get(property)));
+        let value = order_by.map(|order| order_value_of(order, |property| property_in(body, property)));
         let id = body.get("id").and_then(Value::as_str).unwrap_or_default();
         Keyset { order_value: value.unwrap_or_default(), id: id.to_owned() }
     }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::formats::{currency_path, is_currency_of_item};
 use super::ids::ItemPlace;
 use super::model::{Body, ServedModel, TypeIndex};
+use super::names::property_name;
 use super::stored;
 
 /// The place of a single reference's target; `None` where the reference is absent.
@@ -92,13 +93,9 @@ pub fn copied_part(
 ) -> (Body, Vec<&'static str>) {
     let (mut part, mut known) = (Map::new(), vec!["id"]);
     let target = model.ty(target);
-    for copy in reference
-        .copies
-        .iter()
-        .filter(|copy| copy.property.properties().first().is_some_and(|root| has(root)))
-    {
+    for copy in reference.copies.iter().filter(|copy| has(property_name(&copy.property))) {
         let Some(property) = target.item.field(&copy.field).and_then(Field::property) else { continue };
-        known.push(super::names::interned(property.last()));
+        known.push(property_name(property));
         if let Some(value) = stored::get(copies, &copy.property) {
             stored::set(&mut part, property, value.clone());
         }

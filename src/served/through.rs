@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use onehop_store::{Fault, Keyset, Ledger, PartitionKey, order_value_of};
+use onehop_store::{Fault, Keyset, Ledger, PartitionKey, order_value_of, property_in};
 
 use super::ids::ItemPlace;
 use super::model::{Body, ListPlace, ThroughLink, TypeIndex};
@@ -107,6 +107,6 @@ fn natural(list: &ListPlace, one: &Keyset, other: &Keyset) -> Ordering {
 }
 
 fn keyset(through: &ThroughLink, place: &ItemPlace, body: &Body) -> Keyset {
-    let value = through.order_by.map(|order| order_value_of(order, |property| body.get(property)));
+    let value = through.order_by.map(|order| order_value_of(order, |property| property_in(body, property)));
     Keyset { order_value: value.unwrap_or_default(), id: place.id.clone() }
 }

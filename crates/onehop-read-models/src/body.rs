@@ -6,7 +6,7 @@ use std::fmt;
 use onehop_change_feed::{Cause, ProjectionError, WakingFields};
 use onehop_store::{
     Item, Keyset, NewItem, PartitionKey, joined_key, json_text, key_text, order_value, order_value_of,
-    properties_of_order,
+    properties_of_order, property_in, property_mut, root_of_property, set_property,
 };
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -60,7 +60,7 @@ impl Body {
     }
 
     pub(crate) fn get(&self, field: &str) -> Option<&Value> {
-        self.0.get(field).filter(|value| !value.is_null())
+        property_in(&self.0, field)
     }
 
     /// A field that has to be there.
@@ -173,7 +173,7 @@ impl Body {
             }
             (FieldPath::Element { array, field }, FieldPath::Element { field: by, .. }) => {
                 let mut is_changed = false;
-                for element in self.0.get_mut(array).map(elements_mut).unwrap_or_default() {
+                for element in property_mut(&mut self.0, array).map(elements_mut).unwrap_or_default() {
                     let Value::Object(element) = element else { continue };
                     is_changed |= source.is_in(element, by) && set_copy(element, field, value);
                 }
@@ -188,9 +188,7 @@ impl Body {
         match (path, by) {
             (FieldPath::Field(field), FieldPath::Field(by)) => {
                 let id = self.get(by).and_then(Value::as_str);
-                id.map(|id| KeyedCopy { id, stored: self.0.get(field), object: &self.0 })
-                    .into_iter()
-                    .collect()
+                id.map(|id| KeyedCopy { id, stored: self.get(field), object: &self.0 }).into_iter().collect()
             }
             (FieldPath::Element { array, field }, FieldPath::Element { field: by, .. }) => {
                 let keyed = self
@@ -214,11 +212,12 @@ impl Body {
         self.keyed(path, path).into_iter().map(|copy| copy.id).collect()
     }
 
-    /// The values of partition keys at a path.
+    /// The values of partition keys at a path. An element that was stored before it had copies is an id, and
+    /// one that was stored with copies has it.
     pub(crate) fn keys(&self, path: FieldPath) -> Vec<Cow<'_, str>> {
         match path {
-            FieldPath::Elements(array) => {
-                self.get(array).map(elements).unwrap_or_default().iter().filter_map(key_text).collect()
+            FieldPath::Elements(array) | FieldPath::Element { array, field: ID } => {
+                self.get(array).map(elements).unwrap_or_default().iter().filter_map(element_key).collect()
             }
             _ => self.texts(path).into_iter().map(Cow::Borrowed).collect(),
         }
@@ -226,7 +225,7 @@ impl Body {
 
     /// The fields at these roots, as waking fields of a rule.
     pub(crate) fn waking_fields(&self, roots: &[&str]) -> WakingFields {
-        let values: Vec<_> = roots.iter().map(|root| self.0.get(*root)).collect();
+        let values: Vec<_> = roots.iter().map(|root| self.get(root)).collect();
         WakingFields { version: self.version(), values: serde_json::to_vec(&values).unwrap_or_default() }
     }
 
@@ -258,15 +257,20 @@ fn elements_mut(value: &mut Value) -> &mut [Value] {
     }
 }
 
+/// The value of a partition key that an element of an array is, or has as its `id`.
+fn element_key(element: &Value) -> Option<Cow<'_, str>> {
+    match element {
+        Value::Object(element) => element.get(ID).and_then(key_text),
+        element => key_text(element),
+    }
+}
+
 /// Sets a copy; null removes it. Says whether it was another.
 fn set_copy(object: &mut Map<String, Value>, field: &str, value: &Value) -> bool {
-    if is_copy(object.get(field), value) {
+    if is_copy(property_in(object, field), value) {
         return false;
     }
-    match value {
-        Value::Null => drop(object.remove(field)),
-        value => drop(object.insert(field.to_owned(), value.clone())),
-    }
+    set_property(object, field, value.clone());
     true
 }
 
@@ -284,8 +288,11 @@ struct Selection<'a>(&'a [&'a str]);
 
 impl Selection<'_> {
     fn has(&self, field: &str) -> bool {
-        let orders = |order: &&str| properties_of_order(order).any(|ordered| ordered.name == field);
-        self.0.contains(&field) || matches!(field, ID | TYPE | VERSION | DELETED) || self.0.iter().any(orders)
+        let is_root = |wanted: &str| root_of_property(wanted) == field;
+        let orders = |order: &&str| properties_of_order(order).any(|ordered| is_root(ordered.name));
+        matches!(field, ID | TYPE | VERSION | DELETED)
+            || self.0.iter().any(|wanted| is_root(wanted))
+            || self.0.iter().any(orders)
     }
 }
 

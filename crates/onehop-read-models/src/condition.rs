@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use onehop_store::property_in;
 use serde_json::{Map, Value};
 
 use crate::body::Body;
@@ -39,7 +40,7 @@ impl Condition {
     /// Whether it holds for the properties of an item.
     #[must_use]
     pub fn holds_for(&self, item: &Map<String, Value>) -> bool {
-        let value = item.get(self.field).filter(|value| !value.is_null()).unwrap_or(&self.default);
+        let value = property_in(item, self.field).unwrap_or(&self.default);
         match &self.test {
             ConditionTest::In(values) => values.iter().any(|one| is_equal(value, one)),
             ConditionTest::Exists(exists) => value.is_null() != *exists,

@@ -3,7 +3,7 @@
 
 use onehop_change_feed::ProjectionError;
 use onehop_runtime::planted;
-use onehop_store::{Item, KEY_SEPARATOR, NewItem, WriteOp, key_value};
+use onehop_store::{Item, KEY_SEPARATOR, NewItem, WriteOp, is_nested, key_value, set_property};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value};
@@ -105,20 +105,36 @@ impl Entry {
 
     /// Whether the stored entry is this one.
     pub(crate) fn is(&self, stored: &Map<String, Value>) -> bool {
+        if self.has_objects() {
+            return self.object() == *stored;
+        }
         self.fields.len() == stored.len()
             && self.fields.iter().all(|(field, value)| stored.get(*field) == Some(value))
     }
 
-    /// The fields in which a stored entry differs.
+    /// The fields in which a stored entry differs: of a field below an object, the object.
     pub(crate) fn differing_fields(&self, rule: &ListRule, stored: &Body) -> Vec<String> {
-        let differs = |field: &&str| match (stored.0.get(*field), self.get(field)) {
-            (Some(stored), None) => !(rule.unless_zero.contains(field) && is_zero(stored)),
+        let own = self.object();
+        let differs = |field: &&String| match (stored.0.get(*field), own.get(*field)) {
+            (Some(stored), None) => !(rule.unless_zero.contains(&field.as_str()) && is_zero(stored)),
             (stored, expected) => stored != expected,
         };
-        let expected = self.fields.iter().map(|(field, _)| *field);
-        let is_further = |field: &&str| self.get(field).is_none();
-        let further = stored.0.keys().map(String::as_str).filter(is_further);
-        expected.chain(further).filter(differs).map(str::to_owned).collect()
+        let further = stored.0.keys().filter(|field| !own.contains_key(*field));
+        own.keys().chain(further).filter(differs).cloned().collect()
+    }
+
+    /// Whether a field is below an object.
+    fn has_objects(&self) -> bool {
+        self.fields.iter().any(|(field, _)| is_nested(field))
+    }
+
+    /// The entry as it is stored.
+    fn object(&self) -> Map<String, Value> {
+        let mut object = Map::new();
+        for (field, value) in &self.fields {
+            set_property(&mut object, field, value.clone());
+        }
+        object
     }
 
     /// The write that puts this entry where `existing` is, `None` when that is as new. An entry never goes
@@ -139,6 +155,9 @@ fn is_zero(value: &Value) -> bool {
 
 impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.has_objects() {
+            return self.object().serialize(serializer);
+        }
         let mut map = serializer.serialize_map(Some(self.fields.len()))?;
         for (field, value) in &self.fields {
             map.serialize_entry(field, value)?;

@@ -6,7 +6,8 @@ use serde::{Serialize, Serializer};
 
 use crate::charges::IndexingPolicy;
 use crate::interned::{InternError, interned};
-use crate::order_value::properties_of_order;
+use crate::order_value::{OrderProperty, properties_of_order};
+use crate::property_path::{index_path, is_nested, root_of_property};
 use crate::{Fault, FaultKind};
 
 /// A container's name. It lives as long as the program: a constant, or [interned](crate::interned).
@@ -185,12 +186,12 @@ impl ContainerSpec {
             IndexingPolicy::everything()
         } else {
             let paths: Vec<String> =
-                self.needed_properties().into_iter().map(|property| format!("/{property}/?")).collect();
+                self.needed_properties().into_iter().map(|property| index_path(property) + "/?").collect();
             let included: Vec<&str> = paths.iter().map(String::as_str).collect();
             IndexingPolicy::of(&included, &["/*"]).expect("a property's name is a path")
         };
         self.order_properties().into_iter().fold(policy, |policy, order| {
-            let properties = properties_of_order(order).map(|property| format!("/{}", property.name));
+            let properties = properties_of_order(order).map(|property| index_path(property.name));
             let paths: Vec<String> =
                 ["/type".to_owned()].into_iter().chain(properties).chain(["/id".to_owned()]).collect();
             policy.with_composite(&paths.iter().map(String::as_str).collect::<Vec<_>>())
@@ -228,6 +229,19 @@ impl ContainerSpec {
             let mut properties = properties_of_order(order).map(|ordered| ordered.name);
             if order == property { Some(order) } else { properties.find(|name| *name == property) }
         })
+    }
+
+    /// The properties of orders below the object with this name, each once.
+    pub(crate) fn ordered_below(&self, root: &str) -> Vec<&'static str> {
+        let mut below = Vec::new();
+        let orders = self.orders.iter().map(|order| order.property).chain(self.order_by);
+        let nested = orders.filter(|order| order.contains('/'));
+        for OrderProperty { name, .. } in nested.flat_map(properties_of_order) {
+            if is_nested(name) && root_of_property(name) == root && !below.contains(&name) {
+                below.push(name);
+            }
+        }
+        below
     }
 
     /// All orders of queries, each once.

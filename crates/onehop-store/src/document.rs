@@ -4,13 +4,15 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer as _};
+use serde_json::{Map, Value};
 
 use super::batch::check_operation;
 use super::charges::{TermCollector, TermSeed};
 use super::key_value::{key_boolean, key_number};
-use super::order_value::{order_number, order_value_by};
+use super::order_value::{order_number, order_value, order_value_by};
+use super::property_path::property_in;
 use super::{
     ContainerSpec, Fault, FaultKind, Keyset, OrderIndex, Rejection, TypeOrder, WriteOp, joined_key,
     json_text, limits,
@@ -168,6 +170,8 @@ enum KeyProperty {
     Text,
     /// With its name in the orders of the container.
     Order(&'static str),
+    /// An object with properties of orders below it.
+    Ordered,
     Deleted,
     Ttl,
     None,
@@ -184,6 +188,7 @@ impl DocumentVisitor<'_, '_> {
             _ if is_text => KeyProperty::Text,
             "deleted" => KeyProperty::Deleted,
             "ttl" => KeyProperty::Ttl,
+            _ if !spec.ordered_below(key).is_empty() => KeyProperty::Ordered,
             _ => KeyProperty::None,
         }
     }
@@ -218,6 +223,26 @@ impl DocumentVisitor<'_, '_> {
             }
         }
         Ok(ttl)
+    }
+
+    /// Reads an object, and keeps the order values of properties below it.
+    fn ordered<'de, A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        (document, map): (&mut ParsedBody, &mut A),
+    ) -> Result<(), A::Error> {
+        let value = map.next_value::<Value>()?;
+        if let Some(collector) = &mut self.terms {
+            let place = collector.property(key);
+            let seed = TermSeed { collector, place, keeps_scalar: false };
+            seed.deserialize(&value).map_err(serde::de::Error::custom)?;
+        }
+        let object = Map::from_iter([(key.to_owned(), value)]);
+        for name in self.spec.ordered_below(key) {
+            let value = property_in(&object, name).and_then(order_value);
+            document.ordered.extend(value.map(|value| (name, value)));
+        }
+        Ok(())
     }
 
     fn ignored<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
@@ -279,6 +304,7 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
                 }
                 KeyProperty::Deleted => document.properties.deleted = self.deleted(key, &mut map)?,
                 KeyProperty::Ttl => document.properties.ttl = self.ttl(key, &mut map)?,
+                KeyProperty::Ordered => self.ordered(key, (&mut document, &mut map))?,
                 KeyProperty::None => self.ignored(key, &mut map)?,
             }
         }

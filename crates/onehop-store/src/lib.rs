@@ -25,6 +25,7 @@ mod key_value;
 mod marked_reads;
 mod observed_store;
 mod order_value;
+mod property_path;
 mod query;
 mod quorum_reads;
 mod shape_error;
@@ -55,6 +56,9 @@ pub use observed_store::{ObservedOperation, ObservedStore, OperationScope, Store
 pub use order_value::{
     OrderProperty, joined_order, order_value, order_value_of, properties_of_order, split_order_value,
     value_in_order,
+};
+pub use property_path::{
+    is_nested, names_of_property, property_in, property_mut, property_of_path, root_of_property, set_property,
 };
 pub use query::{Direction, Keyset, Query, QueryPage};
 pub use quorum_reads::QuorumReads;

@@ -70,6 +70,8 @@ impl<'d> Compiler<'d> {
             }
             FieldKind::HasCaller(list) => {
                 let listed = form.field(list).and_then(|(_, list)| related(list))?;
+                // The executor asks whether the item of the caller fulfils the conditions of the list.
+                listed.conditions.is_empty().then_some(())?;
                 let of = self.schema.type_of(form.model, &listed.item_type)?;
                 let is_read = matches!(within.place, Place::Alone | Place::Listed)
                     || within.place == Place::Beside && form.planned.additions.is_some();

@@ -12,7 +12,7 @@ use super::plan::{
 };
 use super::schema::PlannedType;
 use crate::domain::stored_json::MemberSlot;
-use crate::served::{ListPlace, ListScope, OwnerValue};
+use crate::served::{ListPlace, ListScope, OwnerValue, is_nested};
 
 /// Bytes of a truth value and of an object or list in the response budget.
 const WORD_BYTES: usize = 5;
@@ -232,6 +232,6 @@ fn order_slots(
     let properties = compiler.schema.model(of).model.order_properties(place);
     std::iter::once("id")
         .chain(properties)
-        .map(|property| Some((property, form.shape.slot(property)?)))
+        .map(|property| Some((property, form.shape.slot(property).filter(|_| !is_nested(property))?)))
         .collect()
 }

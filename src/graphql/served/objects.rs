@@ -10,6 +10,7 @@ use async_graphql::{Error, Name, Result, Value};
 use onehop_model::{
     FieldKind, FieldType, Function, Grants, ListElements, ReferenceField, TypeOf, ValueSource,
 };
+use onehop_read_models::list_conditions;
 use serde_json::Value as Json;
 
 use super::lists::{ListField, list_field};
@@ -20,7 +21,7 @@ use crate::served::amounts::{currency_of, evaluated};
 use crate::served::formats::{currency_roots, decoded, format_of, is_money};
 use crate::served::{
     Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, copied_part, derived_place, elements,
-    embedded_place, interned, place_of_id, related, stored, target_place,
+    embedded_place, place_of_id, property_name, related, stored, target_place,
 };
 
 /// The interface of all items.
@@ -57,10 +58,10 @@ impl ItemField {
 
     /// Whether everything that the field's value needs is known without another read.
     fn is_known(&self, item: &ServedItem) -> bool {
-        let root = root_property(self.declaration());
+        let root = property_of(self.declaration());
         let is_beside = |by: &onehop_model::Name| {
             let field = self.model.ty(self.ty).item.field(by);
-            field.and_then(root_property).is_none_or(|property| item.knows(property))
+            field.and_then(property_of).is_none_or(|property| item.knows(property))
         };
         // A target is found by the fields of its partition key, which an entry may lack.
         let is_found = match &self.declaration().kind {
@@ -190,7 +191,7 @@ fn resolve_field<'a>(field: &Arc<ItemField>, ctx: ResolverContext<'a>) -> Resolv
     let declaration = field.declaration();
     let is_free = declaration.authorization.read.is_none();
     let is_stored = matches!(declaration.kind, FieldKind::Stored(_) | FieldKind::Count(_));
-    if is_free && is_stored && root_property(declaration).is_some() && field.is_known(item) {
+    if is_free && is_stored && property_of(declaration).is_some() && field.is_known(item) {
         return Resolved::Now(value_of(field, item));
     }
     let (field, scope) = (Arc::clone(field), scope::of(ctx.ctx));
@@ -250,13 +251,13 @@ fn excerpt_of<'a>(field: &ItemField, item: &ServedItem) -> Option<FieldValue<'a>
         _ => false,
     };
     let excerpt = fields.iter().find(is_excerpt)?;
-    let property = root_property(excerpt).filter(|property| item.knows(property))?;
+    let property = property_of(excerpt).filter(|property| item.knows(property))?;
     let text = item.body.get(property).and_then(Json::as_str)?;
     Some(FieldValue::value(text))
 }
 
 fn known_count<'a>(field: &ItemField, item: &ServedItem) -> Option<FieldValue<'a>> {
-    root_property(field.declaration())?;
+    property_of(field.declaration())?;
     value_of(field, item).ok().flatten()
 }
 
@@ -269,11 +270,17 @@ async fn has_caller<'a>(
 ) -> Result<Option<FieldValue<'a>>> {
     let Some(account) = scope.requester().account else { return Ok(Some(FieldValue::value(false))) };
     let listed = field.model.ty(field.ty).item.field(list).and_then(related);
-    let listed = listed.and_then(|list| field.model.index_of(&list.item_type));
-    let place = listed.and_then(|ty| derived_place(&field.model, ty, &item.place, account));
-    let Some(place) = place else { return Ok(Some(FieldValue::value(false))) };
+    let place = listed.and_then(|list| {
+        derived_place(&field.model, field.model.index_of(&list.item_type)?, &item.place, account)
+    });
+    let (Some(listed), Some(place)) = (listed, place) else { return Ok(Some(FieldValue::value(false))) };
     let found = scope.loader().load(&place).await.map_err(|fault| scope.fault(&fault))?;
-    Ok(Some(FieldValue::value(found.is_some())))
+    // The support check has refused conditions that a list cannot have.
+    let is_listed = |found: &Body| {
+        let conditions = list_conditions(field.model.model(), list, listed).unwrap_or_default();
+        conditions.iter().all(|condition| condition.holds_for(found))
+    };
+    Ok(Some(FieldValue::value(found.is_some_and(|found| is_listed(&found)))))
 }
 
 /// The target of a reference, with the part that its copies tell.
@@ -368,15 +375,14 @@ async fn whole(scope: &ServedScope, item: &ServedItem) -> Result<ServedItem> {
     Ok(ServedItem { is_own: item.is_own, ..ServedItem::whole(item.place.clone(), found) })
 }
 
-/// The property at the root of the items that has a field's value; `None` where the items have no such
-/// property.
-fn root_property(field: &onehop_model::Field) -> Option<&'static str> {
+/// The property of the items that has a field's value; `None` where the items have no such property.
+fn property_of(field: &onehop_model::Field) -> Option<&'static str> {
     let path = match (&field.kind, field.property()) {
         (_, Some(path)) => path,
         (FieldKind::Stored(stored), None) => &stored.property,
         (_, None) => return None,
     };
-    path.properties().first().map(|property| interned(property))
+    Some(property_name(path))
 }
 
 /// The value of a stored field or count.

@@ -79,7 +79,7 @@ impl ServedCommands {
             self.claim(&place, &body, Claimant::New, ledger).await?;
             let account = account_id(&place)?;
             self.account_passwords.create(account, &hash, ledger).await?;
-            match self.write_new(place, body.clone(), ledger).await {
+            match self.write_new(place, body.clone(), Claimant::New, ledger).await {
                 Ok(written) => {
                     let start = SessionStart { password_version: 0, network: caller.network() };
                     return Ok((written, start_first_session(sessions, account, start, ledger).await?));

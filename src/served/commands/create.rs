@@ -60,8 +60,7 @@ impl ServedCommands {
         let place = self.identify(ty, id, &mut body)?;
         let is_known = key.is_some() || !self.ty(ty).item.id_from.is_empty();
         let claimant = if is_known { Claimant::Known(&[]) } else { Claimant::New };
-        self.claim(&place, &body, claimant, ledger).await?;
-        self.write_claimed(place, body, claimant, ledger).await
+        self.write_unique(place, body, claimant, ledger).await
     }
 
     /// The properties of a new item without its id.
@@ -137,27 +136,34 @@ impl ServedCommands {
         Ok(())
     }
 
-    /// Writes a new item whose unique values are reserved. Where it is refused, a new id gives them back.
-    pub(super) async fn write_claimed(
+    /// Reserves the unique values of a new item, and writes it. A refused item with a new id gives them back.
+    pub(super) async fn write_unique(
         &self,
         place: ItemPlace,
         body: Body,
         claimant: Claimant<'_>,
         ledger: &Ledger,
     ) -> Result<WrittenItem, CommandError> {
+        if let Claimant::Known(_) = claimant {
+            return self.write_new(place, body, claimant, ledger).await;
+        }
+        self.claim(&place, &body, claimant, ledger).await?;
         let keys = self.unique.keys(place.ty, &body);
-        let written = self.write_new(place.clone(), body, ledger).await;
-        if let (Err(CommandError::Rejected(_)), Claimant::New) = (&written, claimant) {
+        let written = self.write_new(place.clone(), body, claimant, ledger).await;
+        if let Err(CommandError::Rejected(_)) = &written {
             self.give_back(&keys, &place, claimant, ledger).await?;
         }
         written
     }
 
-    /// Writes a new item with the counts of its parents. Safe to repeat with the same id.
+    /// Writes a new item with the counts of its parents. Safe to repeat with the same id. An item that other
+    /// commands may write reserves its values here, after each look at the stored item: a command that takes
+    /// a reservation over has rewritten that item before, so this write fails and looks again.
     pub(super) async fn write_new(
         &self,
         place: ItemPlace,
         mut body: Body,
+        claimant: Claimant<'_>,
         ledger: &Ledger,
     ) -> Result<WrittenItem, CommandError> {
         let is_derived = !self.ty(place.ty).item.id_from.is_empty();
@@ -184,6 +190,9 @@ impl ServedCommands {
             };
             let counts = self.count_writes((place.ty, &body), 1, ledger).await?;
             let counts = counts.map_err(|MissingParent| self.missing_parent(place.ty))?;
+            if let Claimant::Known(_) = claimant {
+                self.claim(&place, &body, claimant, ledger).await?;
+            }
             let operations = std::iter::once(operation).chain(counts).collect();
             if self.write(&place, operations, ledger).await?.is_some() {
                 return Ok(WrittenItem { place, body: Arc::new(body) });

@@ -22,7 +22,7 @@ impl ServedCommands {
             stored::set(&mut body, path, value);
         }
         for field in &ty.item.fields {
-            self.set_initial(field, &mut body);
+            self.set_initial(ty, field, &mut body);
         }
         body
     }
@@ -52,7 +52,7 @@ impl ServedCommands {
         Ok(())
     }
 
-    fn set_initial(&self, field: &Field, body: &mut Body) {
+    fn set_initial(&self, ty: &ServedType, field: &Field, body: &mut Body) {
         if let FieldKind::Count(count) = &field.kind
             && let Kept::Batch { property, .. } | Kept::Behind { property, .. } = &count.kept
         {
@@ -62,7 +62,7 @@ impl ServedCommands {
         let value = match (&stored_field.source, &stored_field.default) {
             (ValueSource::Created, _) => encoded(stored_field.format, json!(self.timestamp())),
             (ValueSource::Version(_), None) => json!(1),
-            (_, Some(default)) if !default.sparse => {
+            (_, Some(default)) if !self.model.model().leaves_out_default(&ty.item, field) => {
                 stored::literal_of(self.model.model(), field, &default.value)
             }
             _ => return,
@@ -74,14 +74,16 @@ impl ServedCommands {
         for (name, value) in values {
             let Some(field) = ty.item.field(&name) else { continue };
             let FieldKind::Stored(stored_field) = &field.kind else { continue };
-            let is_default = stored_field.default.as_ref().is_some_and(|default| {
-                default.sparse && value == stored::literal_of(self.model.model(), field, &default.value)
+            let model = self.model.model();
+            let is_left_out = stored_field.default.as_ref().is_some_and(|default| {
+                value == stored::literal_of(model, field, &default.value)
+                    && model.leaves_out_default(&ty.item, field)
             });
             let value = match is_money(field) {
                 true => value.get(AMOUNT).cloned().unwrap_or_default(),
                 false => value,
             };
-            stored::set(body, &stored_field.property, if is_default { Value::Null } else { value });
+            stored::set(body, &stored_field.property, if is_left_out { Value::Null } else { value });
         }
     }
 }

@@ -125,7 +125,22 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
                 "of a list is not served yet",
             );
         }
-        FieldKind::Related(_) => {}
+        FieldKind::Related(related) => {
+            let found = model.item(&related.item_type);
+            let by = match &related.source {
+                RelatedSource::Find { by: Some(by), through: None } => {
+                    found.and_then(|found| found.field(by))
+                }
+                _ => None,
+            };
+            let is_array = by.is_some_and(|by| by.ty.list.is_some());
+            findings.add_if(
+                is_array,
+                &place,
+                "@find(by)",
+                "of an array is not served: use @list(into:, by:)",
+            );
+        }
         FieldKind::Count(count) => {
             let of = item.field(&count.of).and_then(related);
             let is_counted = of.is_some_and(|of| match (&of.source, &count.kept) {

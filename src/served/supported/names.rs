@@ -1,8 +1,10 @@
 //! Names in the support check: the names of a model beside the names that the server adds to the schema.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use onehop_model::{Action, Model};
+use onehop_store::property_of_path;
 
 use super::findings::Findings;
 
@@ -87,15 +89,17 @@ pub(super) fn check(model: &Model, findings: &mut Findings) {
 }
 
 /// The names of types, fields and stored properties.
-fn all_names(model: &Model) -> impl Iterator<Item = &str> {
+fn all_names(model: &Model) -> impl Iterator<Item = Cow<'_, str>> {
     let items = model.items().iter().map(|item| (&*item.name, item.fields.as_slice()));
     let embedded = model.embedded().iter().map(|embedded| (&*embedded.name, embedded.fields.as_slice()));
     let of_fields = items.chain(embedded).flat_map(|(name, fields)| {
-        let properties = fields.iter().filter_map(|field| field.property().map(|path| path.last()));
-        std::iter::once(name).chain(fields.iter().map(|field| &*field.name)).chain(properties)
+        let paths = fields.iter().filter_map(|field| field.property());
+        let properties = paths.map(|path| Cow::Owned(property_of_path(path.properties())));
+        let names = std::iter::once(name).chain(fields.iter().map(|field| &*field.name));
+        names.map(Cow::Borrowed).chain(properties)
     });
     let stored = model.items().iter().flat_map(|item| [item.type_value.as_str(), &*item.container]);
-    of_fields.chain(stored)
+    of_fields.chain(stored.map(Cow::Borrowed))
 }
 
 /// The name of a generated mutation.

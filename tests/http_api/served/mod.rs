@@ -4,6 +4,7 @@ mod accounts;
 mod browse;
 mod driver;
 mod evolution;
+mod generated;
 mod import;
 mod lists;
 mod live_queries;

@@ -64,10 +64,20 @@ fn check_type(checked: &Checked<'_>, ty: &str, fields: &[Field], reserved: BTree
         }
         for path in properties {
             let words = format!("`{}`", field.name);
+            // A value at a path leaves no place for another one below it.
+            let shared = |seen: &PropertyPath| {
+                let (shorter, longer) = if seen.properties().len() < path.properties().len() {
+                    (seen, &path)
+                } else {
+                    (&path, seen)
+                };
+                longer.properties().starts_with(shorter.properties()).then(|| shorter.to_string())
+            };
+            let other = seen.iter().find_map(|(known, first)| Some((shared(known)?, first.clone())));
+            seen.insert(path.clone(), words.clone());
             // A field that stands twice is already reported.
-            if let Some(first) = seen.insert(path.clone(), words.clone()).filter(|first| *first != words) {
-                let problem =
-                    Problem::SameProperty { ty: ty.to_owned(), path: path.to_string(), first, second: words };
+            if let Some((path, first)) = other.filter(|(_, first)| *first != words) {
+                let problem = Problem::SameProperty { ty: ty.to_owned(), path, first, second: words };
                 checked.reports.add(property_span(checked, ty, field), problem);
             }
         }

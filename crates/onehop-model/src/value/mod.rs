@@ -98,6 +98,38 @@ impl Model {
         item.deletion == Deletion::Ttl || container.is_some_and(|container| container.ttl_seconds.is_some())
     }
 
+    /// Whether items of a type do not store a field that has its default: it is `sparse`, and neither an id,
+    /// nor a partition key, nor the order of a list asks for it.
+    pub fn leaves_out_default(&self, item: &ItemType, field: &Field) -> bool {
+        let FieldKind::Stored(StoredField { default: Some(DefaultValue { sparse: true, .. }), .. }) =
+            &field.kind
+        else {
+            return false;
+        };
+        let is_key = |source: &KeySource| matches!(source, KeySource::Field(name) if *name == field.name);
+        let is_asked_for = |related: &RelatedField| {
+            let by = match &related.source {
+                RelatedSource::List(list) => list.by.as_slice(),
+                RelatedSource::Partition { by } => by.as_slice(),
+                RelatedSource::Find { by, .. } => by.as_slice(),
+            };
+            related.item_type == item.name
+                && (by.contains(&field.name) || related.order.iter().any(|order| order.field == field.name))
+        };
+        let of_items =
+            self.items().iter().flat_map(|item| &item.fields).filter_map(|field| match &field.kind {
+                FieldKind::Related(related) => Some(related),
+                _ => None,
+            });
+        let of_query = self.queries().iter().filter_map(|query| match &query.kind {
+            QueryKind::Related(related) => Some(related),
+            _ => None,
+        });
+        !item.key.iter().any(is_key)
+            && !item.id_from.contains(&field.name)
+            && !of_items.chain(of_query).any(is_asked_for)
+    }
+
     /// The embedded types, in the order of the file.
     pub fn embedded(&self) -> &[EmbeddedType] {
         &self.parts.embedded

@@ -1,7 +1,7 @@
 //! Sample change: a change of a typical item, written to measure its consequences.
 
 use onehop_change_feed::ProjectionError;
-use onehop_store::{ContainerSpec, PartitionKey};
+use onehop_store::{ContainerSpec, PartitionKey, set_property};
 use serde_json::{Value, json};
 
 use crate::body::{Body, SourcePlace};
@@ -93,11 +93,11 @@ impl FieldEdit {
     fn apply(&self, body: &mut Body) {
         match self {
             Self::Alter(field) => {
-                let altered = altered(body.0.get(*field));
-                body.0.insert((*field).to_owned(), altered);
+                let altered = altered(body.get(field));
+                set_property(&mut body.0, field, altered);
             }
             Self::Set(field, value) => {
-                body.0.insert((*field).to_owned(), value.clone());
+                set_property(&mut body.0, field, value.clone());
             }
             Self::AlterCopy { path, by } => {
                 let first = body.keyed(*path, *by).into_iter().next();

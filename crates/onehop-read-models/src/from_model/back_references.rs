@@ -3,7 +3,7 @@
 //! fields for each reference, in a container of its own.
 
 use onehop_model::{Field, FieldKind, ItemType, Model, TypeOf};
-use onehop_store::{ContainerName, ContainerSpec, interned, interned_list};
+use onehop_store::{ContainerName, ContainerSpec, interned, interned_list, property_of_path};
 
 use super::item_types::ItemTypes;
 use super::model_error::ModelError;
@@ -29,7 +29,8 @@ pub(super) fn back_references(model: &Model) -> Result<Vec<BackReferences<'_>>, 
     for item in model.items() {
         for field in &item.fields {
             for by in followed_paths(model, item, field) {
-                let name = interned(&format!("{}-{}", item.type_value, by.replace("[].", "-")))?;
+                let path = by.replace("[].", "-").replace('/', "-");
+                let name = interned(&format!("{}-{path}", item.type_value))?;
                 found.push(BackReferences { item, by: interned(&by)?, name });
             }
         }
@@ -39,7 +40,9 @@ pub(super) fn back_references(model: &Model) -> Result<Vec<BackReferences<'_>>, 
 
 /// The paths of foreign keys in a field of an item, along which copies follow.
 fn followed_paths(model: &Model, item: &ItemType, field: &Field) -> Vec<String> {
-    let Some(root) = field.property().map(|path| path.last()) else { return Vec::new() };
+    let Some(root) = field.property().map(|path| property_of_path(path.properties())) else {
+        return Vec::new();
+    };
     if let FieldKind::Reference(reference) = &field.kind {
         let is_found = field.ty.list.is_none() || list_by(model, item, &field.name).is_some();
         let follows = !is_found && is_followed(&item.fields, &field.name, reference);

@@ -65,7 +65,7 @@ fn condition(
         FieldTest::AtLeast(literal) => ConditionTest::AtLeast(one(literal)),
         FieldTest::Below(literal) => ConditionTest::Below(one(literal)),
     };
-    Ok(Condition { field: property(&place.place, path)?, default, test })
+    Ok(Condition { field: property(path)?, default, test })
 }
 
 /// The stored forms of a literal: a value of an enum has its present text first, then older ones.

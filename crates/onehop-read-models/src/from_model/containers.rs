@@ -7,7 +7,7 @@ use onehop_store::{ContainerName, ContainerSpec, TypeOrder, interned, interned_l
 
 use super::back_references::back_references;
 use super::counts::tombstone_of_owned;
-use super::item_types::property;
+use super::item_types::root_property;
 use super::lists::{counts_behind, is_bounded, never_moves};
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
@@ -108,7 +108,7 @@ impl<'a> SpecDraft<'a> {
                 &container
                     .key
                     .iter()
-                    .map(|key| property(&place, key))
+                    .map(|key| root_property(&place, key))
                     .collect::<Result<Vec<_>, _>>()?
                     .join("/"),
             )?,
@@ -228,7 +228,7 @@ impl<'a> Indexes<'a> {
     /// A property by which a query across partitions finds items. A partition key needs no index.
     fn add_equality(&mut self, place: &str, item: &ItemType, field: &Name) -> Result<(), ModelError> {
         let Some(path) = item.field(field).and_then(onehop_model::Field::property) else { return Ok(()) };
-        let name = property(place, path)?;
+        let name = root_property(place, path)?;
         let Some(draft) = self.draft(&item.container) else { return Ok(()) };
         if draft.partition_key != name && !draft.equality.contains(&name) {
             draft.equality.push(name);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::back_references::list_of;
 use super::conditions::stored_values;
-use super::item_types::{ItemTypes, property};
+use super::item_types::{ItemTypes, property, root_property};
 use super::model_error::ModelError;
 use super::projection_names::ProjectionNames;
 use super::relations::{copied, key_fields, list_by};
@@ -83,7 +83,7 @@ impl CopyGroup<'_> {
         let rule = CopyRule {
             name: interned(&name)?,
             source: source_type,
-            field: property(place, path)?,
+            field: property(path)?,
             targets: copies.iter().map(|copy| target(model, types, names, copy)).collect::<Result<_, _>>()?,
             mode: if *frozen { CopyMode::Frozen } else { CopyMode::Follows },
             absent: absent(model, source, field),
@@ -183,15 +183,15 @@ fn target(
 ) -> Result<CopyTarget, ModelError> {
     let item_type = types.get(&copy.item.name)?;
     let in_elements = |path: &str, elements: &Field| -> Result<&'static str, ModelError> {
-        let array = elements.property().map_or("", |path| path.last());
+        let array = elements.property().map(property).transpose()?.unwrap_or_default();
         Ok(interned(&format!("{array}[].{path}"))?)
     };
     let reference_list = copy.reference.filter(|reference| reference.ty.list.is_some());
     let key = copy.reference.and_then(Field::property);
     let (field, by) = match (copy.array, reference_list) {
         (Some(array), None) => {
-            let by = key.map(|key| in_elements(key.last(), array)).transpose()?;
-            (in_elements(copy.property.last(), array)?, by.unwrap_or_default())
+            let of_element = |path| in_elements(root_property(&copy.place, path)?, array);
+            (of_element(copy.property)?, key.map(of_element).transpose()?.unwrap_or_default())
         }
         (Some(_), _) => {
             let reason = "a list of references in an embedded type has no copies";
@@ -199,8 +199,8 @@ fn target(
         }
         (None, Some(list)) => (in_elements(copy.property.last(), list)?, in_elements(ID, list)?),
         (None, None) => {
-            let by = key.map(|key| property(&copy.place, key)).transpose()?;
-            (property(&copy.place, copy.property)?, by.unwrap_or_default())
+            let by = key.map(|key| root_property(&copy.place, key)).transpose()?;
+            (property(copy.property)?, by.unwrap_or_default())
         }
     };
     let is_optional = copy.reference.is_some_and(|reference| !reference.ty.non_null);
@@ -261,7 +261,7 @@ fn source_key(
             let reason = "a copy needs the fields of its source's partition key beside the reference";
             ModelError::unsupported(&copy.place, COPY, reason)
         })?;
-        properties.push(property(&copy.place, path)?);
+        properties.push(root_property(&copy.place, path)?);
     }
     Ok(Some(interned(&properties.join("/"))?))
 }

@@ -7,7 +7,7 @@ use onehop_model::{
 use onehop_store::{ContainerName, interned};
 
 use super::back_references::back_references;
-use super::item_types::{ItemTypes, property};
+use super::item_types::{ItemTypes, property, root_property};
 use super::model_error::ModelError;
 use super::projection_names::ProjectionNames;
 use super::related::related_places;
@@ -74,7 +74,7 @@ fn count_rule(
             let Some(key) = key.and_then(Field::property) else {
                 return unsupported("the counted items have no stored reference to their parent");
             };
-            (types.get(&related.item_type)?.clone(), property(&place, key)?)
+            (types.get(&related.item_type)?.clone(), root_property(&place, key)?)
         }
         RelatedSource::List(list) if kept.projection.is_some() => match list.by.as_slice() {
             [by] if refers_here(&by) => entries_of(model, &place, list)?,
@@ -88,9 +88,9 @@ fn count_rule(
         CountRule {
             counted,
             parent: types.get(&item.name)?.clone(),
-            field: property(&place, kept.property)?,
+            field: property(kept.property)?,
             by,
-            text: count_text(item, &place, &field.name)?,
+            text: count_text(item, &field.name)?,
             projection: kept.projection.map(interned).transpose()?,
         }
         .into(),
@@ -101,24 +101,21 @@ fn count_rule(
 fn entries_of(model: &Model, place: &str, list: &ListSource) -> Result<(ItemType, &'static str), ModelError> {
     let key = model.container(&list.container).and_then(|container| container.key.first());
     let key = key.ok_or_else(|| ModelError::unsupported(place, COUNT, "the list has no container"))?;
-    let by = property(place, key)?;
+    let by = root_property(place, key)?;
     let container = ContainerName::named(&list.container)?;
     let entries = ItemType::new(container, interned(&list.entry_type)?, &[by]);
     Ok((entries.partitioned_by(by), by))
 }
 
 /// The text of a count in its parent: a stored `PADDED` of the count.
-fn count_text(item: &Declared, place: &str, count: &Name) -> Result<Option<CountText>, ModelError> {
+fn count_text(item: &Declared, count: &Name) -> Result<Option<CountText>, ModelError> {
     for field in &item.fields {
         let FieldKind::Stored(stored) = &field.kind else { continue };
         let ValueSource::Computed(computed) = &stored.source else { continue };
         let is_of_count = computed.from.iter().any(|path| path.single() == Some(count));
         if computed.function == Function::Padded && computed.stored && is_of_count {
             let digits = computed.length.unwrap_or_default() as usize;
-            return Ok(Some(CountText {
-                field: property(place, &stored.property)?,
-                padding: Padding { digits },
-            }));
+            return Ok(Some(CountText { field: property(&stored.property)?, padding: Padding { digits } }));
         }
     }
     Ok(None)
@@ -174,7 +171,7 @@ fn owned_type(model: &Model, types: &ItemTypes, item: &Declared) -> Result<Owned
     })?;
     Ok(OwnedType {
         item_type: types.get(&item.name)?.clone(),
-        by: property(&item.name, by)?,
+        by: root_property(&item.name, by)?,
         tombstone_ttl_s: tombstone_of_owned(model, item),
     })
 }

@@ -1,8 +1,8 @@
 //! Fields of a list's entries: always stored, stored unless 0, stored where the item has them, computed.
 
 use onehop_model::{
-    Computed, CurrencyProperty, Field, FieldKind, FieldPath, Function, Kept, ListSource, Literal, Model,
-    Name, ReferenceField, StoredField, TypeOf, ValueSource,
+    Computed, CurrencyProperty, DefaultValue, Field, FieldKind, FieldPath, Function, Kept, ListSource,
+    Literal, Model, Name, ReferenceField, StoredField, TypeOf, ValueSource,
 };
 
 use super::item_types::property;
@@ -28,7 +28,7 @@ impl EntryFields {
     pub(super) fn of(model: &Model, place: &RelatedPlace<'_>, list: &ListSource) -> Result<Self, ModelError> {
         let mut fields = Self::default();
         for path in &list.fields {
-            fields.add(model, place, path)?;
+            fields.add(model, place, list, path)?;
         }
         Ok(fields)
     }
@@ -40,7 +40,13 @@ impl EntryFields {
         }
     }
 
-    fn add(&mut self, model: &Model, place: &RelatedPlace<'_>, path: &FieldPath) -> Result<(), ModelError> {
+    fn add(
+        &mut self,
+        model: &Model,
+        place: &RelatedPlace<'_>,
+        list: &ListSource,
+        path: &FieldPath,
+    ) -> Result<(), ModelError> {
         let unsupported = || {
             let reason = format!(
                 "an entry cannot have `{path}`: it has stored fields of the item, and copies along references"
@@ -50,22 +56,22 @@ impl EntryFields {
         let field = place.target.field(path.first()).ok_or_else(unsupported)?;
         match (path.fields(), &field.kind) {
             ([_], FieldKind::Stored(stored)) => {
-                self.add_stored(place, field, stored)?;
-                self.add_currencies(model, place, field, LEVELS_MAX)
+                self.add_stored(place, list, field, stored)?;
+                self.add_currencies(model, field, LEVELS_MAX)
             }
             ([_], FieldKind::Reference(reference)) => {
-                self.add_property(place, field.ty.non_null, &reference.property)?;
+                self.add_property(field.ty.non_null, &reference.property)?;
                 // The copies of an array are in its elements.
                 let copies = reference.copies.iter().filter(|_| field.ty.list.is_none());
                 for copy in copies {
                     let is_always = field.ty.non_null && has_value(model, reference, &copy.field);
-                    self.add_property(place, is_always, &copy.property)?;
+                    self.add_property(is_always, &copy.property)?;
                 }
                 Ok(())
             }
             ([_, copied], FieldKind::Reference(reference)) if field.ty.list.is_none() => {
                 let copy = copy_of(reference, copied).ok_or_else(unsupported)?;
-                self.add_property(place, field.ty.non_null && has_value(model, reference, copied), copy)
+                self.add_property(field.ty.non_null && has_value(model, reference, copied), copy)
             }
             ([_], FieldKind::Count(count)) => {
                 // A parent has no count before a projection has counted its items.
@@ -74,9 +80,9 @@ impl EntryFields {
                     Kept::Behind { property, .. } => (property, false),
                     Kept::Query => return Err(unsupported()),
                 };
-                self.add_property(place, is_always, path)?;
+                self.add_property(is_always, path)?;
                 if !orders_by(place, &field.name) {
-                    self.unless_zero.push(property(&place.place, path)?);
+                    self.unless_zero.push(property(path)?);
                 }
                 Ok(())
             }
@@ -87,6 +93,7 @@ impl EntryFields {
     fn add_stored(
         &mut self,
         place: &RelatedPlace<'_>,
+        list: &ListSource,
         field: &Field,
         stored: &StoredField,
     ) -> Result<(), ModelError> {
@@ -101,28 +108,24 @@ impl EntryFields {
         }
         // A value that equals its default may be absent, and so may an empty list.
         let is_always = field.ty.non_null && field.ty.list.is_none() && stored.default.is_none();
-        let default = stored.default.as_ref().filter(|default| !default.sparse && field.ty.non_null);
+        let is_asked_for = orders_by(place, &field.name) || list.by.contains(&field.name);
+        let is_zero_absent = |default: &&DefaultValue| !default.sparse && field.ty.non_null && !is_asked_for;
+        let default = stored.default.as_ref().filter(is_zero_absent);
         match default.map(|default| &default.value) {
             Some(Literal::Int(0)) => {
-                self.optional.push(property(&place.place, &stored.property)?);
-                self.unless_zero.push(property(&place.place, &stored.property)?);
+                self.optional.push(property(&stored.property)?);
+                self.unless_zero.push(property(&stored.property)?);
             }
-            _ => self.add_property(place, is_always, &stored.property)?,
+            _ => self.add_property(is_always, &stored.property)?,
         }
         if let Some(CurrencyProperty::Beside(path) | CurrencyProperty::OfItem(path)) = &stored.currency {
-            self.add_property(place, is_always, path)?;
+            self.add_property(is_always, path)?;
         }
         Ok(())
     }
 
     /// Adds the currencies of amounts in objects, where they are properties of the item.
-    fn add_currencies(
-        &mut self,
-        model: &Model,
-        place: &RelatedPlace<'_>,
-        field: &Field,
-        levels: usize,
-    ) -> Result<(), ModelError> {
+    fn add_currencies(&mut self, model: &Model, field: &Field, levels: usize) -> Result<(), ModelError> {
         let (TypeOf::Embedded(of), Some(levels)) = (&field.ty.of, levels.checked_sub(1)) else {
             return Ok(());
         };
@@ -131,20 +134,15 @@ impl EntryFields {
             if let FieldKind::Stored(StoredField { currency: Some(CurrencyProperty::OfItem(path)), .. }) =
                 &field.kind
             {
-                self.add_property(place, false, path)?;
+                self.add_property(false, path)?;
             }
-            self.add_currencies(model, place, field, levels)?;
+            self.add_currencies(model, field, levels)?;
         }
         Ok(())
     }
 
-    fn add_property(
-        &mut self,
-        place: &RelatedPlace<'_>,
-        is_always: bool,
-        path: &onehop_model::PropertyPath,
-    ) -> Result<(), ModelError> {
-        let name = property(&place.place, path)?;
+    fn add_property(&mut self, is_always: bool, path: &onehop_model::PropertyPath) -> Result<(), ModelError> {
+        let name = property(path)?;
         // Amounts share the property of their currency.
         let is_known = |fields: &[&str]| fields.contains(&name);
         match (is_always, is_known(&self.always), is_known(&self.optional)) {
@@ -169,16 +167,15 @@ fn copy_of<'a>(reference: &'a ReferenceField, field: &Name) -> Option<&'a onehop
     reference.copies.iter().find(|copy| copy.field == *field).map(|copy| &copy.property)
 }
 
-/// Whether a count orders the list, itself or as a padded text. It is stored also where it is 0.
-fn orders_by(place: &RelatedPlace<'_>, count: &Name) -> bool {
-    let is_of_count = |field: &Name| match place.target.field(field).map(|field| &field.kind) {
-        Some(FieldKind::Stored(stored)) => match &stored.source {
-            ValueSource::Computed(computed) => computed.from.iter().any(|path| path.single() == Some(count)),
-            _ => false,
-        },
-        _ => field == count,
+/// Whether a number orders the list, itself or as a padded text. It is stored also where it is 0.
+fn orders_by(place: &RelatedPlace<'_>, number: &Name) -> bool {
+    let is_padded = |field: &Name| match place.target.field(field).map(|field| &field.kind) {
+        Some(FieldKind::Stored(StoredField { source: ValueSource::Computed(computed), .. })) => {
+            computed.from.iter().any(|path| path.single() == Some(number))
+        }
+        _ => false,
     };
-    place.related.order.iter().any(|order| is_of_count(&order.field))
+    place.related.order.iter().any(|order| order.field == *number || is_padded(&order.field))
 }
 
 fn computed_field(
@@ -209,8 +206,8 @@ fn computed_field(
     };
     match from.and_then(|from| Some((from, from.property()?))) {
         Some((from, from_property)) => Ok(ComputedField {
-            field: property(&place.place, &stored.property)?,
-            from: property(&place.place, from_property)?,
+            field: property(&stored.property)?,
+            from: property(from_property)?,
             computation,
             absent: absent_text(field, from)?,
         }),

@@ -6,7 +6,7 @@ use onehop_model::{
     CountField, CurrencyProperty, Deletion, Field, FieldKind, ItemVersion, Kept, KeySource, Model, Name,
     PropertyPath, Scalar, TypeOf, ValueSource,
 };
-use onehop_store::{ContainerName, interned};
+use onehop_store::{ContainerName, interned, property_of_path};
 
 use super::model_error::ModelError;
 use crate::item_type::{ID, ItemPartition, ItemType, TYPE, VERSION};
@@ -41,7 +41,8 @@ fn item_type(model: &Model, item: &onehop_model::ItemType) -> Result<ItemType, M
     let partition = match item.key.as_slice() {
         [KeySource::Id] => {
             let key = model.container(&item.container).and_then(|container| container.key.first());
-            fields.extend(key.map(|key| property(&item.name, key)).transpose()?.filter(|key| *key != ID));
+            fields
+                .extend(key.map(|key| root_property(&item.name, key)).transpose()?.filter(|key| *key != ID));
             ItemPartition::Id
         }
         [KeySource::Type] => ItemPartition::Constant(name),
@@ -66,7 +67,7 @@ fn item_type(model: &Model, item: &onehop_model::ItemType) -> Result<ItemType, M
                     let reason = format!("a key has no `{}`", field.ty.of.name());
                     return Err(ModelError::unsupported(&item.name, "@item(partition)", reason));
                 }
-                names.push(property(&item.name, path)?);
+                names.push(root_property(&item.name, path)?);
             }
             ItemPartition::Field(interned(&names.join("/"))?)
         }
@@ -138,7 +139,7 @@ fn add_properties(
             let Some(path) = field.property() else { return Ok(()) };
             add(properties, prefix, path)?;
             if field.ty.list.is_some() && prefix.is_empty() {
-                properties.push(interned(&format!("{}[]", path.last()))?);
+                properties.push(interned(&format!("{}[]", property(path)?))?);
             }
             match &stored.currency {
                 Some(CurrencyProperty::Beside(path)) => add(properties, prefix, path)?,
@@ -147,7 +148,7 @@ fn add_properties(
             }
             let (TypeOf::Embedded(name), "") = (&field.ty.of, prefix) else { return Ok(()) };
             let embedded = model.embedded_type(name).into_iter().flat_map(|embedded| &embedded.fields);
-            let prefix = format!("{}[].", path.last());
+            let prefix = format!("{}[].", property(path)?);
             for inner in embedded {
                 add_properties(model, name, inner, &prefix, properties)?;
             }
@@ -156,8 +157,12 @@ fn add_properties(
             add(properties, prefix, &reference.property)?;
             let is_list = field.ty.list.is_some();
             let elements = if is_list { format!("{}[].", reference.property.last()) } else { String::new() };
-            if is_list {
-                properties.push(interned(&format!("{prefix}{elements}{ID}"))?);
+            match (is_list, reference.copies.is_empty()) {
+                (true, true) => {
+                    properties.push(interned(&format!("{prefix}{}[]", reference.property.last()))?)
+                }
+                (true, false) => properties.push(interned(&format!("{prefix}{elements}{ID}"))?),
+                (false, _) => {}
             }
             for copy in &reference.copies {
                 properties.push(interned(&format!("{prefix}{elements}{}", copy.property.last()))?);
@@ -173,21 +178,29 @@ fn add_properties(
     Ok(())
 }
 
-/// Adds the property at the root of a path.
+/// Adds the property at a path, and the one at its root.
 fn add(properties: &mut Vec<&'static str>, prefix: &str, path: &PropertyPath) -> Result<(), ModelError> {
     let first = path.properties().first().map_or("", String::as_str);
     properties.push(interned(&format!("{prefix}{first}"))?);
+    if prefix.is_empty() && path.properties().len() > 1 {
+        properties.push(property(path)?);
+    }
     Ok(())
 }
 
-/// The name of a property of the item itself.
-pub(super) fn property(place: &str, path: &PropertyPath) -> Result<&'static str, ModelError> {
+/// The name of a property at the root of the item, or of an element of its array.
+pub(super) fn root_property(place: &str, path: &PropertyPath) -> Result<&'static str, ModelError> {
     match path.properties() {
         [name] => Ok(interned(name)?),
         _ => Err(ModelError::unsupported(
             place,
             "@stored",
-            format!("rules name properties of the item itself, and `{path}` is in an object"),
+            format!("is at the root of the item or element, and `{path}` is in an object"),
         )),
     }
+}
+
+/// A property, at the root of the item or below objects.
+pub(super) fn property(path: &PropertyPath) -> Result<&'static str, ModelError> {
+    Ok(interned(&property_of_path(path.properties()))?)
 }

@@ -10,7 +10,7 @@ use onehop_store::{ContainerName, interned, joined_key, key_text};
 
 use super::conditions::conditions;
 use super::entry_fields::EntryFields;
-use super::item_types::{ItemTypes, is_key_value, property};
+use super::item_types::{ItemTypes, is_key_value, property, root_property};
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
 use super::relations::{element_id, is_constant};
@@ -39,7 +39,8 @@ fn rule(
     let conditions = conditions(model, place)?;
     let container = model.container(&list.container);
     let keys = container.map(|container| container.key.as_slice()).unwrap_or_default();
-    let keys: Vec<&str> = keys.iter().map(|key| property(&place.place, key)).collect::<Result<_, _>>()?;
+    let keys: Vec<&str> =
+        keys.iter().map(|key| root_property(&place.place, key)).collect::<Result<_, _>>()?;
     let key = interned(&keys.join("/"))?;
     check_values(place, &list.by)?;
     let partition = match list.by.as_slice() {
@@ -50,6 +51,7 @@ fn rule(
     let mut fields = EntryFields::of(model, place, list)?;
     // An entry leads to its item.
     source.partition.fields_of_entries().for_each(|field| fields.require(field));
+    check_key(place, &fields, &keys, partition)?;
     let is_named = keys.iter().all(|key| fields.always.contains(key));
     Ok(Rule::List(
         ListRule {
@@ -94,6 +96,33 @@ fn check_values(place: &RelatedPlace<'_>, by: &[Name]) -> Result<(), ModelError>
     }
 }
 
+/// # Errors
+/// A key of the container that is a property of the entries with another value.
+fn check_key(
+    place: &RelatedPlace<'_>,
+    fields: &EntryFields,
+    keys: &[&str],
+    partition: ListPartition,
+) -> Result<(), ModelError> {
+    let mut properties = fields.always.iter().chain(&fields.optional);
+    let is_other = |name: &str| match partition {
+        ListPartition::Field(by) => {
+            keys.iter().zip(by.split('/')).any(|(key, by)| *key == name && by != name)
+        }
+        ListPartition::Element(_) => keys.contains(&name),
+        ListPartition::Constant(_) => false,
+    };
+    match properties.find(|name| is_other(name)) {
+        Some(name) => {
+            let reason = format!(
+                "the key `/{name}` of its container is a property of the entries, too, with another value: give the container another key"
+            );
+            Err(ModelError::unsupported(&place.place, LIST, reason))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Whether a count of the list is written behind.
 pub(super) fn counts_behind(model: &Model, place: &RelatedPlace<'_>) -> bool {
     let Some((parent, list)) = place.place.split_once('.') else { return false };
@@ -109,11 +138,15 @@ fn partition_by(place: &RelatedPlace<'_>, by: &str) -> Result<ListPartition, Mod
     let Some(field) = place.target.field(by).filter(|field| field.ty.list.is_some()) else {
         return Ok(ListPartition::Field(property));
     };
-    let path = match &field.kind {
-        FieldKind::Reference(_) => format!("{property}[].{ID}"),
+    Ok(ListPartition::Element(interned(&path_of_elements(field, property))?))
+}
+
+/// The path of the elements of an array: of references with copies, the ids in them.
+fn path_of_elements(field: &Field, property: &str) -> String {
+    match &field.kind {
+        FieldKind::Reference(reference) if !reference.copies.is_empty() => format!("{property}[].{ID}"),
         _ => format!("{property}[]"),
-    };
-    Ok(ListPartition::Element(interned(&path)?))
+    }
 }
 
 /// The logical partition by several fields, in the order of the container's key.
@@ -154,7 +187,7 @@ fn entry_changes(place: &RelatedPlace<'_>, list: &ListSource) -> Result<Option<&
         _ => false,
     };
     let field = place.target.fields.iter().find(counts).and_then(Field::property);
-    field.map(|path| property(&place.place, path)).transpose()
+    field.map(property).transpose()
 }
 
 pub(super) fn never_moves(target: &ItemType, by: &str) -> bool {
@@ -234,7 +267,8 @@ pub(super) fn is_bounded(target: &ItemType, related: &RelatedField, list: &ListS
     };
     let has_value = |field: &Field| {
         let is_written = match &field.kind {
-            FieldKind::Stored(stored) => stored.default.as_ref().is_none_or(|default| !default.sparse),
+            // Items that are older than the field have no default.
+            FieldKind::Stored(stored) => stored.default.is_none(),
             FieldKind::Count(count) => matches!(count.kept, Kept::Batch { .. }),
             FieldKind::Reference(_) => true,
             FieldKind::Related(_) | FieldKind::HasCaller(_) => false,

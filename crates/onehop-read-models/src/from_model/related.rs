@@ -7,7 +7,7 @@ use onehop_model::{
 use onehop_store::limits::ORDER_PROPERTIES_MAX;
 use onehop_store::{OrderProperty, interned, joined_order};
 
-use super::item_types::property;
+use super::item_types::{property, root_property};
 use super::model_error::ModelError;
 
 /// A field with related items.
@@ -80,18 +80,22 @@ impl RelatedPlace<'_> {
             (FieldKind::Stored(stored), RelatedSource::List(_)) => Some(&stored.property),
             _ => field.property(),
         };
+        let is_odd = |name: &String| name.contains(',') || name.starts_with('-');
         match path {
-            Some(path) => property(&self.place, path).map(Some),
+            Some(path) if path.properties().iter().any(is_odd) => {
+                unsupported(format!("the property `{path}` of an order has a comma, or begins with a minus"))
+            }
+            Some(path) => property(path).map(Some),
             None => {
                 unsupported(format!("`{}` is not stored: give it `@computed(stored: true)`", order.field))
             }
         }
     }
 
-    /// The property `field` of the related items.
+    /// The property `field` of the related items, at their root.
     pub(super) fn property_of(&self, field: &str) -> Result<&'static str, ModelError> {
         match self.target.field(field).and_then(Field::property) {
-            Some(path) => property(&self.place, path),
+            Some(path) => root_property(&self.place, path),
             None => Ok(interned(field)?),
         }
     }

@@ -53,10 +53,15 @@ pub(super) fn copied(field: &Field) -> Option<&CopySource> {
     }
 }
 
-/// The list with an entry of each item for each element of an array of references.
+/// The list with an entry of each item for each element of an array of references. A list with conditions
+/// leaves items out.
 pub(super) fn list_by<'a>(model: &'a Model, item: &ItemType, reference: &Name) -> Option<&'a str> {
     related_places(model).into_iter().find_map(|place| match &place.related.source {
-        RelatedSource::List(list) if place.target.name == item.name && list.by == [reference.clone()] => {
+        RelatedSource::List(list)
+            if place.target.name == item.name
+                && list.by == [reference.clone()]
+                && place.related.conditions.is_empty() =>
+        {
             Some(list.projection.as_str())
         }
         _ => None,

@@ -434,11 +434,4 @@ fn unsupported_item_types_and_counts_are_named() {
         errors("title: String!", "title: String! @stored(former: \"name\")"),
         ["Ticket.title: @stored: `former` is not supported: rules read `name` nowhere"]
     );
-    assert_eq!(
-        errors("title: String!", "title: String! @stored(as: \"/texts/title\")"),
-        [
-            "Agent.tickets: @stored: rules name properties of the item itself, and `/texts/title` is in an object",
-            "Query.board: @stored: rules name properties of the item itself, and `/texts/title` is in an object",
-        ]
-    );
 }

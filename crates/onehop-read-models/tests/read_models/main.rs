@@ -14,4 +14,5 @@ mod random_rankings;
 mod ranking_gaps;
 mod rebuild;
 mod repair;
+mod stored_forms;
 mod verification;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use onehop::api::{ApiOptions, ServedApiParts, served_executor_of};
 use onehop::graphql::served::ServedExecutor;
-use onehop::served::{ItemPlace, ServedModel};
-use onehop_model::{CountField, FieldKind, Kept, QueryKind};
+use onehop::served::{ItemPlace, ServedModel, related};
+use onehop_model::{CountField, FieldKind, Kept, QueryKind, RelatedField};
 
 use super::Driver;
 use crate::planned_requests::Asked;
@@ -95,10 +95,18 @@ fn reason(model: &ServedModel, type_name: &str, field: &str) -> Option<&'static 
             _ => None,
         };
     }
-    match &model.ty(model.index_of(type_name)?).item.field(field)?.kind {
+    let item = &model.ty(model.index_of(type_name)?).item;
+    match &item.field(field)?.kind {
+        FieldKind::HasCaller(list) if item.field(list).and_then(related).is_some_and(has_conditions) => {
+            Some("its list has conditions")
+        }
         FieldKind::Count(CountField { kept: Kept::Query, .. }) => Some("items are counted when it is read"),
         _ => None,
     }
+}
+
+fn has_conditions(list: &RelatedField) -> bool {
+    !list.conditions.is_empty()
 }
 
 /// Whether a plan answers one of these queries.

@@ -10,6 +10,7 @@ use azure_data_cosmos::models::{
 };
 
 use crate::order_value::properties_of_order;
+use crate::property_path::index_path;
 use crate::{ContainerSpec, Indexing};
 
 /// The service adds this path where `/*` is excluded. It is named here, so that the returned policy equals
@@ -30,12 +31,12 @@ pub fn definition(spec: &ContainerSpec, indexing: Indexing) -> ContainerProperti
 /// The definition of the partition key: one path, or up to three.
 #[must_use]
 pub fn partition_key_definition(spec: &ContainerSpec) -> PartitionKeyDefinition {
-    match spec.key_properties().map(path_of).collect::<Vec<_>>().as_slice() {
+    match spec.key_properties().map(index_path).collect::<Vec<_>>().as_slice() {
         [first, second] => PartitionKeyDefinition::from((first.clone(), second.clone())),
         [first, second, third] => {
             PartitionKeyDefinition::from((first.clone(), second.clone(), third.clone()))
         }
-        _ => PartitionKeyDefinition::from(path_of(spec.partition_key)),
+        _ => PartitionKeyDefinition::from(index_path(spec.partition_key)),
     }
 }
 
@@ -48,7 +49,7 @@ fn indexing_policy(spec: &ContainerSpec, indexing: Indexing) -> IndexingPolicy {
     policy = match indexing {
         Indexing::All if !spec.is_found_by_id_alone() => policy.with_included_path("/*"),
         Indexing::All | Indexing::Needed => {
-            let paths = spec.needed_properties().into_iter().map(|property| path_of(property) + "/?");
+            let paths = spec.needed_properties().into_iter().map(|property| index_path(property) + "/?");
             paths.fold(policy, IndexingPolicy::with_included_path).with_excluded_path("/*")
         }
     };
@@ -59,7 +60,7 @@ fn indexing_policy(spec: &ContainerSpec, indexing: Indexing) -> IndexingPolicy {
         let path = |name: &str, is_reversed: bool| {
             let direction =
                 if is_reversed { CompositeIndexOrder::Descending } else { CompositeIndexOrder::Ascending };
-            CompositeIndexProperty::new(path_of(name), direction)
+            CompositeIndexProperty::new(index_path(name), direction)
         };
         let ordered = properties_of_order(order_by).map(|property| path(property.name, property.is_reversed));
         let properties = [path("type", false)].into_iter().chain(ordered).chain([path("id", false)]);
@@ -67,8 +68,4 @@ fn indexing_policy(spec: &ContainerSpec, indexing: Indexing) -> IndexingPolicy {
             .with_composite_index(properties.fold(CompositeIndex::default(), CompositeIndex::with_property));
     }
     policy
-}
-
-fn path_of(property: &str) -> String {
-    format!("/{property}")
 }
