@@ -11,6 +11,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use super::LINE_BYTES_MAX;
+use super::extended_json::make_plain;
 use crate::directory::StudyErrors;
 
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -72,7 +73,10 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
     /// Hands an item on; `false` where the rest of the file is not wanted.
     fn take(&mut self, item: Result<Value, String>, bytes: u64, line: Option<usize>) -> bool {
         let checked = match item {
-            Ok(value) if value.is_object() => (self.each)(value, bytes),
+            Ok(mut value) if value.is_object() => {
+                let bytes = if make_plain(&mut value) { json_bytes(&value) } else { bytes };
+                (self.each)(value, bytes)
+            }
             Ok(_) => Err("a JSON object is expected, such as {\"id\": \"1\"}".to_owned().into()),
             Err(message) => Err(message.into()),
         };

@@ -2,6 +2,7 @@
 //! reference (bottom-k sampling), so that the samples of different types belong together: for each sampled
 //! item, the items that refer to it are sampled, too, and counted exactly.
 
+mod extended_json;
 mod group_sketch;
 mod identity;
 mod items;

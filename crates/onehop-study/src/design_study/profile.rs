@@ -149,12 +149,17 @@ impl<'a> DesignStudy<'a> {
         let items = data.design.model.items().iter();
         let load: f64 =
             items.clone().map(|item| planner.create_charge(item) * data.items(&item.name) as f64).sum();
-        let entries: f64 = data.lists().into_iter().map(|list| planner.rebuild_charge(list)).sum();
+        let lists = data.lists();
+        let has_lists = !lists.is_empty();
+        let entries: f64 = lists.into_iter().map(|list| planner.rebuild_charge(list)).sum();
         let pass = |name: &str, charge: f64| BackgroundPass {
             name: name.to_owned(),
             request_charge: charge * scale,
         };
-        vec![pass("loading all items", load), pass("building every list", entries)]
+        let mut passes = vec![pass("loading all items", load)];
+        // Copies without a list are followed, too.
+        passes.extend(has_lists.then(|| pass("building every list", entries)));
+        passes
     }
 }
 
