@@ -43,8 +43,9 @@ impl Entry {
         }
         fields.push((VERSION, source.required_version()?.into()));
         for field in rule.optional.iter().copied() {
-            let value =
-                source.get(field).filter(|value| !(rule.unless_zero.contains(&field) && is_zero(value)));
+            let value = rule
+                .value(source, field)
+                .filter(|value| !(rule.unless_zero.contains(&field) && is_zero(value)));
             fields.extend(value.map(|value| (field, value.clone())));
         }
         let has = |fields: &[(&str, Value)], key: &str| fields.iter().any(|(name, _)| *name == key);
@@ -52,7 +53,8 @@ impl Entry {
             (Some(key_fields), ListPartition::Field(_)) => {
                 for (key_field, field) in key_fields.split('/').zip(rule.partition.fields()) {
                     if !has(&fields, key_field) {
-                        fields.push((key_field, source.required(field)?.clone()));
+                        let value = rule.value(source, field).map_or_else(|| source.required(field), Ok)?;
+                        fields.push((key_field, value.clone()));
                     }
                 }
             }

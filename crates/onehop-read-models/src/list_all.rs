@@ -58,7 +58,10 @@ impl CompleteList {
     /// The logical partition of an item's entry.
     fn key(&self, item: &Body) -> Result<PartitionKey, ProjectionError> {
         Ok(match self.rule.partition {
-            ListPartition::Field(fields) => PartitionKey::new(item.joined_key(fields)?),
+            ListPartition::Field(fields) => {
+                let key = self.rule.key_of(item).map_or_else(|| item.joined_key(fields), Ok);
+                PartitionKey::new(key?)
+            }
             ListPartition::Element(field) => PartitionKey::from(item.text(field)?),
             ListPartition::Constant(key) => PartitionKey::from(key),
         })

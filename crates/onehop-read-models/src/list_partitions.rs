@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use onehop_store::{joined_key, key_text};
+use serde_json::Value;
+
 use crate::body::Body;
 use crate::field_path::FieldPath;
 use crate::rule::{Keep, ListPartition, ListRule};
@@ -28,12 +31,25 @@ impl ListRule {
         }
     }
 
+    /// The value of a field of an item, or the default of an item that is older than the field.
+    pub(crate) fn value<'a>(&'a self, source: &'a Body, field: &str) -> Option<&'a Value> {
+        let default = || self.defaults.iter().find(|(name, _)| *name == field).map(|(_, value)| value);
+        source.get(field).or_else(default)
+    }
+
+    /// The partition key of an item's entry by its fields.
+    pub(crate) fn key_of(&self, source: &Body) -> Option<String> {
+        let values: Option<Vec<_>> =
+            self.partition.fields().map(|field| self.value(source, field).and_then(key_text)).collect();
+        Some(joined_key(values?.iter().map(AsRef::as_ref)))
+    }
+
     /// The logical partitions in which an item has an entry, for a list that is not bounded.
     pub(crate) fn partitions<'a>(&self, source: &'a Body) -> Vec<Cow<'a, str>> {
         match self.partition {
             _ if !self.conditions.iter().all(|condition| condition.holds(source)) => Vec::new(),
             ListPartition::Constant(key) => vec![key.into()],
-            ListPartition::Field(fields) => source.joined_key(fields).map(Cow::from).into_iter().collect(),
+            ListPartition::Field(_) => self.key_of(source).map(Cow::from).into_iter().collect(),
             ListPartition::Element(path) => source.keys(FieldPath::parse(path)),
         }
     }

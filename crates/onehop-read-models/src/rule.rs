@@ -100,6 +100,9 @@ pub struct ListRule {
     pub optional: Vec<&'static str>,
     /// The fields that are computed from a field of the source.
     pub computed: Vec<ComputedField>,
+    /// The values of fields that an item may lack, although the order or the partition of its entry asks for
+    /// them: an item that is older than the field.
+    pub defaults: Vec<(&'static str, Value)>,
     /// The fields that name the element and the item, in a list by elements.
     pub element: Option<ElementFields>,
     /// The field of an entry that holds its partition key, where none of `fields` does; of a hierarchical key

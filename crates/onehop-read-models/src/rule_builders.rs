@@ -129,6 +129,7 @@ impl ListOf {
             fields: Vec::new(),
             unless_zero: Vec::new(),
             optional: Vec::new(),
+            defaults: Vec::new(),
             computed: Vec::new(),
             element: None,
             key_field: None,

@@ -30,15 +30,23 @@ pub fn names_of_property(property: &str) -> impl Iterator<Item = &str> {
 /// The name at the root of the item.
 #[must_use]
 pub fn root_of_property(property: &str) -> &str {
+    if !is_nested(property) {
+        return property;
+    }
     names_of_property(property).next().unwrap_or_default()
 }
 
 /// The value of a property; `None` where it is absent or null.
 #[must_use]
 pub fn property_in<'v>(object: &'v Map<String, Value>, property: &str) -> Option<&'v Value> {
-    let mut names = names_of_property(property);
-    let root = object.get(names.next()?)?;
-    names.try_fold(root, |value, name| value.get(name)).filter(|value| !value.is_null())
+    let value = if is_nested(property) {
+        let mut names = names_of_property(property);
+        let root = object.get(names.next()?)?;
+        names.try_fold(root, |value, name| value.get(name))
+    } else {
+        object.get(property)
+    };
+    value.filter(|value| !value.is_null())
 }
 
 /// The stored value of a property, to be changed.

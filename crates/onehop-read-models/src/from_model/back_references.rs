@@ -103,6 +103,7 @@ impl BackReferences<'_> {
             unless_zero: Vec::new(),
             optional: Vec::new(),
             computed: Vec::new(),
+            defaults: Vec::new(),
             element: Some(element),
             key_field: None,
             immutable_partition: false,

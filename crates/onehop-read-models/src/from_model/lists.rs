@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use onehop_model::{
-    Condition as Declared, Field, FieldKind, ItemType, Kept, KeySource, ListSource, Model, Name,
-    RelatedField, RelatedSource, ValueSource,
+    Condition as Declared, Field, FieldKind, Format, ItemType, Kept, KeySource, ListSource, Model, Name,
+    RelatedField, RelatedSource, StoredField, ValueSource,
 };
 use onehop_store::{ContainerName, interned, joined_key, key_text};
+use serde_json::Value;
 
-use super::conditions::conditions;
+use super::conditions::{conditions, stored_values};
 use super::entry_fields::EntryFields;
 use super::item_types::{ItemTypes, is_key_value, property, root_property};
 use super::model_error::ModelError;
@@ -78,6 +79,7 @@ fn rule(
             unless_zero: fields.unless_zero,
             optional: fields.optional,
             computed: fields.computed,
+            defaults: defaults(model, place, list)?,
         }
         .into(),
     ))
@@ -94,6 +96,27 @@ fn check_values(place: &RelatedPlace<'_>, by: &[Name]) -> Result<(), ModelError>
         }
         None => Ok(()),
     }
+}
+
+/// The defaults of the fields by which entries are ordered and divided.
+fn defaults(
+    model: &Model,
+    place: &RelatedPlace<'_>,
+    list: &ListSource,
+) -> Result<Vec<(&'static str, Value)>, ModelError> {
+    let ordered = place.related.order.iter().map(|order| &order.field);
+    let mut defaults = Vec::new();
+    for name in ordered.chain(&list.by) {
+        let Some(field) = place.target.field(name).filter(|field| field.ty.list.is_none()) else { continue };
+        let FieldKind::Stored(StoredField { default: Some(default), .. }) = &field.kind else { continue };
+        let is_as_written =
+            matches!(field.kind, FieldKind::Stored(StoredField { format: Format::Iso | Format::Number, .. }));
+        let value = stored_values(model, field, &default.value).into_iter().next().filter(|_| is_as_written);
+        if let (Some(path), Some(value)) = (field.property(), value) {
+            defaults.push((property(path)?, value));
+        }
+    }
+    Ok(defaults)
 }
 
 /// # Errors

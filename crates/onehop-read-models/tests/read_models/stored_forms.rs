@@ -2,7 +2,7 @@
 //! and copies that no list finds.
 
 use onehop_read_models::{ReadModels, container_specs};
-use onehop_store::ContainerName;
+use onehop_store::{ContainerName, key_text};
 use serde_json::json;
 
 use super::from_model::{Served, model, with};
@@ -88,6 +88,21 @@ async fn copies_follow_in_items_that_a_list_with_conditions_leaves_out() {
     library.assert_clean().await;
     let copied = library.find(BOOKS, "b1", "b1").await.expect("a book")["shelves"][0]["label"].clone();
     assert_eq!(copied, "B");
+}
+
+#[tokio::test]
+async fn an_item_that_is_older_than_a_field_is_listed_by_its_default() {
+    let text = library("").replace("pages: Int!", "shelf: Int! @default(value: 7)\n  pages: Int!");
+    let by_shelf = "@list(into: \"byShelf\", by: \"shelf\", type: \"shelved\") @order(by: \"shelf\")";
+    let text =
+        text.replace("type Query {", &format!("type Query {{\n  shelved(shelf: Int!): [Book!]! {by_shelf}"));
+    let library = Served::new(&model(&text)).await;
+    library.put(BOOKS, "b1", &book(&json!([]))).await;
+    library.assert_clean().await;
+    let number = json!(7);
+    let key = key_text(&number).expect("a value of a key");
+    let entry = library.find(BY_SHELF, &key, "b1").await.expect("an entry");
+    assert_eq!((&entry["k"], &entry["shelf"]), (&json!(7), &json!(7)));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use onehop::served::input::{InputField, follows_reference, input_fields};
 use onehop::served::{ServedModel, TypeIndex};
 use onehop_model::{
-    Action, Checks, Field, FieldKind, FieldType, ItemType, Literal, Normalize, Scalar, StoredField, TypeOf,
+    Action, Checks, Field, FieldKind, FieldType, ItemType, Literal, Name, Normalize, Scalar, StoredField,
+    TypeOf,
 };
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::string::string_regex;
@@ -90,6 +91,18 @@ impl Inputs {
     ) -> Option<Generated> {
         let mut fields = input_fields(model.ty(item.ty), Action::Update, &[]);
         fields.retain(|_| self.below(2) == 0);
+        self.generate(model, item.ty, &fields, Some(item), items)
+    }
+
+    /// An input for an update of these fields; of all where there are none.
+    pub(super) fn change_of(
+        &mut self,
+        model: &ServedModel,
+        item: &Driven,
+        fields: &[Name],
+        items: &[Driven],
+    ) -> Option<Generated> {
+        let fields = input_fields(model.ty(item.ty), Action::Update, fields);
         self.generate(model, item.ty, &fields, Some(item), items)
     }
 

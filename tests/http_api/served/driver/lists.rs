@@ -317,7 +317,7 @@ fn ordered(listed: &ItemType, field: &str, value: &Value) -> Value {
     }
 }
 
-fn holds(listed: &ItemType, condition: &Condition, node: &Value) -> bool {
+pub(super) fn holds(listed: &ItemType, condition: &Condition, node: &Value) -> bool {
     let field = condition.field.first();
     let value = &ordered(listed, field, &node[&**field]);
     let json_of = |literal: &Literal| ordered(listed, field, &json_of(literal));

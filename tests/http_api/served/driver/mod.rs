@@ -6,6 +6,7 @@ mod expectations;
 mod inputs;
 mod lists;
 mod live;
+mod mutations;
 mod plans;
 mod selections;
 
@@ -85,7 +86,8 @@ impl Driver {
                 self.check_live(&mut live).await;
             }
             match self.inputs.below(10) {
-                0..=5 => self.create().await,
+                0..=4 => self.create().await,
+                5 => self.update_by_name().await,
                 6..=8 => self.update().await,
                 _ => self.delete().await,
             }

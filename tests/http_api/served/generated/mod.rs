@@ -1,5 +1,6 @@
 //! Generated models: each is accepted, served and driven, as models that strangers write are.
 
+mod list_text;
 mod model_text;
 
 use std::env;

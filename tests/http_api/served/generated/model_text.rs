@@ -8,9 +8,9 @@ use onehop_study::rng::{Stream, StreamRng};
 /// The stream of models.
 const MODELS: Stream = Stream(0x6d6f_6465_6c73);
 /// The names of item types, in the order in which they refer to each other.
-const NAMES: [&str; 6] = ["Alpha", "Bravo", "Carol", "Delta", "Echo", "Fox"];
+pub(super) const NAMES: [&str; 6] = ["Alpha", "Bravo", "Carol", "Delta", "Echo", "Fox"];
 /// Stored fields: kind, type, directives. `#` stands for the name of the field.
-const STORED: [(&str, &str, &str); 26] = [
+const STORED: [(&str, &str, &str); 27] = [
     ("text", "String!", ""),
     ("text", "String!", "@length(min: 1, max: 60)"),
     ("text", "String!", "@stored(as: \"/texts/#\")"),
@@ -37,31 +37,37 @@ const STORED: [(&str, &str, &str); 26] = [
     ("detail", "Detail", ""),
     ("parts", "[Part!]!", "@length(max: 3)"),
     ("id", "ID!", ""),
+    ("hidden", "String", "@hidden"),
+];
+/// Stored fields of types behind the first one, which an account of the model may read, or which refer to it.
+const STORED_LATER: [(&str, &str, &str); 2] = [
+    ("members", "String", "@auth(on: READ, allow: [SIGNED_IN, STAFF])"),
+    ("uses", "[Use!]!", "@length(max: 2)"),
 ];
 
 /// A field of a type.
 #[derive(Clone)]
-struct Declared {
-    name: String,
-    kind: &'static str,
-    of: String,
+pub(super) struct Declared {
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+    pub(super) of: String,
     directives: String,
 }
 
 impl Declared {
-    fn is_ordered(&self) -> bool {
+    pub(super) fn is_ordered(&self) -> bool {
         matches!(
             self.kind,
             "text" | "optText" | "int" | "optInt" | "real" | "time" | "optTime" | "number" | "id"
         )
     }
 
-    fn is_copied(&self) -> bool {
-        !matches!(self.kind, "reference" | "computed")
+    pub(super) fn is_copied(&self) -> bool {
+        !matches!(self.kind, "reference" | "computed" | "copied" | "hidden" | "members" | "uses")
     }
 
     /// Whether lists may have an entry under its value.
-    fn is_argument(&self) -> bool {
+    pub(super) fn is_argument(&self) -> bool {
         matches!(self.kind, "int" | "flag" | "color" | "texts" | "text")
             && !self.directives.contains("as: \"/")
     }
@@ -69,7 +75,7 @@ impl Declared {
 
 /// The key of a type.
 #[derive(Clone, Copy, PartialEq)]
-enum Home {
+pub(super) enum Home {
     Id,
     Type,
     /// The logical partition of an earlier type.
@@ -79,17 +85,16 @@ enum Home {
     ParentAndId(usize),
 }
 
-struct ItemType {
-    name: &'static str,
-    home: Home,
-    fields: Vec<Declared>,
-    related: Vec<String>,
+pub(super) struct ItemType {
+    pub(super) name: &'static str,
+    pub(super) home: Home,
+    pub(super) fields: Vec<Declared>,
+    pub(super) related: Vec<String>,
     has_caller: bool,
-    is_updated: bool,
 }
 
 impl ItemType {
-    fn camel(&self) -> String {
+    pub(super) fn camel(&self) -> String {
         self.name.to_lowercase()
     }
 
@@ -103,16 +108,21 @@ impl ItemType {
     }
 }
 
-struct Writer {
+/// The parts of a model while it is written.
+pub(super) struct Writer {
     random: StreamRng,
-    types: Vec<ItemType>,
+    pub(super) types: Vec<ItemType>,
     containers: Vec<(String, String)>,
-    heads: Vec<String>,
-    queries: Vec<String>,
-    mutations: Vec<String>,
-    subscriptions: Vec<String>,
+    /// The definitions of the types up to their fields.
+    pub(super) heads: Vec<String>,
+    pub(super) queries: Vec<String>,
+    pub(super) mutations: Vec<String>,
+    pub(super) subscriptions: Vec<String>,
     has_account: bool,
-    lists: usize,
+    /// The copies beside the reference in an embedded type.
+    use_copies: String,
+    /// The lists so far.
+    pub(super) lists: usize,
 }
 
 /// The text of the model with this number.
@@ -126,6 +136,7 @@ pub fn model_text(seed: u64) -> String {
         mutations: Vec::new(),
         subscriptions: Vec::new(),
         has_account: true,
+        use_copies: String::new(),
         lists: 0,
     };
     writer.has_account = writer.chance(90);
@@ -133,6 +144,7 @@ pub fn model_text(seed: u64) -> String {
     for name in &NAMES[..types] {
         writer.add_type(name);
     }
+    writer.use_copies = writer.copies(0);
     for place in 0..types {
         writer.add_lists(place);
     }
@@ -140,19 +152,19 @@ pub fn model_text(seed: u64) -> String {
 }
 
 impl Writer {
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         self.random.below_u64(end.max(1) as u64) as usize
     }
 
-    fn chance(&mut self, percent: usize) -> bool {
+    pub(super) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    fn one_of<T: Clone>(&mut self, values: &[T]) -> Option<T> {
+    pub(super) fn one_of<T: Clone>(&mut self, values: &[T]) -> Option<T> {
         if values.is_empty() { None } else { Some(values[self.below(values.len())].clone()) }
     }
 
-    fn add_container(&mut self, name: &str, key: &str) {
+    pub(super) fn add_container(&mut self, name: &str, key: &str) {
         if self.containers.iter().all(|(known, _)| known != name) {
             self.containers.push((name.to_owned(), key.to_owned()));
         }
@@ -185,14 +197,7 @@ impl Writer {
     fn add_type(&mut self, name: &'static str) {
         let home = self.home();
         let is_account = self.types.is_empty() && self.has_account;
-        let mut ty = ItemType {
-            name,
-            home,
-            fields: Vec::new(),
-            related: Vec::new(),
-            has_caller: false,
-            is_updated: true,
-        };
+        let mut ty = ItemType { name, home, fields: Vec::new(), related: Vec::new(), has_caller: false };
         let (camel, own) = (ty.camel(), ty.container());
         let mut field = |name: &str, kind, of: &str, directives: &str| {
             let (name, of, directives) = (name.to_owned(), of.to_owned(), directives.to_owned());
@@ -314,8 +319,21 @@ impl Writer {
                     _ => (of.to_owned(), ""),
                 };
                 self.push(ty, &name, "reference", &of, &format!("@reference{copies}{length}"));
+                if length.is_empty() && self.chance(30) {
+                    self.add_copied_value(ty, target, &name, of.ends_with('!'));
+                }
             }
         }
+    }
+
+    /// A value that is copied along a reference.
+    fn add_copied_value(&mut self, ty: &mut ItemType, target: usize, reference: &str, is_needed: bool) {
+        let is_plain = |field: &&Declared| matches!(field.kind, "text" | "int" | "color" | "flag");
+        let fields: Vec<_> = self.types[target].fields.iter().filter(is_plain).cloned().collect();
+        let Some(field) = self.one_of(&fields) else { return };
+        let of = field.of.trim_end_matches('!').to_owned() + if is_needed { "!" } else { "" };
+        let from = format!("@copy(from: \"{reference}.{}\")", field.name);
+        self.push(ty, &format!("{reference}Value"), "copied", &of, &from);
     }
 
     fn add_stored(&mut self, ty: &mut ItemType, is_account: bool) {
@@ -324,7 +342,9 @@ impl Writer {
             self.push(ty, "login", "unique", "String!", &format!("@unique(normalize: {normal})"));
         }
         for number in 0..2 + self.below(6) {
-            let Some((kind, of, directives)) = self.one_of(&STORED) else { continue };
+            let pool =
+                if !is_account && self.has_account && self.chance(15) { &STORED_LATER[..] } else { &STORED };
+            let Some((kind, of, directives)) = self.one_of(pool) else { continue };
             let name = format!("{kind}{number}");
             let directives = directives.replace('#', &name);
             self.push(ty, &name, kind, of, &directives);
@@ -348,194 +368,6 @@ impl Writer {
         }
     }
 
-    fn order(&mut self, ty: usize) -> String {
-        let fields: Vec<_> =
-            self.types[ty].fields.iter().filter(|field| field.is_ordered()).cloned().collect();
-        let (Some(first), Some(second)) = (self.one_of(&fields), self.one_of(&fields)) else {
-            return String::new();
-        };
-        let descending = if self.chance(50) { ", desc: true" } else { "" };
-        let mut order = format!(" @order(by: \"{}\"{descending})", first.name);
-        if first.name != second.name && self.chance(25) {
-            let _ = write!(order, " @order(by: \"{}\")", second.name);
-        }
-        order
-    }
-
-    fn condition(&mut self, ty: usize, percent: usize) -> String {
-        if !self.chance(percent) {
-            return String::new();
-        }
-        let mut tests = Vec::new();
-        for Declared { name, kind, .. } in &self.types[ty].fields {
-            match *kind {
-                "int" => tests.extend([format!("\"{name}\", atLeast: 2"), format!("\"{name}\", below: 20")]),
-                "flag" => tests.push(format!("\"{name}\", is: true")),
-                "color" => tests.push(format!("\"{name}\", in: [RED, BLUE]")),
-                "optText" | "optInt" => {
-                    tests.extend([format!("\"{name}\", exists: true"), format!("\"{name}\", exists: false")]);
-                }
-                _ => {}
-            }
-        }
-        self.one_of(&tests).map(|test| format!(" @where(field: {test})")).unwrap_or_default()
-    }
-
-    fn page(&mut self) -> &'static str {
-        let pages = ["", "", " @page(first: 3, max: 20)", " @page(connection: false, max: 20)"];
-        self.one_of(&pages).unwrap_or_default()
-    }
-
-    /// The fields of entries.
-    fn fields(&mut self, ty: usize) -> String {
-        let all: Vec<String> = self.types[ty]
-            .fields
-            .iter()
-            .filter(|field| field.kind != "version")
-            .map(|field| field.name.clone())
-            .collect();
-        let mut chosen: Vec<String> = Vec::new();
-        for _ in 0..self.below(5) {
-            let field = self.one_of(&all).filter(|field| !chosen.contains(field));
-            chosen.extend(field.map(|field| format!("\"{field}\"")));
-        }
-        chosen.sort();
-        chosen.dedup();
-        if self.chance(20) { String::new() } else { format!(", fields: [{}]", chosen.join(", ")) }
-    }
-
-    fn subscribe(&mut self, name: &str, argument: &str, of: &str, list: &str, percent: usize) {
-        if self.chance(percent) {
-            let on =
-                self.one_of(&["ADDED", "[ADDED, CHANGED]", "[ADDED, CHANGED, REMOVED]"]).unwrap_or_default();
-            self.subscriptions.push(format!("{name}Events{argument}: {of}! @live(of: \"{list}\", on: {on})"));
-        }
-    }
-
-    fn add_lists(&mut self, place: usize) {
-        let (name, camel) = (self.types[place].name, self.types[place].camel());
-        let expires = self.heads[place].contains("by: TTL");
-        if let Home::Parent(parent) = self.types[place].home {
-            self.add_children(place, parent, expires);
-        }
-        let references: Vec<Declared> =
-            self.types[place].fields.iter().filter(|field| field.kind == "reference").cloned().collect();
-        for reference in references {
-            self.add_back_list(place, &reference);
-        }
-        self.queries.push(format!("{camel}(id: ID!): {name}"));
-        if self.chance(40) {
-            let (condition, order, page) = (self.condition(place, 30), self.order(place), self.page());
-            self.queries.push(format!("all{name}: [{name}!]! @find{condition}{order}{page}"));
-        }
-        for _ in 0..self.below(3) {
-            self.add_root_list(place, expires);
-        }
-        if !self.heads[place].contains("by: TTL") && self.chance(40) {
-            self.add_list_by_values(place);
-        }
-        let is_unique = |field: &&Declared| field.kind == "unique";
-        let unique: Vec<String> =
-            self.types[place].fields.iter().filter(is_unique).map(|field| field.name.clone()).collect();
-        for field in unique {
-            self.queries.push(format!("{camel}By{field}({field}: String!): {name}"));
-        }
-        if self.chance(30) {
-            self.subscriptions.push(format!("{camel}Changed(id: ID!): {name}! @live(on: CHANGED)"));
-        }
-        let numbers: Vec<_> =
-            self.types[place].fields.iter().filter(|field| field.kind == "int").cloned().collect();
-        if let Some(number) = self.one_of(&numbers).filter(|_| self.types[place].is_updated) {
-            let condition = self.condition(place, 50);
-            let writes = format!("@writes(action: UPDATE, fields: [\"{}\"])", number.name);
-            self.mutations.push(format!("edit{name}: {name} {writes}{condition}"));
-        }
-    }
-
-    /// The items of a type in the logical partition of its parent.
-    fn add_children(&mut self, place: usize, parent: usize, expires: bool) {
-        let (name, list) = (self.types[place].name, self.types[place].camel() + "Items");
-        let by = self.types[parent].camel();
-        let (condition, order, page) = (self.condition(place, 25), self.order(place), self.page());
-        let mut related =
-            vec![format!("{list}: [{name}!]! @partition(by: \"{by}\"){condition}{order}{page}")];
-        if self.chance(70) {
-            let kept = if condition.is_empty() && !expires && self.chance(70) { "" } else { ", kept: QUERY" };
-            related.push(format!("{list}Count: Int! @count(of: \"{list}\"{kept})"));
-        }
-        if self.heads[place].contains("idFrom") {
-            related.push(format!("{list}Mine: Boolean! @caller(in: \"{list}\")"));
-        }
-        self.types[parent].related.extend(related);
-        let argument = format!("({by}Id: ID!)");
-        let on = format!("{}.{list}", self.types[parent].name);
-        self.subscribe(&list, &argument, name, &on, if expires { 0 } else { 40 });
-    }
-
-    /// The items that refer to another one by this reference, as a list or a query.
-    fn add_back_list(&mut self, place: usize, reference: &Declared) {
-        let name = self.types[place].name;
-        let target = reference.of.trim_matches(|character: char| !character.is_ascii_alphanumeric());
-        let Some(target) = NAMES.iter().position(|name| *name == target) else { return };
-        let by = &reference.name;
-        let list = format!("{}Of{by}", self.types[place].camel());
-        let expires = self.heads[place].contains("by: TTL");
-        let (condition, order, page) = (self.condition(place, 30), self.order(place), self.page());
-        if self.chance(45) {
-            self.lists += 1;
-            let container = format!("list{}", self.lists);
-            self.add_container(&container, "\"/k\"");
-            let fields = self.fields(place);
-            let keep = if !order.is_empty() && self.chance(25) { ", keep: 3" } else { "" };
-            let source =
-                format!("@list(into: \"{container}\", by: \"{by}\"{keep}{fields}, type: \"{list}\")");
-            self.types[target].related.push(format!("{list}: [{name}!]! {source}{condition}{order}{page}"));
-            if keep.is_empty() && !expires && self.chance(40) {
-                let kept = self.one_of(&["BEHIND, within: 5", "QUERY"]).unwrap_or_default();
-                let count = format!("{list}Count: Int! @count(of: \"{list}\", kept: {kept})");
-                self.types[target].related.push(count);
-            }
-            let (argument, on) =
-                (format!("({}Id: ID!)", self.types[target].camel()), format!("{}.{list}", NAMES[target]));
-            self.subscribe(&list, &argument, name, &on, 30);
-        } else if !reference.of.starts_with('[') && self.chance(40) {
-            let find = format!("{list}: [{name}!]! @find(by: \"{by}\"){condition}{order}{page}");
-            self.types[target].related.push(find);
-        }
-    }
-
-    /// A list of all items, or of some, under `Query`.
-    fn add_root_list(&mut self, place: usize, expires: bool) {
-        let name = self.types[place].name;
-        self.lists += 1;
-        let number = self.lists;
-        let container = if self.chance(60) { "board".to_owned() } else { format!("board{number}") };
-        self.add_container(&container, "\"/type\"");
-        let order = self.order(place);
-        let keep = if !order.is_empty() && self.chance(40) { ", keep: 4" } else { "" };
-        let (fields, condition, page) = (self.fields(place), self.condition(place, 50), self.page());
-        let source = format!("@list(into: \"{container}\"{keep}{fields}, type: \"entry{number}\")");
-        self.queries.push(format!("list{number}: [{name}!]! {source}{condition}{order}{page}"));
-        let on = format!("Query.list{number}");
-        self.subscribe(&format!("list{number}"), "", name, &on, if expires { 0 } else { 40 });
-    }
-
-    /// A list under `Query` whose arguments are values.
-    fn add_list_by_values(&mut self, place: usize) {
-        let name = self.types[place].name;
-        let fields: Vec<_> =
-            self.types[place].fields.iter().filter(|field| field.is_argument()).cloned().collect();
-        let Some(field) = self.one_of(&fields) else { return };
-        self.lists += 1;
-        let number = self.lists;
-        self.add_container(&format!("values{number}"), &format!("\"/k{number}\""));
-        let of = field.of.trim_matches(|character: char| !character.is_ascii_alphanumeric());
-        let (entries, condition) = (self.fields(place), self.condition(place, 20));
-        let (order, page) = (self.order(place), self.page());
-        let source = format!("@list(into: \"values{number}\", by: \"{}\"{entries})", field.name);
-        self.queries.push(format!("by{number}(value: {of}!): [{name}!]! {source}{condition}{order}{page}"));
-    }
-
     fn text(&self, seed: u64) -> String {
         let mut text = format!("extend schema\n  @model(name: \"generated{seed}\", version: 1)\n");
         for (name, key) in &self.containers {
@@ -553,6 +385,13 @@ impl Writer {
         }
         text.push_str("type Detail @embedded { city: String! @length(max: 30) zip: String color: Color }\n");
         text.push_str("type Part @embedded { label: String! units: Int! @range(min: 1, max: 9) }\n");
+        if text.contains("[Use!]!") {
+            let _ = writeln!(
+                text,
+                "type Use @embedded {{ alpha: Alpha @reference{} note: String }}",
+                self.use_copies
+            );
+        }
         text.push_str("enum Color { RED @stored(as: \"r\") GREEN BLUE }\n");
         let roots =
             [("Query", &self.queries), ("Mutation", &self.mutations), ("Subscription", &self.subscriptions)];
