@@ -183,13 +183,6 @@ fn stored_field(item: &ItemType, place: &str, field: &Field, stored: &StoredFiel
         let is_login = item.login.as_ref() == Some(&field.name);
         findings.add_if(is_login && field.hidden, place, "@hidden", "hides the login");
     }
-    let is_nested = stored.property.properties().len() > 1;
-    findings.add_if(
-        is_nested && stored.unique.is_some(),
-        place,
-        "@unique",
-        "must be at the root of the item",
-    );
 }
 
 fn embedded_field(model: &Model, place: &str, (fields, field): (&[Field], &Field), findings: &mut Findings) {

@@ -352,7 +352,8 @@ impl Writer {
         if self.chance(40) {
             let of = self.one_of(&["String", "String!"]).unwrap_or_default();
             let normal = self.one_of(&["LOWER", "EXACT"]).unwrap_or_default();
-            self.push(ty, "code", "unique", of, &format!("@unique(normalize: {normal})"));
+            let stored = if self.chance(50) { "" } else { " @stored(as: \"/codes/own\")" };
+            self.push(ty, "code", "unique", of, &format!("@unique(normalize: {normal}){stored}"));
         }
         let texts: Vec<_> = ty.fields.iter().filter(|field| field.kind == "text").cloned().collect();
         if let Some(text) = self.one_of(&texts) {
