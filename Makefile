@@ -127,7 +127,7 @@ schemathesis: target/schemathesis/bin/schemathesis web
 # Each model is a function of its number, and driven like the models of the tests. `make test` drives the first five.
 ## Serve generated models, and compare their answers with their items: MODELS
 generated-models:
-	ONEHOP_GENERATED_MODELS=$(MODELS) $(CARGO) test --locked --test http_api -- --nocapture served::generated
+	$(LINTED) TMPDIR='$(TEST_TMPDIR)' ONEHOP_GENERATED_MODELS=$(MODELS) $(CARGO) test --locked --workspace --test http_api -- --nocapture served::generated
 
 # Without a sanitizer, which would need a nightly Rust.
 ## Fuzz all parsers of outside input, FUZZ_SECONDS for each of FUZZ_TARGETS, and the Markdown

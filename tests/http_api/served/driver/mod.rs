@@ -157,6 +157,13 @@ impl Driver {
         self.items.push(Driven { ty, id, account: account_number, values: input, references });
     }
 
+    /// One of the items of which this is true.
+    fn place_of_one(&mut self, is_wanted: impl Fn(&Driven) -> bool) -> Option<usize> {
+        let wanted = self.items.iter().enumerate().filter(|(_, item)| is_wanted(item));
+        let places: Vec<usize> = wanted.map(|(place, _)| place).collect();
+        (!places.is_empty()).then(|| places[self.inputs.below(places.len())])
+    }
+
     /// A type with this generated mutation.
     fn type_with(&mut self, action: Action) -> Option<TypeIndex> {
         let types: Vec<_> =
@@ -199,13 +206,9 @@ impl Driver {
     }
 
     async fn update(&mut self) {
-        let is_updated = |item: &Driven| self.model.ty(item.ty).writes(Action::Update);
-        let places: Vec<usize> =
-            (0..self.items.len()).filter(|place| is_updated(&self.items[*place])).collect();
-        if places.is_empty() {
-            return;
-        }
-        let place = places[self.inputs.below(places.len())];
+        let model = Arc::clone(&self.model);
+        let is_updated = |item: &Driven| model.ty(item.ty).writes(Action::Update);
+        let Some(place) = self.place_of_one(is_updated) else { return };
         let item = self.items[place].clone();
         let ty = self.model.ty(item.ty);
         let Some(generated) = self.inputs.change(&self.model, &item, &self.items) else { return };
@@ -229,13 +232,10 @@ impl Driver {
     }
 
     async fn delete(&mut self) {
-        let is_deleted = |item: &Driven| self.model.ty(item.ty).writes(Action::Delete);
-        let places: Vec<usize> =
-            (0..self.items.len()).filter(|place| is_deleted(&self.items[*place])).collect();
-        if places.is_empty() {
-            return;
-        }
-        let item = self.items[places[self.inputs.below(places.len())]].clone();
+        let model = Arc::clone(&self.model);
+        let is_deleted = |item: &Driven| model.ty(item.ty).writes(Action::Delete);
+        let Some(place) = self.place_of_one(is_deleted) else { return };
+        let item = self.items[place].clone();
         // An item that others show stays; items that it owns follow it.
         let family = self.family(&item.id);
         let is_shown = |other: &Driven| {

@@ -22,12 +22,7 @@ impl Driver {
         }
         let mutation = mutations[self.inputs.below(mutations.len())];
         let is_written = |item: &Driven| model.ty(item.ty).name == &*mutation.item_type;
-        let places: Vec<usize> =
-            (0..self.items.len()).filter(|place| is_written(&self.items[*place])).collect();
-        if places.is_empty() {
-            return;
-        }
-        let place = places[self.inputs.below(places.len())];
+        let Some(place) = self.place_of_one(is_written) else { return };
         let item = self.items[place].clone();
         let generated = self.inputs.change_of(&model, &item, &mutation.fields, &self.items);
         let Some(Generated { mut input, values, references, .. }) = generated else { return };
