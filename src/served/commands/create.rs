@@ -60,7 +60,10 @@ impl ServedCommands {
         let place = self.identify(ty, id, &mut body)?;
         let is_known = key.is_some() || !self.ty(ty).item.id_from.is_empty();
         let claimant = if is_known { Claimant::Known(&[]) } else { Claimant::New };
-        self.write_unique(place, body, claimant, ledger).await
+        if let Claimant::New = claimant {
+            self.claim(&place, &body, claimant, ledger).await?;
+        }
+        self.write_claimed(place, body, claimant, ledger).await
     }
 
     /// The properties of a new item without its id.
@@ -136,21 +139,18 @@ impl ServedCommands {
         Ok(())
     }
 
-    /// Reserves the unique values of a new item, and writes it. A refused item with a new id gives them back.
-    pub(super) async fn write_unique(
+    /// Writes a new item. One with a new id has its unique values reserved, and gives them back where it is
+    /// refused.
+    pub(super) async fn write_claimed(
         &self,
         place: ItemPlace,
         body: Body,
         claimant: Claimant<'_>,
         ledger: &Ledger,
     ) -> Result<WrittenItem, CommandError> {
-        if let Claimant::Known(_) = claimant {
-            return self.write_new(place, body, claimant, ledger).await;
-        }
-        self.claim(&place, &body, claimant, ledger).await?;
         let keys = self.unique.keys(place.ty, &body);
         let written = self.write_new(place.clone(), body, claimant, ledger).await;
-        if let Err(CommandError::Rejected(_)) = &written {
+        if let (Err(CommandError::Rejected(_)), Claimant::New) = (&written, claimant) {
             self.give_back(&keys, &place, claimant, ledger).await?;
         }
         written

@@ -105,10 +105,13 @@ impl ServedCommands {
             true => Claimant::New,
             false => Claimant::Known(&[]),
         };
+        if let Claimant::New = claimant {
+            self.claim(&place, &body, claimant, ledger).await?;
+        }
         if let Some(password) = password.as_ref().and_then(Value::as_str) {
             self.import_password(&place, password, &body, ledger).await?;
         }
-        match self.write_unique(place.clone(), body, claimant, ledger).await {
+        match self.write_claimed(place.clone(), body, claimant, ledger).await {
             Ok(_) => Ok(ImportedRow::Created),
             // A row of the same item was faster.
             Err(CommandError::Rejected(refusal)) if refusal.code == RefusalCode::Conflict => {
