@@ -212,8 +212,8 @@ impl Body {
         self.keyed(path, path).into_iter().map(|copy| copy.id).collect()
     }
 
-    /// The values of partition keys at a path. An element that was stored before it had copies is an id, and
-    /// one that was stored with copies has it.
+    /// The values of partition keys at a path. An element without copies is an id, an element with copies an
+    /// object with an `id`; an array may have both, after its model got copies.
     pub(crate) fn keys(&self, path: FieldPath) -> Vec<Cow<'_, str>> {
         match path {
             FieldPath::Elements(array) | FieldPath::Element { array, field: ID } => {

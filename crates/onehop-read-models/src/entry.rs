@@ -130,7 +130,7 @@ impl Entry {
         self.fields.iter().any(|(field, _)| is_nested(field))
     }
 
-    /// The entry as it is stored.
+    /// The entry as a JSON object.
     fn object(&self) -> Map<String, Value> {
         let mut object = Map::new();
         for (field, value) in &self.fields {

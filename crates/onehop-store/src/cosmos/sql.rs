@@ -15,7 +15,7 @@ const LIVE: &str = " AND (NOT IS_DEFINED(c.deleted) OR c.deleted = false)";
 const ORDER_PARAMETERS: [&str; limits::ORDER_PROPERTIES_MAX] =
     ["@order", "@order2", "@order3", "@order4", "@order5", "@order6"];
 
-/// The keywords of the query language, of which a name without brackets is none.
+/// The keywords of the query language. A name that equals one stands in brackets.
 const KEYWORDS: [&str; 44] = [
     "ALL",
     "AND",
