@@ -185,7 +185,7 @@ pub struct PostItem {
     pub user_username: String,
     pub title: String,
     pub content: String,
-    /// What the post is about, in lower case.
+    /// The subjects of the post, in lower case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     pub comment_count: u32,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use icu_properties::props::BidiControl;
 use icu_properties::{CodePointSetData, CodePointSetDataBorrowed};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use super::page_contents::{EmbeddedResponse, PageHead, ShownPage};
@@ -17,6 +18,19 @@ const CONTENT: (&str, &str) = ("<!-- content -->", "<!-- /content -->");
 const DATA: &str = "<!-- data -->";
 /// Before the address of the font of texts, in a comment of the build.
 const READING_FONT: (&str, &str) = ("<!-- reading-font ", " -->");
+
+/// The address of the sign-in page in the build.
+const SIGN_IN: &str = r#"href="/signin""#;
+/// All characters but those that `encodeURIComponent` leaves as they are; it leaves the apostrophe, too.
+const URI_COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'!')
+    .remove(b'~')
+    .remove(b'*')
+    .remove(b'(')
+    .remove(b')');
 
 /// The name of the site, in titles and metadata.
 pub const SITE_NAME: &str = "Onehop";
@@ -32,16 +46,31 @@ pub(super) fn document(template: &str, page: &ShownPage, origin: &str) -> Option
         false => named,
     };
     // A search from the shop is for products. The build may break a line before the end of a tag.
-    let searching = match page.head.place.starts_with("/shop") {
+    let searching = match is_in_shop(&page.head) {
         true => preloaded.replacen("<a href=\"/search\"", "<a href=\"/shop/search\"", 1),
         false => preloaded,
     };
+    let signing_in = searching.replacen(SIGN_IN, &sign_in_address(&page.head), 1);
     let link = format!("<a href=\"{}\"", page.head.place);
     let path = page.head.path.split('?').next().unwrap_or_default();
     let current = if path == page.head.place { "page" } else { "true" };
-    let placed = searching.replacen(&link, &format!("{link} aria-current=\"{current}\""), 1);
+    let placed = signing_in.replacen(&link, &format!("{link} aria-current=\"{current}\""), 1);
     let filled = replaced(&placed, CONTENT, &page.html).unwrap_or(placed);
     Some(filled.replacen(DATA, &data_block(&page.embedded), 1))
+}
+
+/// The sign-in page behind the masthead's link, which leads back to the page, as the application has it. The
+/// shop has accounts of its own.
+fn sign_in_address(head: &PageHead) -> String {
+    let sign_in = if is_in_shop(head) { "/shop/signin" } else { "/signin" };
+    match head.path.as_str() {
+        "/" => format!(r#"href="{sign_in}""#),
+        path => format!(r#"href="{sign_in}?next={}""#, utf8_percent_encode(path, URI_COMPONENT)),
+    }
+}
+
+fn is_in_shop(head: &PageHead) -> bool {
+    head.place.starts_with("/shop")
 }
 
 /// The text between two marks, and the marks, by another text.

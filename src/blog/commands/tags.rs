@@ -1,4 +1,4 @@
-//! Tags of a post: what it is about, as words by which its readers find others.
+//! Tags of a post: the words of its subjects, by which its readers find other posts.
 
 use std::collections::BTreeSet;
 

@@ -170,7 +170,7 @@ impl PlannedSchema {
 }
 
 impl PlannedModel {
-    /// The form of the ids of a type; `None` where the API shows none.
+    /// The form of the ids of a type; `None` where the API shows no ids.
     pub(super) fn id_format(&self, ty: TypeIndex) -> Option<IdFormat> {
         let served = self.model.ty(ty);
         match self.additions {
@@ -182,7 +182,7 @@ impl PlannedModel {
         }
     }
 
-    /// The form of the cursors of a list; `None` where the API shows none.
+    /// The form of the cursors of a list; `None` where the API shows no cursors.
     pub(super) fn cursor_format(&self, label: &str) -> Option<CursorFormat> {
         match self.additions {
             None => Some(CursorFormat::Label(label.into())),

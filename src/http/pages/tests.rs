@@ -215,6 +215,27 @@ fn a_page_of_the_shop_searches_products() {
     }
 }
 
+#[test]
+fn the_way_to_sign_in_leads_back_to_the_page() {
+    const LINK: &str = "<a class=\"button\" href=\"/signin\">Sign in</a>";
+    for (place, path, address) in [
+        ("/", "/", "/signin"),
+        ("/", "/posts/p1", "/signin?next=%2Fposts%2Fp1"),
+        ("/search", "/search?q=two%20words", "/signin?next=%2Fsearch%3Fq%3Dtwo%2520words"),
+        ("/shop", "/shop", "/shop/signin?next=%2Fshop"),
+        ("/shop", "/shop/product/\"p1", "/shop/signin?next=%2Fshop%2Fproduct%2F%22p1"),
+    ] {
+        let mut shown = page("Bells", "");
+        shown.head = PageHead { place, path: path.to_owned(), ..shown.head };
+        let template = INDEX.replace("<a href=\"/\">Blog</a>", LINK);
+        let html = document(&template, &shown, "http://blog.example").unwrap();
+        assert!(
+            html.contains(&format!("<a class=\"button\" href=\"{address}\">Sign in</a>")),
+            "{path}: {html}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn the_reading_font_is_preloaded_only_where_it_shows() {
     let mut product = page("Bell", "Rings.");

@@ -7,7 +7,7 @@ export function UserAccount() {
   const session = useSession();
   const [pathname] = useLocation();
   if (session === null) {
-    const next = pathname === "/" ? "" : `?next=${encodeURIComponent(pathname)}`;
+    const next = pathname === "/" ? "" : `?next=${encodeURIComponent(`${pathname}${location.search}`)}`;
     return (
       pathname !== "/signin" && (
         <div className="account">

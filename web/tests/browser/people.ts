@@ -15,6 +15,11 @@ export function freshName(): string {
 /** Signs up by the page, and ends where the page leads. */
 export async function signUp(page: Page, username = freshName()): Promise<string> {
   await page.getByRole("link", { name: "Sign in" }).first().click();
+  return signUpHere(page, username);
+}
+
+/** Signs up on the page of signing in. */
+export async function signUpHere(page: Page, username = freshName()): Promise<string> {
   await page.getByRole("button", { name: "Sign up" }).click();
   await page.getByLabel("Username").fill(username);
   await page.getByLabel("Password").fill(PASSWORD);

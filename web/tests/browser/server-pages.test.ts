@@ -2,11 +2,11 @@
  * Pages from the server: readable without scripts, taken over by the application without a request, and with
  * metadata for programs.
  */
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { baseUrl, launchBrowser, openPage } from "./browser.js";
-import { author, signUp } from "./people.js";
-import { categories, type Category, type Sold } from "./shop.js";
+import { author, signUp, signUpHere } from "./people.js";
+import { categories, signUpCustomer, type Category, type Sold } from "./shop.js";
 
 let browser: Browser;
 let postId: string;
@@ -84,7 +84,8 @@ describe.each(pages)("%s", (_name, path, heading, text) => {
   });
 });
 
-test("a menu that is opened before the application arrives stays open", async () => {
+/** A page of the server whose scripts are on their way, and the function that lets them arrive. */
+async function pageBeforeScripts(path: string): Promise<{ page: Page; letScriptsArrive: () => void }> {
   const context = await browser.newContext();
   const page = await context.newPage();
   let letScriptsArrive: () => void = () => undefined;
@@ -95,14 +96,32 @@ test("a menu that is opened before the application arrives stays open", async ()
     await scriptsMayArrive;
     await route.continue();
   });
-  await page.goto(baseUrl, { waitUntil: "commit" });
+  await page.goto(new URL(path, baseUrl).href, { waitUntil: "commit" });
+  return { page, letScriptsArrive };
+}
+
+test("a menu that is opened before the application arrives stays open", async () => {
+  const { page, letScriptsArrive } = await pageBeforeScripts("/");
   await page.getByText("For engineers").click();
   await page.getByRole("link", { name: "Compare", exact: true }).waitFor();
   letScriptsArrive();
   // Only the application has this switch.
   await page.getByRole("switch", { name: "Show costs" }).waitFor();
   expect(await page.locator("details.engineers").getAttribute("open")).not.toBeNull();
-  await context.close();
+  await page.context().close();
+});
+
+test.each([
+  ["a post", () => `/posts/${postId}`, "/signin", signUpHere],
+  ["the shop", () => "/shop", "/shop/signin", signUpCustomer],
+])("whoever signs in on %s before the application arrives comes back to it", async (_name, path, signIn, signUpOn) => {
+  const { page, letScriptsArrive } = await pageBeforeScripts(path());
+  await page.getByRole("link", { name: "Sign in" }).click();
+  await page.waitForURL((url) => url.pathname === signIn, { waitUntil: "commit" });
+  letScriptsArrive();
+  await signUpOn(page);
+  await page.waitForURL((url) => url.pathname === path());
+  await page.context().close();
 });
 
 test("a page that is opened from another one asks the server", async () => {
