@@ -204,6 +204,8 @@ async fn build(
     if fields.is_empty() {
         return Ok(());
     }
+    // Items whose values are at former properties are no drifts.
+    engine.processor.drain().await?;
     let progress = ProgressSink::none();
     let mut report = verify_model(engine, model, Repair::All, &progress).await?;
     // An entry may need a count or a copy that its item did not have before.

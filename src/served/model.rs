@@ -12,12 +12,13 @@ use onehop_read_models::{
     Condition, ListPartition, ReadModels, Rule, container_specs, list_conditions, list_order, shown_of_all,
 };
 use onehop_store::{
-    ContainerName, ContainerSpec, InternError, PartitionKey, interned_list, joined_key, key_text,
+    ContainerName, ContainerSpec, Fault, InternError, Item, PartitionKey, interned_list, joined_key, key_text,
 };
 use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::formats::currency_roots;
+use super::former_values::{has_former_properties, move_values};
 use super::names::{interned, property_name};
 use super::related_fields::{is_read_model, lists, placed_lists, related};
 use super::supported::{Unsupported, unsupported};
@@ -66,6 +67,8 @@ pub struct ServedType {
     pub listed_by: Vec<String>,
     /// The fields whose values are arguments of lists: each value is a partition key, or part of one.
     pub argument_fields: Vec<Name>,
+    /// Whether older items have values at former properties.
+    pub has_former_properties: bool,
 }
 
 /// The source of an item's partition key.
@@ -193,7 +196,7 @@ impl ServedModel {
     }
 
     fn prepared(model: Model, mut refused: Vec<Unsupported>) -> Result<Self, Vec<Unsupported>> {
-        let read_models = ReadModels::from_model(&model);
+        let read_models = ReadModels::from_model(&model.clone().without_former_properties());
         let own = container_specs(&model);
         for error in read_models.as_ref().err().or(own.as_ref().err()).into_iter().flatten() {
             refused.push(Unsupported::from(error));
@@ -254,6 +257,24 @@ impl ServedModel {
     #[must_use]
     pub fn read_models(&self) -> &ReadModels {
         &self.read_models
+    }
+
+    /// A stored item of a type, with all values at their present properties.
+    ///
+    /// # Errors
+    /// The item cannot be decoded.
+    pub fn decoded(&self, ty: TypeIndex, item: &Item) -> Result<Body, Fault> {
+        Ok(self.with_moved_values(ty, item.decode()?))
+    }
+
+    /// An item of a type as it is stored, with all values at their present properties.
+    #[must_use]
+    pub fn with_moved_values(&self, ty: TypeIndex, mut body: Body) -> Body {
+        let ty = self.ty(ty);
+        if ty.has_former_properties {
+            move_values(&self.model, &ty.item.fields, &mut body);
+        }
+        body
     }
 
     /// All types.
@@ -536,6 +557,7 @@ fn served_type(model: &Model, item: &ItemType) -> ServedType {
         unique: unique.collect(),
         listed_by: listed_by(model, item),
         argument_fields: argument_fields(model, item),
+        has_former_properties: has_former_properties(model, &item.fields),
         item: item.clone(),
     }
 }

@@ -162,6 +162,10 @@ impl ServedReads {
                     return Ok(found.into_page());
                 }
                 place = Some(keyset.clone());
+                let body = match list.entry_fields {
+                    Some(_) => body,
+                    None => self.model.with_moved_values(ty, body),
+                };
                 if list.conditions.iter().all(|condition| condition.holds_for(&body)) {
                     let place = self.place_of(ty, list.id_property, &body)?;
                     found.add(ListedItem { item: item.clone(), place, body: Arc::new(body) }, keyset);

@@ -110,7 +110,7 @@ impl ServedReads {
     pub async fn last_version(&self, place: &ItemPlace, ledger: &Ledger) -> Result<Option<Arc<Body>>, Fault> {
         let ty = self.model.ty(place.ty);
         let found = self.store.read(ty.container, &place.partition, &place.id, ledger).await?;
-        let body: Option<Body> = found.map(|item| item.decode()).transpose()?;
+        let body = found.map(|item| self.model.decoded(place.ty, &item)).transpose()?;
         let is_type = |body: &Body| body.get("type").and_then(Value::as_str) == Some(ty.type_value);
         Ok(body.filter(is_type).map(Arc::new))
     }
@@ -118,7 +118,7 @@ impl ServedReads {
     /// The item of a read, if it is of its type and not deleted.
     pub(super) fn present(&self, ty: TypeIndex, found: Option<Item>) -> Result<Option<Arc<Body>>, Fault> {
         let Some(item) = found else { return Ok(None) };
-        let body: Body = item.decode()?;
+        let body = self.model.decoded(ty, &item)?;
         let is_type = body.get("type").and_then(Value::as_str) == Some(self.model.ty(ty).type_value);
         Ok((is_type && !is_deleted(&body)).then(|| Arc::new(body)))
     }

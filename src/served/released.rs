@@ -10,13 +10,16 @@ use super::ids::ItemPlace;
 use super::model::{Body, ServedModel, TypeIndex};
 use super::names::interned;
 use super::reads::is_deleted;
+use super::renames;
 use super::unique::{UniqueReservation, holder_is, keys_of};
 use crate::domain::containers::ACCOUNTS;
 
-/// The projections of a served model: of its read models, and the release of unique values.
+/// The projections of a served model: of its read models, the move of values to renamed properties, and the
+/// release of unique values.
 #[must_use]
 pub fn projections(model: &Arc<ServedModel>) -> Vec<Arc<dyn Projection>> {
     let mut projections = model.read_models().projections();
+    projections.extend(renames::projections(model));
     for (ty, served) in model.types() {
         if !served.unique.is_empty() && served.item.owned_by.is_some() {
             let name = interned(&format!("{}.unique", served.name));

@@ -164,7 +164,7 @@ impl Holders for UniqueValues {
         let Some(item) = self.store.read(container, &place.partition, &place.id, ledger).await? else {
             return Ok(HolderLookup::Missing);
         };
-        let body: Body = item.decode()?;
+        let body = self.model.decoded(place.ty, &item)?;
         if body.get("type").and_then(Value::as_str) == Some(ABANDONED) {
             return Ok(HolderLookup::Abandoned);
         }

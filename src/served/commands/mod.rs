@@ -144,7 +144,9 @@ impl ServedCommands {
     ) -> Result<Option<StoredBody>, Fault> {
         let container = self.ty(place.ty).container;
         let found = store.read(container, &place.partition, &place.id, ledger).await?;
-        found.map(|item: Item| Ok(StoredBody { body: item.decode()?, etag: item.etag })).transpose()
+        let stored =
+            |item: Item| Ok(StoredBody { body: self.model.decoded(place.ty, &item)?, etag: item.etag });
+        found.map(stored).transpose()
     }
 
     /// The item that the input of an update or deletion names, as this store has it.

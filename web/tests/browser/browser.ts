@@ -106,8 +106,15 @@ export async function openPage(
 
   watch?.(page);
   await page.goto(new URL(path, url).href);
+  await applicationStarted(page);
   const scriptBytes = async (): Promise<number> => (await Promise.all(scripts)).reduce((sum, bytes) => sum + bytes, 0);
   return { page, conduct: { foreignRequests, errors, scriptBytes } };
+}
+
+/** Waits until the application has taken the page over: before that, links lead to pages from the server. */
+export async function applicationStarted(page: Page): Promise<void> {
+  // The build has no link to the content: its page has nothing before it that could be skipped.
+  await page.waitForFunction(() => document.querySelector("#app") === null || document.querySelector("a.skip") !== null);
 }
 
 function endsSession(request: Request): boolean {

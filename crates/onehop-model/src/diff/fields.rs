@@ -4,8 +4,8 @@ use super::access::compare_optional;
 use super::effects::{Effects, Severity, pairs};
 use super::read_models::{compare_copies, compare_counts, compare_related};
 use crate::value::{
-    Checks, CountField, Field, FieldKind, FieldType, Grants, Kept, Literal, Model, PropertyPath,
-    RelatedSource, StoredField, ValueSource,
+    Checks, Field, FieldKind, FieldType, Grants, Literal, Model, PropertyPath, RelatedSource, StoredField,
+    ValueSource,
 };
 
 /// Compares the fields of a type.
@@ -31,21 +31,8 @@ pub(super) fn compare_fields(
 }
 
 /// The present and former properties of a field.
-fn properties(field: &Field) -> Vec<&PropertyPath> {
-    field.property().into_iter().chain(former(field)).collect()
-}
-
-/// The former properties of a field.
-fn former(field: &Field) -> &[PropertyPath] {
-    match &field.kind {
-        FieldKind::Stored(stored) => &stored.former,
-        FieldKind::Reference(reference) => &reference.former,
-        FieldKind::Count(CountField {
-            kept: Kept::Batch { former, .. } | Kept::Behind { former, .. },
-            ..
-        }) => former,
-        FieldKind::Count(_) | FieldKind::Related(_) | FieldKind::HasCaller(_) => &[],
-    }
+pub(super) fn properties(field: &Field) -> Vec<&PropertyPath> {
+    field.property().into_iter().chain(field.former()).collect()
 }
 
 fn added(effects: &mut Effects, place: &str, field: &Field, old: &[Field]) {
@@ -140,7 +127,7 @@ fn compare_kinds(effects: &mut Effects, place: &str, old: &Field, new: &Field) {
 }
 
 fn compare_property(effects: &mut Effects, place: &str, old: &Field, new: &Field) {
-    for former in former(old).iter().filter(|former| !properties(new).contains(former)) {
+    for former in old.former().iter().filter(|former| !properties(new).contains(former)) {
         let sentence = format!("Values at the former property `{former}` are no longer read.");
         effects.add(Severity::Breaking, place, sentence);
     }
@@ -154,9 +141,7 @@ fn compare_property(effects: &mut Effects, place: &str, old: &Field, new: &Field
     if before == after {
         return;
     }
-    if properties(new).contains(&before) {
-        effects.add(Severity::None, place, format!("The property `{before}` is still read."));
-    } else {
+    if !properties(new).contains(&before) {
         let sentence = format!("A renamed property needs `former: \"{before}\"`.");
         effects.add(Severity::Refused, place, sentence);
     }

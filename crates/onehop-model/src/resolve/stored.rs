@@ -10,6 +10,7 @@ use crate::limits::LENGTH_MAX;
 use crate::problem::Problem;
 use crate::syntax::At;
 use crate::typed::{ComputedDirective, TypedField, TypedType};
+use crate::value::stem;
 use crate::value::{
     Computed, CopiedField, CopyOrigin, CopySource, CurrencyProperty, DefaultValue, FieldType, Format,
     Function, Keyword, Name, PropertyPath, ReferenceField, Scalar, StoredField, TypeOf, ValueSource,
@@ -344,11 +345,6 @@ fn copies(
         }
     }
     copies
-}
-
-/// The part of a reference's property before `Id`.
-pub(crate) fn stem(property: &str) -> &str {
-    property.strip_suffix("Id").filter(|stem| !stem.is_empty()).unwrap_or(property)
 }
 
 /// The property of an amount's currency.

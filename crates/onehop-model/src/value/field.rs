@@ -325,4 +325,30 @@ impl Field {
             FieldKind::Count(_) | FieldKind::Related(_) | FieldKind::HasCaller(_) => None,
         }
     }
+
+    /// The properties at which older items have the value.
+    pub fn former(&self) -> &[PropertyPath] {
+        match &self.kind {
+            FieldKind::Stored(stored) => &stored.former,
+            FieldKind::Reference(reference) => &reference.former,
+            FieldKind::Count(CountField {
+                kept: Kept::Batch { former, .. } | Kept::Behind { former, .. },
+                ..
+            }) => former,
+            FieldKind::Count(_) | FieldKind::Related(_) | FieldKind::HasCaller(_) => &[],
+        }
+    }
+}
+
+impl ReferenceField {
+    /// The property of a copy beside a former property of the id; `None` where the copy has another name.
+    pub fn former_copy(&self, former: &PropertyPath, copy: &CopiedField) -> Option<PropertyPath> {
+        let copied = copy.property.last().strip_prefix(stem(self.property.last()))?;
+        Some(former.beside(&format!("{}{copied}", stem(former.last()))))
+    }
+}
+
+/// The part of a reference's property before `Id`.
+pub(crate) fn stem(property: &str) -> &str {
+    property.strip_suffix("Id").filter(|stem| !stem.is_empty()).unwrap_or(property)
 }

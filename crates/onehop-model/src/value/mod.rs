@@ -13,6 +13,7 @@ mod types;
 
 pub use authorization::{Authorization, Claim, FieldAuthorization, Grants};
 pub use container::Container;
+pub(crate) use field::stem;
 pub use field::{
     Checks, Computed, CopiedField, CopyOrigin, CopySource, CountField, CurrencyProperty, DefaultValue, Field,
     FieldKind, FieldType, Kept, ListElements, ReferenceField, Scalar, StoredField, TypeOf, ValueSource,

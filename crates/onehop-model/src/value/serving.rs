@@ -19,7 +19,7 @@ impl Model {
     /// The form in which a server keeps the data of this model. It is equal for a model in this form.
     ///
     /// - Deletions by `TTL`, without a time to live of the container, and by `ALL_VERSIONS` are `SOFT`.
-    /// - The version of items is the property `version`, and no field has former properties.
+    /// - The version of items is the property `version`.
     /// - Lists of one type in one container have entries of different types.
     /// - Products and sums are stored where entries have them.
     /// - Counts of expiring items are queries.
@@ -28,11 +28,30 @@ impl Model {
     #[must_use]
     pub fn for_serving(mut self) -> Self {
         self.mark_deletions();
-        self.forget_former_properties();
         self.distinguish_entries();
         self.store_listed_amounts();
         self.count_expiring_items();
         self.drop_claims();
+        self
+    }
+
+    /// The model without the former properties of its fields: for items of which no value is there any more.
+    #[must_use]
+    pub fn without_former_properties(mut self) -> Self {
+        let items = self.parts.items.iter_mut().flat_map(|item| &mut item.fields);
+        let embedded = self.parts.embedded.iter_mut().flat_map(|embedded| &mut embedded.fields);
+        for field in items.chain(embedded) {
+            match &mut field.kind {
+                FieldKind::Stored(stored) => stored.former.clear(),
+                FieldKind::Reference(reference) => reference.former.clear(),
+                FieldKind::Count(count) => {
+                    if let Kept::Batch { former, .. } | Kept::Behind { former, .. } = &mut count.kept {
+                        former.clear();
+                    }
+                }
+                FieldKind::Related(_) | FieldKind::HasCaller(_) => {}
+            }
+        }
         self
     }
 
@@ -56,23 +75,6 @@ impl Model {
             item.version = ItemVersion::Property(PropertyPath::property(VERSION));
             if item.login.is_some() {
                 item.writes.retain(|action| *action != Action::Create);
-            }
-        }
-    }
-
-    fn forget_former_properties(&mut self) {
-        let items = self.parts.items.iter_mut().flat_map(|item| &mut item.fields);
-        let embedded = self.parts.embedded.iter_mut().flat_map(|embedded| &mut embedded.fields);
-        for field in items.chain(embedded) {
-            match &mut field.kind {
-                FieldKind::Stored(stored) => stored.former.clear(),
-                FieldKind::Reference(reference) => reference.former.clear(),
-                FieldKind::Count(count) => {
-                    if let Kept::Batch { former, .. } | Kept::Behind { former, .. } = &mut count.kept {
-                        former.clear();
-                    }
-                }
-                FieldKind::Related(_) | FieldKind::HasCaller(_) => {}
             }
         }
     }

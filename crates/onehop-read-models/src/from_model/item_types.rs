@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use onehop_model::{
-    CountField, CurrencyProperty, Deletion, Field, FieldKind, ItemVersion, Kept, KeySource, Model, Name,
-    PropertyPath, Scalar, TypeOf, ValueSource,
+    CurrencyProperty, Deletion, Field, FieldKind, ItemVersion, KeySource, Model, Name, PropertyPath, Scalar,
+    TypeOf, ValueSource,
 };
 use onehop_store::{ContainerName, interned, property_of_path};
 
@@ -106,16 +106,7 @@ fn check_stored_form(item: &onehop_model::ItemType) -> Result<(), ModelError> {
 
 /// Rules read a value at one property alone.
 fn check_former(owner: &Name, field: &Field) -> Result<(), ModelError> {
-    let former = match &field.kind {
-        FieldKind::Stored(stored) => &stored.former,
-        FieldKind::Reference(reference) => &reference.former,
-        FieldKind::Count(CountField {
-            kept: Kept::Batch { former, .. } | Kept::Behind { former, .. },
-            ..
-        }) => former,
-        _ => &Vec::new(),
-    };
-    match former.first() {
+    match field.former().first() {
         None => Ok(()),
         Some(former) => {
             let reason = format!("`former` is not supported: rules read `{former}` nowhere");
