@@ -114,7 +114,9 @@ export async function openPage(
 /** Waits until the application has taken the page over: before that, links lead to pages from the server. */
 export async function applicationStarted(page: Page): Promise<void> {
   // The build has no link to the content: its page has nothing before it that could be skipped.
-  await page.waitForFunction(() => document.querySelector("#app") === null || document.querySelector("a.skip") !== null);
+  await page.waitForFunction(
+    () => document.querySelector("#app") === null || document.querySelector("a.skip") !== null,
+  );
 }
 
 function endsSession(request: Request): boolean {
