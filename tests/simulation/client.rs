@@ -117,7 +117,7 @@ impl Client {
     pub async fn ask_with(&mut self, token: Option<String>, query: &str, variables: Value) -> Answer {
         let world = Arc::clone(&self.world);
         let dice = &world.dice;
-        if self.process.is_none() || dice.percent(20) {
+        if self.process.is_none() || dice.percent(world.plan.switching) {
             self.process = world.any_process();
         }
         let Some((group, router)) = self.process.and_then(|number| world.router_of(number)) else {

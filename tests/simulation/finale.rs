@@ -1,6 +1,6 @@
 //! The end of a run: all faults are over, read models have caught up, and everything is read once more.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,16 +9,15 @@ use onehop_read_models::verify::{Drift, VerificationReport};
 use onehop_runtime::planted;
 use serde_json::{Value, json};
 
-use crate::blog::{PASSWORD, canonical};
+use crate::blog::PASSWORD;
 use crate::executor::Group;
 use crate::history::{NOTHING, Read, Recent};
 use crate::monitors;
 use crate::process::{ClientRequest, STAFF_NAME, send};
 use crate::shop::count_of_orders;
+use crate::signing_in;
 use crate::world::World;
 
-/// The number of free names that are tried.
-const NAMES_TRIED_MAX: usize = 12;
 const MODELS: [&str; 3] = ["V1", "V2", "V3"];
 const POST: &str = "id title version likeCount commentCount author { id username } \
     comments(first: 100) { nodes { id content author { username } } } likes(first: 100) { nodes { user { id } } }";
@@ -50,7 +49,7 @@ pub async fn conclude(world: &Arc<World>) {
     for post in &posts {
         read_post(world, number, &post.id).await;
     }
-    names_are_free_or_held(world, number, &users).await;
+    signing_in::names_are_free_or_held(world, number, &users).await;
     let length = world.feed_length();
     let answers = across_models(world, number, &|model| {
         format!("{{ feed(first: {length}, model: {model}) {{ nodes {{ {LISTED} }} }} }}")
@@ -228,56 +227,8 @@ async fn ask_as(
     answer["data"].clone()
 }
 
-/// A name that no user has can be taken, and signs nobody in: a command that died loses no name, and its
-/// rename is finished or taken back without another command.
-async fn names_are_free_or_held(world: &Arc<World>, number: u32, users: &BTreeSet<String>) {
-    let mut names = BTreeMap::new();
-    for user in users {
-        let query = format!("{{ user(id: {user:?}) {{ username }} }}");
-        let found = ask(world, number, query, json!({})).await;
-        if let Some(name) = found["user"]["username"].as_str() {
-            names.insert(user.clone(), canonical(name));
-        }
-    }
-    let held: BTreeSet<String> = names.values().cloned().collect();
-    let tried = users.iter().flat_map(|user| world.history.values_of(&format!("name of {user}")));
-    let tried: BTreeSet<String> = tried.filter(|name| name != NOTHING).collect();
-    for name in held.iter().take(NAMES_TRIED_MAX) {
-        signs_in(world, number, name, &names).await;
-    }
-    for name in tried.difference(&held).take(NAMES_TRIED_MAX) {
-        // A user whom no client knows may have it: the sign-up got no answer, and the password was never
-        // changed.
-        if !signs_in(world, number, name, &names).await {
-            let input = json!({ "i": { "username": name, "password": PASSWORD } });
-            let sign_up = "mutation($i: CreateUserInput!) { createUser(input: $i) { accessToken } }";
-            let answer = send_alone(world, number, None, sign_up, &input).await;
-            if !answer["data"]["createUser"].is_object() {
-                let detail = format!("{name:?}: {answer}");
-                world.history.broken("a name that no user has can be taken", detail);
-            }
-        }
-    }
-}
-
-/// Whether a name signs somebody in. A user who has another name has it also after that.
-async fn signs_in(world: &Arc<World>, number: u32, name: &str, names: &BTreeMap<String, String>) -> bool {
-    let query = "mutation($i: SignInInput!) { signIn(input: $i) { user { id username } } }";
-    let input = json!({ "i": { "username": name, "password": PASSWORD } });
-    let mut answer = send_alone(world, number, None, query, &input).await;
-    let user = answer["data"]["signIn"]["user"].take();
-    let (Some(id), Some(now)) = (user["id"].as_str(), user["username"].as_str().map(canonical)) else {
-        return false;
-    };
-    if let Some(before) = names.get(id).filter(|before| **before != now || *before != name) {
-        let detail = format!("{id} has the name {before:?}, and {now:?} after a sign-in as {name:?}");
-        world.history.broken("a rename is finished by itself", detail);
-    }
-    true
-}
-
 /// Sends a request and waits until the quotas of its network and of its user are full again.
-async fn send_alone(
+pub async fn send_alone(
     world: &Arc<World>,
     number: u32,
     token: Option<&str>,

@@ -9,6 +9,7 @@
 //! differs between runs.
 
 mod blog;
+mod blog_reads;
 mod cached;
 mod checker;
 mod client;
@@ -32,6 +33,7 @@ mod restored;
 mod runner;
 mod sessions;
 mod shop;
+mod signing_in;
 mod store;
 mod trace;
 mod world;

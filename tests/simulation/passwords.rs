@@ -40,6 +40,8 @@ struct UserPasswords {
     /// Changes without an answer: each may have taken effect, or may yet.
     pending: Vec<Change>,
     replaced: Vec<Replaced>,
+    /// All passwords of changes that were requested.
+    requested: Vec<String>,
     /// Changes that are known to have taken effect.
     changes: usize,
 }
@@ -65,6 +67,15 @@ impl Passwords {
         let Some(known) = self.users.get(user) else { return vec![PASSWORD.to_owned()] };
         let current = known.current.clone().unwrap_or_else(|| PASSWORD.to_owned());
         known.pending.iter().map(|pending| pending.password.clone()).chain([current]).collect()
+    }
+
+    /// All passwords that may be the present one of a user: none of them is known to have been replaced.
+    pub fn not_replaced(&self, user: &str) -> Vec<String> {
+        let Some(known) = self.users.get(user) else { return vec![PASSWORD.to_owned()] };
+        let is_replaced =
+            |password: &str| known.replaced.iter().any(|replaced| replaced.password == password);
+        let all = known.requested.iter().cloned().chain([PASSWORD.to_owned()]);
+        all.filter(|password| !is_replaced(password)).collect()
     }
 
     /// The sessions of a user among the first ones have ended.
@@ -138,6 +149,7 @@ impl Client {
             let change =
                 Change { password: password.clone(), sessions_before, changes_before: known.changes };
             known.pending.push(change.clone());
+            known.requested.push(password.clone());
             (change, world.dice.pick(&possible).clone())
         };
         let sign_ins: Vec<_> =

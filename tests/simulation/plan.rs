@@ -164,6 +164,8 @@ pub struct Plan {
     pub failing: u64,
     /// The percentage of reads that a lagging replica answers.
     pub lagging: u64,
+    /// The percentage of requests that go to another process than the one before.
+    pub switching: u64,
     /// Whether a month passes after the first acts, and others follow.
     pub has_second_month: bool,
     pub act_weights: Acts,
@@ -220,6 +222,7 @@ impl Plan {
             disturbances,
             failing: *dice.pick(&[0, 2, 5, 10, 15]),
             lagging: *dice.pick(&[0, 20, 40, 80]),
+            switching: *dice.pick(&[5, 20, 60]),
             pace_ms: *dice.pick(&[5, 50, 500, 3_000]),
             act_weights: Acts::of(&dice),
             lulls: dice.place(4).saturating_sub(1),
