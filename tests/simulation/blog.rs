@@ -17,6 +17,8 @@ const TRIES: usize = 4;
 /// The longest times after which another tab writes beside a rename, in milliseconds: at once, and as long as
 /// a process may keep the name of an author.
 const RENAME_MS_MAX: [u64; 2] = [400, 60_000];
+/// The percentage of changes and of changes back that a user makes on another device.
+const OTHER_DEVICE_PERCENT: u64 = 40;
 /// Few tags, so that posts share them.
 pub const TAGS: [&str; 3] = ["azure", "c++", "rust"];
 /// Comments that are sent at once.
@@ -167,7 +169,9 @@ impl Client {
             false => (*world.dice.pick(&NAMES)).to_owned(),
         };
         for name in self.changes_and_back(name) {
-            self.rename_to(&me, &name).await;
+            let mut other = self.other_device();
+            let device = if world.dice.percent(OTHER_DEVICE_PERCENT) { &mut other } else { &mut *self };
+            device.rename_to(&me, &name).await;
         }
     }
 
@@ -393,9 +397,11 @@ impl Client {
         let query =
             "mutation($i: UpdateCommentInput!) { updateComment(input: $i) { comment { id content } } }";
         for content in self.changes_and_back(|| world.next("edit")) {
-            let write = world.history.begin(&format!("comment {id}"), &content, self.number);
-            let answer = self.command(query, json!({ "i": { "commentId": id, "content": content } })).await;
-            let _ = self.end(&write, answer);
+            let mut other = self.other_device();
+            let device = if world.dice.percent(OTHER_DEVICE_PERCENT) { &mut other } else { &mut *self };
+            let write = world.history.begin(&format!("comment {id}"), &content, device.number);
+            let answer = device.command(query, json!({ "i": { "commentId": id, "content": content } })).await;
+            let _ = device.end(&write, answer);
         }
     }
 

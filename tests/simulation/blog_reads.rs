@@ -98,7 +98,7 @@ impl Client {
         }
     }
 
-    /// Reads the feed, or the posts with a tag. What is not listed may be another page or have other tags.
+    /// Reads the feed, or the posts with a tag. Posts of other pages or tags are not listed.
     pub async fn read_feed(&mut self) {
         if self.world.dice.percent(30) {
             return self.read_tagged().await;

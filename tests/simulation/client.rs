@@ -61,6 +61,8 @@ struct ClientPosition {
     user: Option<String>,
 }
 
+/// The number of a client's other device, above its own number.
+const OTHER_DEVICE: usize = 100;
 /// The time for which a client counts on a process to remember its writes.
 const REMEMBERED_MS: i64 = 30_000;
 
@@ -75,6 +77,12 @@ impl Client {
             removes: None,
             process: None,
         }
+    }
+
+    /// Another device of the client's user, without the position of this one's writes.
+    pub fn other_device(&self) -> Self {
+        let other = Self::new(Arc::clone(&self.world), self.number + OTHER_DEVICE);
+        Self { session: self.session.clone(), ..other }
     }
 
     /// The writes that a read of this client must show when it reached its position.

@@ -17,8 +17,8 @@ const PASSWORDS_TRIED_MAX: usize = 12;
 /// The most passwords of a user that are tried.
 const PASSWORDS_MAX: usize = 5;
 
-/// A name that no user has can be taken, and signs nobody in: a command that died loses no name, and its
-/// rename is finished or taken back without another command.
+/// Names without a user are free, and sign nobody in: a command that died loses no name, and its rename is
+/// finished or taken back without another command.
 pub async fn names_are_free_or_held(world: &Arc<World>, number: u32, users: &BTreeSet<String>) {
     let mut names = BTreeMap::new();
     for user in users {
@@ -50,7 +50,7 @@ pub async fn names_are_free_or_held(world: &Arc<World>, number: u32, users: &BTr
     }
 }
 
-/// A user signs in with the password of the last change that was confirmed, or of one that got no answer: no
+/// Users sign in with the password of their last confirmed change, or of a change without an answer. No
 /// rename and no other change takes it away.
 async fn passwords_are_kept(world: &Arc<World>, number: u32, names: &BTreeMap<String, String>) {
     for (user, name) in names.iter().take(PASSWORDS_TRIED_MAX) {
@@ -79,7 +79,7 @@ async fn passwords_are_kept(world: &Arc<World>, number: u32, names: &BTreeMap<St
     }
 }
 
-/// Whether a name signs somebody in. A user who has another name has it also after that.
+/// Signs in by a name; says whether there is such a user. A user with another name has it also after that.
 async fn signs_in(world: &Arc<World>, number: u32, name: &str, names: &BTreeMap<String, String>) -> bool {
     let query = "mutation($i: SignInInput!) { signIn(input: $i) { user { id username } } }";
     let input = json!({ "i": { "username": name, "password": PASSWORD } });

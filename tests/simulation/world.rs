@@ -33,6 +33,8 @@ use crate::shop::{Catalogue, Role};
 use crate::store::RunStore;
 use crate::trace;
 
+/// The percentage of acts that users of the blog do on another device.
+const OTHER_DEVICE_PERCENT: u64 = 12;
 /// The group of clients and disturbances.
 const OUTSIDE: Group = Group(0);
 /// Disturbances of a run: more hide each other.
@@ -461,6 +463,9 @@ impl World {
                     }
                     match role {
                         Some(role) => client.act_in_shop(role).await,
+                        None if client.session.is_some() && world.dice.percent(OTHER_DEVICE_PERCENT) => {
+                            client.other_device().act_in_blog().await;
+                        }
                         None => client.act_in_blog().await,
                     }
                 }

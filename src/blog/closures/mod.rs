@@ -15,7 +15,7 @@ use crate::accounts::account_id::AccountId;
 use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::{PostId, UserId};
 use crate::blog::items::{AccountItem, DeletedUserItem, UserItem, types};
-use crate::domain::accounts::sessions::sessions_place;
+use crate::domain::accounts::sessions::{sessions_place, without_sessions};
 use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
 use onehop_runtime::planted;
 use onehop_runtime::planted::size;
@@ -131,7 +131,7 @@ fn suspended(item: &Item, input: StepInput<'_>) -> Result<Step, ProjectionError>
     if input.is_first() {
         return Ok(Step::ask(vec![read_sessions(user.id)]).with_state(&ProgressState::Suspended));
     }
-    Ok(Step::done().after_writing(sessions_deletion(user.id, input)?))
+    Ok(Step::done().after_writing(end_of_sessions(user.id, input)?))
 }
 
 fn ask_page(user: &DeletedUserItem, place: usize) -> Step {
@@ -176,12 +176,12 @@ fn page_step(user: &DeletedUserItem, place: usize, input: StepInput<'_>) -> Resu
     Ok(Step::ask(reads).with_state(&ProgressState::Items { place, items }))
 }
 
-/// Deletes the sessions, and the reservations that are still the user's.
+/// Ends the sessions, and deletes the reservations that are still the user's.
 fn account_deletions(
     user: &DeletedUserItem,
     input: StepInput<'_>,
 ) -> Result<Vec<IntendedWrite>, ProjectionError> {
-    let mut writes = sessions_deletion(user.id, input)?;
+    let mut writes = end_of_sessions(user.id, input)?;
     for (index, key) in user.keys.iter().enumerate() {
         if let Some(item) = input.item(index + 1)?
             && item.decode::<AccountItem>()?.user_id == user.id
@@ -192,10 +192,13 @@ fn account_deletions(
     Ok(writes)
 }
 
-/// Deletes the sessions, if there are any.
-fn sessions_deletion(user: UserId, input: StepInput<'_>) -> Result<Vec<IntendedWrite>, ProjectionError> {
+/// Ends the sessions, if there are any.
+fn end_of_sessions(user: UserId, input: StepInput<'_>) -> Result<Vec<IntendedWrite>, ProjectionError> {
+    let Some(item) = input.item(0)? else { return Ok(Vec::new()) };
+    let Some(ended) = without_sessions(item)? else { return Ok(Vec::new()) };
     let place = sessions_place(user.into());
-    Ok(input.item(0)?.map(|item| deletion_of(&place, item)).into_iter().collect())
+    let replace = WriteOp::Replace { item: ended, if_match: Some(item.etag.clone()) };
+    Ok(vec![IntendedWrite::one(ACCOUNTS, PartitionKey::from(place.as_str()), replace)])
 }
 
 /// Records that everything is removed, unless the rest of the account was written since: that is another

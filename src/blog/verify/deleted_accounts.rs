@@ -11,7 +11,7 @@ use crate::blog::commands::UsernameReservations;
 use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, DeletedUserItem, types};
-use crate::domain::accounts::sessions::sessions_place;
+use crate::domain::accounts::sessions::{has_sessions, sessions_place};
 use crate::domain::conditional_write::{self, Attempt};
 
 /// The rests of deleted accounts.
@@ -78,7 +78,8 @@ impl RemovedAccounts {
     async fn has_sessions(&self, user: UserId) -> Result<bool, Fault> {
         let place = sessions_place(user.into());
         let key = PartitionKey::from(place.as_str());
-        Ok(self.store.read(ACCOUNTS, &key, &place, &Ledger::new()).await?.is_some())
+        let found = self.store.read(ACCOUNTS, &key, &place, &Ledger::new()).await?;
+        found.as_ref().map_or(Ok(false), has_sessions)
     }
 }
 

@@ -1,5 +1,9 @@
 //! Moderation: staff delete the texts of others and suspend accounts, and each act is in the log.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use onehop::blog::containers::ACCOUNTS;
+use onehop_store::{Ledger, NewItem, PartitionKey, Rejection, WriteError, WriteOp};
 use onehop_testing::websocket::WebSocketClient;
 use serde_json::{Value, json};
 
@@ -127,6 +131,25 @@ async fn a_suspended_account_loses_its_sessions_at_once() {
     assert_eq!(actions, ["UNSUSPEND_USER", "SUSPEND_USER"], "a repeat is not in the log");
     server.settle().await;
     assert!(server.verify().await.is_clean());
+}
+
+#[tokio::test]
+async fn a_late_create_brings_no_session_back() {
+    let server = open().await;
+    let (ada, bob) = (server.sign_in("ada").await, server.sign_up("bob").await);
+    let claims = URL_SAFE_NO_PAD.decode(bob.token().split('.').nth(1).unwrap()).unwrap();
+    let claims: Value = serde_json::from_slice(&claims).unwrap();
+    let place = format!("sessions:{}", claims["sub"].as_str().unwrap());
+    let (store, key, ledger) = (&server.app.recent, PartitionKey::from(place.as_str()), Ledger::new());
+    let first = store.read(ACCOUNTS, &key, &place, &ledger).await.unwrap().unwrap();
+    suspend(&ada, &bob.id).await;
+    server.settle().await;
+    // The create of the first session arrives once more: its answer had been lost.
+    let late = NewItem::encode(place.clone(), &first.decode::<Value>().unwrap());
+    let late = store.write(ACCOUNTS, &key, WriteOp::Create(late), &ledger).await;
+    assert!(matches!(late, Err(WriteError::Rejected { reason: Rejection::Conflict, .. })), "{late:?}");
+    unsuspend(&ada, &bob.id).await;
+    assert_eq!(bob.ask(VIEWER, json!({})).await.status, 401);
 }
 
 #[tokio::test]

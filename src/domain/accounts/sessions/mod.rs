@@ -34,6 +34,7 @@ use notifications::{SessionNotifier, SessionWatcher};
 use session_cache::{CachedSession, SessionCache, UncertainWrite};
 pub use stored::REFRESH_TOKEN_GRACE;
 use stored::{AccountSessions, SessionsItem, StoredSession, TokenAge};
+pub(crate) use stored::{has_sessions, without_sessions};
 
 /// Default lifetime of a session.
 pub const SESSION_LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -439,8 +440,7 @@ impl Sessions {
         let operation = match etag {
             None if all.sessions.is_empty() => return Ok(true),
             None => WriteOp::Create(item()),
-            // An item without sessions stays for a while: a first create whose outcome was unknown may still
-            // arrive, and would bring a session back that has ended meanwhile.
+            // An item without sessions stays for a while: see [`without_sessions`].
             Some(etag) => WriteOp::Replace { item: item(), if_match: Some(etag) },
         };
         let attempt =

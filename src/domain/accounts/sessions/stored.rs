@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use onehop_runtime::planted;
+use onehop_store::{Fault, Item, NewItem};
 use serde::{Deserialize, Serialize};
 
 use crate::accounts::session::{RefreshToken, RotationSalt, SessionId};
@@ -143,6 +144,29 @@ impl SessionEntry {
             network: self.network,
         })
     }
+}
+
+/// The stored sessions of an account after the end of all; `None` where all have ended before. The item
+/// stays for a while: a first create whose outcome was unknown may still arrive, and would bring a session
+/// back that has ended meanwhile.
+///
+/// # Errors
+/// The item cannot be decoded.
+pub(crate) fn without_sessions(item: &Item) -> Result<Option<NewItem>, Fault> {
+    let stored: SessionsItem = item.decode()?;
+    if stored.sessions.is_empty() {
+        return Ok(None);
+    }
+    let ended = SessionsItem { sessions: Vec::new(), ttl: TTL_S_MIN, ..stored };
+    Ok(Some(NewItem::encode(ended.id.clone(), &ended)))
+}
+
+/// Whether an item of sessions has one, good or expired.
+///
+/// # Errors
+/// The item cannot be decoded.
+pub(crate) fn has_sessions(item: &Item) -> Result<bool, Fault> {
+    Ok(!item.decode::<SessionsItem>()?.sessions.is_empty())
 }
 
 impl AccountSessions {
