@@ -1,6 +1,6 @@
 //! Values that items have at a former property of a field.
 
-use onehop_model::{Field, FieldKind, Model, PropertyPath, TypeOf};
+use onehop_model::{Field, FieldKind, Model, PropertyPath, ReferenceField, TypeOf};
 use onehop_store::{property_in, property_mut, property_of_path, set_property};
 use serde_json::{Map, Value};
 
@@ -20,17 +20,14 @@ pub(super) fn move_values(model: &Model, fields: &[Field], object: &mut Map<Stri
         let Some(property) = field.property() else { continue };
         // Of several former properties, the first one was the last in use.
         for former in field.former().iter().rev() {
-            if !has_moved_one(object, former, property) {
+            if !move_value(object, former, property) {
                 continue;
             }
             has_moved = true;
             if let FieldKind::Reference(reference) = &field.kind
                 && field.ty.list.is_none()
             {
-                for copy in &reference.copies {
-                    let former_copy = reference.former_copy(former, copy);
-                    former_copy.map(|former| has_moved_one(object, &former, &copy.property));
-                }
+                move_copies(object, reference, former);
             }
         }
         if let Some(inner) = embedded_fields(model, field)
@@ -57,7 +54,17 @@ fn embedded_fields<'a>(model: &'a Model, field: &Field) -> Option<&'a [Field]> {
     }
 }
 
-fn has_moved_one(object: &mut Map<String, Value>, former: &PropertyPath, property: &PropertyPath) -> bool {
+/// Moves the copies beside a reference, as far as their properties have its name.
+fn move_copies(object: &mut Map<String, Value>, reference: &ReferenceField, former: &PropertyPath) {
+    for copy in &reference.copies {
+        if let Some(former) = reference.former_copy(former, copy) {
+            move_value(object, &former, &copy.property);
+        }
+    }
+}
+
+/// Moves a value from one property to another; says whether there was one.
+fn move_value(object: &mut Map<String, Value>, former: &PropertyPath, property: &PropertyPath) -> bool {
     let names = former.properties();
     let (former, property) = (property_of_path(names), property_of_path(property.properties()));
     let Some(value) = property_in(object, &former).cloned() else { return false };

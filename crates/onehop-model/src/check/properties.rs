@@ -6,7 +6,9 @@ use super::checked::Checked;
 use crate::defaults::TYPE_PROPERTY;
 use crate::problem::Problem;
 use crate::syntax::Span;
-use crate::value::{Deletion, Field, FieldKind, ItemType, ItemVersion, KeySource, PropertyPath};
+use crate::value::{
+    Deletion, Field, FieldKind, ItemType, ItemVersion, KeySource, PropertyPath, ReferenceField,
+};
 
 /// Checks that no property has two values, and that no two item types of a container look alike.
 pub(super) fn check_properties(checked: &Checked<'_>) {
@@ -56,14 +58,8 @@ fn reserved_properties(checked: &Checked<'_>, item: &ItemType) -> BTreeMap<Prope
 fn check_type(checked: &Checked<'_>, ty: &str, fields: &[Field], reserved: BTreeMap<PropertyPath, String>) {
     let mut seen = reserved;
     for field in fields {
-        let mut properties: Vec<PropertyPath> = field.property().cloned().into_iter().collect();
-        if let FieldKind::Reference(reference) = &field.kind
-            && field.ty.list.is_none()
-        {
-            properties.extend(reference.copies.iter().map(|copy| copy.property.clone()));
-        }
-        for path in properties {
-            let words = format!("`{}`", field.name);
+        let words = format!("`{}`", field.name);
+        for path in present_properties(field) {
             // A value at a path leaves no place for another one below it.
             let shared = |seen: &PropertyPath| {
                 let (shorter, longer) = if seen.properties().len() < path.properties().len() {
@@ -77,9 +73,53 @@ fn check_type(checked: &Checked<'_>, ty: &str, fields: &[Field], reserved: BTree
             seen.insert(path.clone(), words.clone());
             // A field that stands twice is already reported.
             if let Some((path, first)) = other.filter(|(_, first)| *first != words) {
-                let problem = Problem::SameProperty { ty: ty.to_owned(), path, first, second: words };
+                let problem = Problem::SameProperty { ty: ty.to_owned(), path, first, second: words.clone() };
                 checked.reports.add(property_span(checked, ty, field), problem);
             }
+        }
+    }
+    check_former(checked, ty, fields, &seen);
+}
+
+/// The properties of a field's value and of the copies beside it.
+fn present_properties(field: &Field) -> Vec<PropertyPath> {
+    let copies = single_reference(field).map_or(&[][..], |reference| &reference.copies);
+    field.property().into_iter().chain(copies.iter().map(|copy| &copy.property)).cloned().collect()
+}
+
+/// The former properties of the same.
+fn former_properties(field: &Field) -> Vec<PropertyPath> {
+    let mut properties = field.former().to_vec();
+    if let Some(reference) = single_reference(field) {
+        let of_copies =
+            |former| reference.copies.iter().filter_map(move |copy| reference.former_copy(former, copy));
+        properties.extend(reference.former.iter().flat_map(of_copies));
+    }
+    properties
+}
+
+fn single_reference(field: &Field) -> Option<&ReferenceField> {
+    match &field.kind {
+        FieldKind::Reference(reference) if field.ty.list.is_none() => Some(reference),
+        _ => None,
+    }
+}
+
+/// A former property is no property of another value, and holds none: that value would move with it.
+fn check_former(checked: &Checked<'_>, ty: &str, fields: &[Field], seen: &BTreeMap<PropertyPath, String>) {
+    let mut earlier: BTreeMap<PropertyPath, String> = BTreeMap::new();
+    for field in fields {
+        let words = format!("`{}`", field.name);
+        for former in former_properties(field) {
+            let holds = |known: &PropertyPath| known.properties().starts_with(former.properties());
+            let present = seen.iter().find(|(known, first)| holds(known) && **first != words);
+            let other = present.map(|(_, first)| first).or_else(|| earlier.get(&former)).cloned();
+            if let Some(first) = other.filter(|first| *first != words) {
+                let path = former.to_string();
+                let problem = Problem::SameProperty { ty: ty.to_owned(), path, first, second: words.clone() };
+                checked.reports.add(property_span(checked, ty, field), problem);
+            }
+            earlier.entry(former).or_insert_with(|| words.clone());
         }
     }
 }

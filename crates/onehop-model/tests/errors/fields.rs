@@ -23,6 +23,17 @@ pub const CASES: &[Case] = &[
         "type A @embedded { a: Int @stored(format: EPOCH_SECONDS)  b: DateTime @stored(format: NUMBER) }",
     ),
     ("unique-type", "type A @item(container: \"users\") { id: ID!  a: Int @unique  b: [String!] @unique }"),
+    (
+        "same-property",
+        "type A @embedded {
+  a: Int @stored(former: \"b\")
+  b: Int
+  c: Int @stored(former: \"d\")
+  e: Int @stored(former: [\"d\", \"f\"])
+  f: Int @stored(as: \"/f/g\")
+  h: Int @stored(as: \"/i/h\", former: \"i\")
+}",
+    ),
     ("former-twice", "type A @embedded { a: Int @stored(former: [\"a\", \"b\", \"b\"]) }"),
     (
         "not-an-object",
