@@ -52,14 +52,14 @@ const STORED: [&str; 23] = [
     "Int @auth(on: [READ, UPDATE], allow: [SIGNED_IN, STAFF]) @immutable",
     "Int @auth(claim: \"c\", has: [1, \"x\", null, {a: 1.0}]) @auth(claim: \"d\", has: RED)",
     "Decimal @range(min: \"-1.50\")",
-    "String! @computed(by: EXCERPT, from: \"title\", length: 3) @stored(former: [\"old1\", \"/old/2\"])",
+    "String! @computed(by: EXCERPT, from: \"title\", length: 3) @stored(former: [\"f#old\", \"/f#old/2\"])",
 ];
 
 /// A stored field: its description, type and directives. `#` stands for its number.
 fn stored() -> impl Strategy<Value = String> {
     let renamed = ("[a-zé_.]{1,6}", any::<bool>()).prop_map(|(path, deep)| {
         let path = if deep { format!("/o#/{path}") } else { format!("p#{path}") };
-        format!("String @stored(as: {}, former: [\"old1\", \"/old/2\"])", quoted(&path))
+        format!("String @stored(as: {}, former: [\"f#old\", \"/f#old/2\"])", quoted(&path))
     });
     let plain = select(&STORED[..]).prop_map(str::to_owned);
     (description(), prop_oneof![5 => plain, 1 => renamed])

@@ -83,6 +83,12 @@ async fn nothing_is_read_while_the_marks_stand_still() {
     answer(&mut socket, "quiet").await;
     socket.request("busy", live(&busy)).await;
     answer(&mut socket, "busy").await;
+    // The marks of the creations may come after the first answers.
+    rename(&server, &token, &quiet, "Still").await;
+    assert_eq!(answer(&mut socket, "quiet").await["site"]["name"], "Still");
+    server.settle().await;
+    rename(&server, &token, &busy, "First").await;
+    assert_eq!(answer(&mut socket, "busy").await["site"]["name"], "First");
     let before = server.reads.of(&partition(&quiet));
     for number in 0..5 {
         rename(&server, &token, &busy, &format!("Busy {number}")).await;
