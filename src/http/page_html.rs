@@ -21,7 +21,7 @@ const READING_FONT: (&str, &str) = ("<!-- reading-font ", " -->");
 
 /// The address of the sign-in page in the build.
 const SIGN_IN: &str = r#"href="/signin""#;
-/// All characters but those that `encodeURIComponent` leaves as they are; it leaves the apostrophe, too.
+/// The characters that `encodeURIComponent` escapes, and the apostrophe.
 const URI_COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')

@@ -267,7 +267,7 @@ impl ServedModel {
         Ok(self.with_moved_values(ty, item.decode()?))
     }
 
-    /// An item of a type as it is stored, with all values at their present properties.
+    /// Moves the values of a stored item to their present properties.
     #[must_use]
     pub fn with_moved_values(&self, ty: TypeIndex, mut body: Body) -> Body {
         let ty = self.ty(ty);

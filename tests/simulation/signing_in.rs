@@ -17,8 +17,8 @@ const PASSWORDS_TRIED_MAX: usize = 12;
 /// The most passwords of a user that are tried.
 const PASSWORDS_MAX: usize = 5;
 
-/// Names without a user are free, and sign nobody in: a command that died loses no name, and its rename is
-/// finished or taken back without another command.
+/// A name without a user is free, and allows no sign-in. A dead command loses no name: its rename is finished
+/// or taken back without another command.
 pub async fn names_are_free_or_held(world: &Arc<World>, number: u32, users: &BTreeSet<String>) {
     let mut names = BTreeMap::new();
     for user in users {

@@ -114,7 +114,7 @@ test("a menu that is opened before the application arrives stays open", async ()
 test.each([
   ["a post", () => `/posts/${postId}`, "/signin", signUpHere],
   ["the shop", () => "/shop", "/shop/signin", signUpCustomer],
-])("whoever signs in on %s before the application arrives comes back to it", async (_name, path, signIn, signUpOn) => {
+])("a sign-in on %s before the application arrives leads back to it", async (_name, path, signIn, signUpOn) => {
   const { page, letScriptsArrive } = await pageBeforeScripts(path());
   await page.getByRole("link", { name: "Sign in" }).click();
   await page.waitForURL((url) => url.pathname === signIn, { waitUntil: "commit" });
