@@ -113,7 +113,7 @@ type Query {
 /// The next version: all properties have names of their own.
 fn renamed_shelf() -> String {
     SHELF
-        .replace("@stored(as: \"name\")", "@stored(former: [\"name\", \"label\"])")
+        .replace("@stored(as: \"name\")", "@stored(former: [\"name\", \"label\", \"type\"])")
         .replace("@stored(as: \"number\")", "@stored(as: \"/codes/isbn\", former: \"number\")")
         .replace("@stored(as: \"/size/pages\")", "@stored(as: \"length\", former: \"/size/pages\")")
         .replace("@stored(as: \"creatorId\")", "@stored(former: \"creatorId\")")

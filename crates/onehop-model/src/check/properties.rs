@@ -3,17 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::checked::Checked;
-use crate::defaults::TYPE_PROPERTY;
 use crate::problem::Problem;
 use crate::syntax::Span;
-use crate::value::{
-    Deletion, Field, FieldKind, ItemType, ItemVersion, KeySource, PropertyPath, ReferenceField,
-};
+use crate::value::{Field, FieldKind, ItemType, PropertyPath, ReferenceField, reserved_properties};
 
 /// Checks that no property has two values, and that no two item types of a container look alike.
 pub(super) fn check_properties(checked: &Checked<'_>) {
     for item in &checked.parts.items {
-        let reserved = reserved_properties(checked, item);
+        let reserved = reserved_properties(item, checked.container(&item.container));
         check_type(checked, &item.name, &item.fields, reserved);
     }
     for embedded in &checked.parts.embedded {
@@ -22,41 +19,14 @@ pub(super) fn check_properties(checked: &Checked<'_>) {
     check_types_of_containers(checked);
 }
 
-/// The properties of an item that are no fields, with the words for them.
-fn reserved_properties(checked: &Checked<'_>, item: &ItemType) -> BTreeMap<PropertyPath, String> {
-    let mut reserved = BTreeMap::new();
-    // In a followed container the application's properties may be served.
-    if checked.container(&item.container).is_some_and(|container| container.followed) {
-        return reserved;
-    }
-    if item.recognised_by.is_empty() {
-        reserved.insert(PropertyPath::property(TYPE_PROPERTY), "the type of the item".to_owned());
-    }
-    if let ItemVersion::Property(path) = &item.version {
-        reserved.insert(path.clone(), "the version of the item".to_owned());
-    }
-    if let Deletion::Soft { path, .. } = &item.deletion {
-        reserved.insert(path.clone(), "the mark of deleted items".to_owned());
-        reserved.insert(PropertyPath::property("ttl"), "the time to live".to_owned());
-    }
-    let container = checked.container(&item.container);
-    let keys = container.map(|container| container.key.as_slice()).unwrap_or_default();
-    for (path, source) in keys.iter().zip(&item.key) {
-        let field = match source {
-            KeySource::Id => item.field("id"),
-            KeySource::Field(name) => item.field(name),
-            KeySource::Type => continue,
-        };
-        let is_stored_there = field.is_some_and(|field| field.property() == Some(path));
-        if !is_stored_there && path.properties() != ["id"] {
-            reserved.insert(path.clone(), "the partition key".to_owned());
-        }
-    }
-    reserved
-}
-
-fn check_type(checked: &Checked<'_>, ty: &str, fields: &[Field], reserved: BTreeMap<PropertyPath, String>) {
-    let mut seen = reserved;
+fn check_type(
+    checked: &Checked<'_>,
+    ty: &str,
+    fields: &[Field],
+    reserved: BTreeMap<PropertyPath, &'static str>,
+) {
+    let mut seen: BTreeMap<PropertyPath, String> =
+        reserved.iter().map(|(path, words)| (path.clone(), (*words).to_owned())).collect();
     for field in fields {
         let words = format!("`{}`", field.name);
         for path in present_properties(field) {
@@ -78,6 +48,8 @@ fn check_type(checked: &Checked<'_>, ty: &str, fields: &[Field], reserved: BTree
             }
         }
     }
+    // No item of a server has a value there; files of a study may.
+    seen.retain(|path, _| !reserved.contains_key(path));
     check_former(checked, ty, fields, &seen);
 }
 

@@ -8,6 +8,7 @@ mod literal;
 mod names;
 mod operation;
 mod related;
+mod reserved;
 mod serving;
 mod types;
 
@@ -25,6 +26,7 @@ pub(crate) use literal::quoted;
 pub use names::{ContainerName, FieldPath, Name, PropertyPath};
 pub use operation::{LiveSource, Mutation, Query, QueryKind, Subscription};
 pub use related::{Condition, FieldTest, Link, ListSource, OrderBy, Page, RelatedField, RelatedSource};
+pub(crate) use reserved::reserved_properties;
 pub use types::{
     Deletion, EmbeddedType, EnumType, EnumValue, ItemType, ItemVersion, KeySource, PathCondition, PathTest,
 };

@@ -3,15 +3,19 @@
 use std::collections::BTreeSet;
 
 use super::authorization::Grants;
+use super::container::Container;
 use super::field::{Field, FieldKind, Kept, ValueSource};
-use super::keyword::{Action, Function};
+use super::keyword::{Action, Function, Place};
 use super::literal::Literal;
-use super::names::{Name, PropertyPath};
-use super::related::{RelatedField, RelatedSource};
+use super::names::{ContainerName, Name, PropertyPath};
+use super::related::{ListSource, RelatedField, RelatedSource};
+use super::reserved::reserved_properties;
 use super::types::{Deletion, ItemVersion};
 use super::{Model, QueryKind};
 use crate::defaults::{DELETED_PROPERTY, DELETED_TTL_SECONDS};
 
+/// The key of a container with the entries of a list field's elements.
+const FOUND_BY: &str = "foundBy";
 /// The property with the version of an item.
 const VERSION: &str = "version";
 
@@ -20,14 +24,20 @@ impl Model {
     ///
     /// - Deletions by `TTL`, without a time to live of the container, and by `ALL_VERSIONS` are `SOFT`.
     /// - The version of items is the property `version`.
+    /// - A `@find` by a list field, and one that is counted `BEHIND`, is a list in a container of its own,
+    ///   whose entries have the fields of the order alone.
     /// - Lists of one type in one container have entries of different types.
-    /// - Products and sums are stored where entries have them.
+    /// - Products, sums and values that are computed from below an object are stored where entries have them.
     /// - Counts of expiring items are queries.
     /// - Claims name no caller: the tokens of the server have none. People sign up as an account type, so it
     ///   has no other creation.
+    /// - A former property is none of those that a server keeps beside the fields, as its `type`: it names
+    ///   one of files that a study reads.
     #[must_use]
     pub fn for_serving(mut self) -> Self {
         self.mark_deletions();
+        self.drop_reserved_former_properties();
+        self.list_found_items();
         self.distinguish_entries();
         self.store_listed_amounts();
         self.count_expiring_items();
@@ -40,19 +50,21 @@ impl Model {
     pub fn without_former_properties(mut self) -> Self {
         let items = self.parts.items.iter_mut().flat_map(|item| &mut item.fields);
         let embedded = self.parts.embedded.iter_mut().flat_map(|embedded| &mut embedded.fields);
-        for field in items.chain(embedded) {
-            match &mut field.kind {
-                FieldKind::Stored(stored) => stored.former.clear(),
-                FieldKind::Reference(reference) => reference.former.clear(),
-                FieldKind::Count(count) => {
-                    if let Kept::Batch { former, .. } | Kept::Behind { former, .. } = &mut count.kept {
-                        former.clear();
-                    }
-                }
-                FieldKind::Related(_) | FieldKind::HasCaller(_) => {}
+        items.chain(embedded).filter_map(former_mut).for_each(Vec::clear);
+        self
+    }
+
+    fn drop_reserved_former_properties(&mut self) {
+        for place in 0..self.parts.items.len() {
+            let item = &self.parts.items[place];
+            let reserved = reserved_properties(item, self.container(&item.container));
+            for former in self.parts.items[place].fields.iter_mut().filter_map(former_mut) {
+                let holds = |path: &PropertyPath| {
+                    reserved.keys().any(|known| known.properties().starts_with(path.properties()))
+                };
+                former.retain(|path| !holds(path));
             }
         }
-        self
     }
 
     fn mark_deletions(&mut self) {
@@ -77,6 +89,64 @@ impl Model {
                 item.writes.retain(|action| *action != Action::Create);
             }
         }
+    }
+
+    fn list_found_items(&mut self) {
+        for place in 0..self.parts.items.len() {
+            for field in 0..self.parts.items[place].fields.len() {
+                if let Some((container, list)) = self.list_of_found_items(place, field) {
+                    self.parts.containers.push(container);
+                    if let FieldKind::Related(related) = &mut self.parts.items[place].fields[field].kind {
+                        related.source = RelatedSource::List(list);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The list that serves a field in the place of its `@find`, with its container; `None` where a query
+    /// across partitions does, or no list can.
+    fn list_of_found_items(&self, place: usize, field: usize) -> Option<(Container, ListSource)> {
+        let item = &self.parts.items[place];
+        let field = &item.fields[field];
+        let FieldKind::Related(related) = &field.kind else { return None };
+        let RelatedSource::Find { by: Some(by), through: None } = &related.source else { return None };
+        let found = self.item(&related.item_type)?;
+        let reference = found.field(by)?;
+        let is_counted_behind = item.fields.iter().any(|count| match &count.kind {
+            FieldKind::Count(count) => count.of == field.name && matches!(count.kept, Kept::Behind { .. }),
+            _ => false,
+        });
+        let is_list = reference.ty.list.is_some();
+        if !is_list && !is_counted_behind || found.deletion == Deletion::Hard || self.expires(found) {
+            return None;
+        }
+        let base = format!("{}-{}", item.name.camel_case(), field.name);
+        let name = std::iter::once(base.clone()).chain((2_u32..).map(|number| format!("{base}-{number}")));
+        let name = ContainerName::new(&name.into_iter().find(|name| self.container(name).is_none())?);
+        let key = match reference.property() {
+            Some(property) if !is_list => property.clone(),
+            _ => PropertyPath::property(FOUND_BY),
+        };
+        let container = Container {
+            name: name.clone(),
+            key: vec![key],
+            place: Place::Account,
+            followed: false,
+            ttl_seconds: None,
+            exclude: Vec::new(),
+            composite: None,
+        };
+        let list = ListSource {
+            projection: format!("{}.{}", item.name, field.name),
+            container: name,
+            by: vec![by.clone()],
+            arguments: Box::default(),
+            fields: related.order.iter().map(|order| order.field.clone().into()).collect(),
+            keep: None,
+            entry_type: found.type_value.clone(),
+        };
+        Some((container, list))
     }
 
     fn distinguish_entries(&mut self) {
@@ -120,7 +190,9 @@ impl Model {
                 let ValueSource::Computed(computed) = &mut stored.source else { continue };
                 let is_arithmetic =
                     matches!(computed.function, Function::Product | Function::Sum | Function::Padded);
-                computed.stored |= is_arithmetic && listed.contains(&(item.name.clone(), field.name.clone()));
+                let is_below_object = computed.from.iter().any(|path| path.single().is_none());
+                computed.stored |= (is_arithmetic || is_below_object)
+                    && listed.contains(&(item.name.clone(), field.name.clone()));
             }
         }
     }
@@ -163,5 +235,18 @@ impl Model {
                 }
             }
         }
+    }
+}
+
+/// The former properties of a field that has a stored form.
+fn former_mut(field: &mut Field) -> Option<&mut Vec<PropertyPath>> {
+    match &mut field.kind {
+        FieldKind::Stored(stored) => Some(&mut stored.former),
+        FieldKind::Reference(reference) => Some(&mut reference.former),
+        FieldKind::Count(count) => match &mut count.kept {
+            Kept::Batch { former, .. } | Kept::Behind { former, .. } => Some(former),
+            _ => None,
+        },
+        FieldKind::Related(_) | FieldKind::HasCaller(_) => None,
     }
 }
