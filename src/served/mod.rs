@@ -7,6 +7,7 @@
 mod access;
 pub mod amounts;
 mod browse;
+mod closed_accounts;
 pub mod commands;
 pub mod cursor;
 pub mod decimal;

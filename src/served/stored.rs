@@ -2,7 +2,7 @@
 //! properties, defaults and stored texts of enums.
 
 use onehop_model::{
-    Computed, EnumType, Field, FieldKind, Function, Kept, Literal, Model, Scalar, TypeOf, ValueSource,
+    Computed, EnumType, Field, FieldKind, Function, Kept, Literal, Model, Name, Scalar, TypeOf, ValueSource,
 };
 use onehop_read_models::excerpt;
 use serde_json::{Value, json};
@@ -103,6 +103,22 @@ pub fn enum_name<'a>(of: &'a EnumType, stored: &str) -> Option<&'a str> {
     found.map(|value| &*value.name)
 }
 
+/// The value at the end of a path of fields through single objects; null where an object is absent, `None`
+/// where there is no such field.
+fn value_at(model: &Model, fields: &[Field], path: &[Name], body: &Body) -> Option<Value> {
+    let (name, below) = path.split_first()?;
+    let field = fields.iter().find(|field| field.name == *name)?;
+    let value = value_of(model, fields, field, body);
+    match (below, &field.ty.of, value) {
+        ([], _, value) => Some(value),
+        (_, TypeOf::Embedded(of), Value::Object(object)) => {
+            value_at(model, &model.embedded_type(of)?.fields, below, &object)
+        }
+        (_, TypeOf::Embedded(_), Value::Null) => Some(Value::Null),
+        _ => None,
+    }
+}
+
 /// The value of a computed field; `null` where its argument is absent, and of the empty text where the field
 /// is non-null.
 #[must_use]
@@ -111,11 +127,8 @@ pub fn computed(model: &Model, fields: &[Field], (field, rule): (&Field, &Comput
         let evaluated = evaluated(within(model, fields, body, body), rule).ok().flatten();
         return evaluated.and_then(|amount| stored_form(field, &amount).ok()).unwrap_or_default();
     }
-    let argument = rule.from.first().and_then(|path| path.single());
-    let argument = argument.and_then(|name| fields.iter().find(|field| field.name == *name));
-    let Some(argument) = argument.map(|field| value_of(model, fields, field, body)) else {
-        return Value::Null;
-    };
+    let argument = rule.from.first().and_then(|path| value_at(model, fields, path.fields(), body));
+    let Some(argument) = argument else { return Value::Null };
     let is_text = matches!(rule.function, Function::Excerpt | Function::Lower)
         || rule.function == Function::Same && field.ty.of == TypeOf::Scalar(Scalar::String);
     let argument = if argument.is_null() && is_text && field.ty.non_null { json!("") } else { argument };

@@ -8,15 +8,16 @@ use async_graphql::dynamic::{
 };
 use onehop_model::Action;
 use serde_json::{Map, Value as Json};
+use uuid::Uuid;
 
 use super::mutations::{MutationTypes, for_write, input_of, input_value};
-use super::scope::ServedScope;
+use super::scope::{ServedScope, ServedServices};
 use crate::accounts::account_id::AccountId;
 use crate::accounts::brute_force_protection::{Attempt, AttemptKind, AttemptOutcome, LoginName};
 use crate::accounts::network_prefixes::AttemptOrigin;
 use crate::accounts::session::RefreshToken;
 use crate::domain::accounts::sessions::{NewSession, Renewal};
-use crate::domain::error::{CommandError, RefusalCode};
+use crate::domain::error::{CommandError, Refusal, RefusalCode};
 use crate::graphql::errors::{self, Code};
 use crate::served::commands::account::{PasswordsTyped, SignUp};
 use crate::served::input::input_fields;
@@ -26,6 +27,9 @@ use crate::served::{
 use onehop_graphql_server::client_address::Network;
 use onehop_runtime::clock::format_timestamp;
 use onehop_store::{Fault, FaultKind};
+
+/// The input field with the password until now.
+pub(super) const CURRENT_PASSWORD: &str = "currentPassword";
 
 /// The account of a session that was started or renewed, with its tokens.
 struct SessionValue {
@@ -118,7 +122,7 @@ fn account_input(model: &ServedModel, ty: TypeIndex, name: &str, kind: AccountMu
             input.field(text("refreshToken", "The refresh token of signing in, or of the last renewal."))
         }
         AccountMutation::ChangePassword => input
-            .field(text("currentPassword", "The password until now."))
+            .field(text(CURRENT_PASSWORD, "The password until now."))
             .field(text("newPassword", "10 to 200 characters; another password, and no common one.")),
     }
 }
@@ -244,12 +248,38 @@ async fn change_password(
     let item = commands.account_item(signed_in(scope)?.id, scope.ledger()).await;
     let item = item.map_err(|fault| scope.fault(&fault))?.ok_or_else(no_session)?;
     let attempt = begin(scope, AttemptKind::SignIn, &commands.login_of(&item))?;
-    let (current, new) = (text(input, "currentPassword"), text(input, "newPassword"));
+    let (current, new) = (text(input, CURRENT_PASSWORD), text(input, "newPassword"));
     let typed = PasswordsTyped { current: &current, new: &new, caller: attempt.hashing_caller() };
     let sessions = &scope.services().sessions;
     let outcome = commands.change_account_password(&item, typed, sessions, scope.ledger()).await;
     let session = end(scope, attempt, outcome)?;
     Ok((item.clone(), issued(scope, &item, session)?))
+}
+
+/// Deletes an account: the caller's own with its password, or another one.
+pub(super) async fn delete(scope: &ServedScope, command: ServedCommand<'_>) -> Result<WrittenItem> {
+    let ServedServices { commands, sessions, staff, .. } = scope.services();
+    let item = commands.account_to_delete(&command, scope.ledger()).await;
+    let item = item.map_err(|failure| scope.command_error(failure))?;
+    let account = Uuid::try_parse(&item.place.id).ok();
+    if account.is_some_and(|account| staff.contains(&account)) {
+        let message =
+            "The account of a member of staff stays: an operator removes the member from the staff.";
+        return Err(errors::error(Code::Forbidden, message));
+    }
+    if account == command.requester.account {
+        let password = text(command.input, CURRENT_PASSWORD);
+        if password.is_empty() {
+            let refusal = Refusal::bad_input(CURRENT_PASSWORD, "is needed to delete one's own account");
+            return Err(errors::refusal(&refusal));
+        }
+        let attempt = begin(scope, AttemptKind::SignIn, &commands.login_of(&item))?;
+        let checked =
+            commands.check_password(&item, &password, attempt.hashing_caller(), scope.ledger()).await;
+        end(scope, attempt, checked)?;
+    }
+    let deleted = commands.delete_account(command, sessions, scope.ledger()).await;
+    deleted.map_err(|failure| scope.command_error(failure))
 }
 
 fn login_field(model: &ServedModel) -> &str {

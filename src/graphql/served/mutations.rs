@@ -9,6 +9,7 @@ use async_graphql::dynamic::{
 use onehop_model::{Action, FieldKind, ListElements, TypeOf};
 use serde_json::{Map, Value as Json};
 
+use super::accounts::CURRENT_PASSWORD;
 use super::objects::{escaped, wrapped};
 use super::scope::{self, ServedScope};
 use crate::served::commands::create::IDEMPOTENCY_KEY;
@@ -109,6 +110,9 @@ async fn run<'a>(ctx: &ResolverContext<'a>, mutation: &ServedMutation) -> Result
     let written = match mutation.action {
         Action::Create => commands.create(command, ledger).await,
         Action::Update => commands.update(command, ledger).await,
+        Action::Delete if commands.model().account() == Some(mutation.ty) => {
+            return Ok(FieldValue::owned_any(super::accounts::delete(scope, command).await?));
+        }
         Action::Delete | Action::Read => commands.delete(command, ledger).await,
     };
     Ok(FieldValue::owned_any(written.map_err(|failure| scope.command_error(failure))?))
@@ -129,6 +133,10 @@ fn input_object(model: &Arc<ServedModel>, name: &str, mutation: &ServedMutation)
     if mutation.action != Action::Create {
         let id = InputValue::new(id_input(ty), TypeRef::named_nn(TypeRef::ID));
         input = input.field(id.description(format!("The id of the item of {}.", ty.name)));
+    }
+    if mutation.action == Action::Delete && model.account() == Some(mutation.ty) {
+        let password = InputValue::new(CURRENT_PASSWORD, TypeRef::named(TypeRef::STRING));
+        input = input.field(password.description("The password; staff need none for the account of others."));
     }
     if mutation.action != Action::Delete {
         for field in input_fields(ty, mutation.action, &mutation.fields) {

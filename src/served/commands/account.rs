@@ -282,7 +282,7 @@ impl PasswordHolder for ServedPassword<'_> {
     }
 }
 
-fn account_id(place: &ItemPlace) -> Result<AccountId, Fault> {
+pub(super) fn account_id(place: &ItemPlace) -> Result<AccountId, Fault> {
     let id = Uuid::try_parse(&place.id);
     id.map(AccountId::user)
         .map_err(|error| Fault::new(FaultKind::Corrupt, "the id of an account").with_source(error))

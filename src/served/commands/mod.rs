@@ -2,6 +2,7 @@
 //! copies, counts and uniqueness. Each writes one batch in one logical partition.
 
 pub mod account;
+mod account_deletion;
 mod checked_input;
 mod computed;
 mod counts;

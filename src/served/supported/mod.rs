@@ -3,8 +3,8 @@
 
 use onehop_model::{
     Action, CopyOrigin, CopySource, Deletion, Event, Field, FieldKind, FieldPath, Function, ItemType, Kept,
-    KeySource, LiveSource, Model, Name, QueryKind, ReferenceField, RelatedSource, StoredField, Subscription,
-    TypeOf, ValueSource,
+    KeySource, LiveSource, Model, Mutation, Name, QueryKind, ReferenceField, RelatedSource, StoredField,
+    Subscription, TypeOf, ValueSource,
 };
 mod findings;
 mod names;
@@ -27,7 +27,7 @@ pub fn unsupported(model: &Model) -> Vec<Unsupported> {
     let mut findings = Findings(Vec::new());
     containers(model, &mut findings);
     for item in model.items() {
-        item_type(item, &mut findings);
+        item_type(model, item, &mut findings);
         for field in &item.fields {
             item_field(model, item, field, &mut findings);
         }
@@ -60,7 +60,7 @@ fn containers(model: &Model, findings: &mut Findings) {
     }
 }
 
-fn item_type(item: &ItemType, findings: &mut Findings) {
+fn item_type(model: &Model, item: &ItemType, findings: &mut Findings) {
     if let Err(reason) = recognised_properties(item) {
         findings.add(&item.name, "@where", &reason);
     }
@@ -89,12 +89,19 @@ fn item_type(item: &ItemType, findings: &mut Findings) {
         "@account",
         "has an id of the server, no @item(idFrom)",
     );
+    let deletes = |mutation: &Mutation| mutation.item_type == item.name && mutation.action == Action::Delete;
+    let is_deleted = item.writes.contains(&Action::Delete) || model.mutations().iter().any(deletes);
     findings.add_if(
-        is_account && item.writes.contains(&Action::Delete),
+        is_account && is_deleted && leaves_no_trace(model, item),
         &item.name,
-        "@item(write)",
-        "of an account has no DELETE: accounts stay",
+        "@deletes",
+        "of an account with DELETE is SOFT: its sessions and its password follow a mark",
     );
+}
+
+/// Whether no change shows that an item is gone.
+fn leaves_no_trace(model: &Model, item: &ItemType) -> bool {
+    item.deletion == Deletion::Hard || model.expires(item)
 }
 
 fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Findings) {
@@ -138,7 +145,7 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
                 is_array,
                 &place,
                 "@find(by)",
-                "of an array is not served: use @list(into:, by:)",
+                "of a list is not served for items that expire or have HARD deletions",
             );
         }
         FieldKind::Count(count) => {
@@ -230,7 +237,6 @@ fn values(
     findings: &mut Findings,
 ) {
     findings.add_if(is_money(field) && field.ty.list.is_some(), place, "Money", "is not served in a list");
-    let named = |name: &Name| fields.iter().find(|other| other.name == *name);
     match &stored.source {
         ValueSource::Computed(rule) if matches!(rule.function, Function::Product | Function::Sum) => {
             let amounts = rule.from.iter().filter(|path| is_amount(model, fields, path)).count();
@@ -238,9 +244,10 @@ fn values(
             findings.add_if(amounts != usize::from(is_money(field)), place, "@computed(from)", reason);
         }
         ValueSource::Computed(rule) => {
-            let from = rule.from.first().and_then(|path| named(path.single()?));
+            let from = rule.from.first().and_then(|path| field_at(model, fields, path.fields()));
             let is_plain = rule.from.len() == 1 && from.is_some();
-            findings.add_if(!is_plain, place, "@computed(from)", "must be one field of the same type");
+            let reason = "must be one field of the same type, or of a single object in it";
+            findings.add_if(!is_plain, place, "@computed(from)", reason);
             let is_same = from.is_none_or(|from| format_of(from) == stored.format && !is_money(from));
             findings.add_if(
                 !is_same,
@@ -299,6 +306,19 @@ fn copied_amounts(model: &Model, place: &str, reference: &ReferenceField, findin
     findings.add_if(is_frozen_amount, place, "@copy(fields)", reason);
 }
 
+/// The field at the end of a path through single objects.
+fn field_at<'a>(model: &'a Model, fields: &'a [Field], path: &[Name]) -> Option<&'a Field> {
+    let (name, below) = path.split_first()?;
+    let field = fields.iter().find(|field| field.name == *name)?;
+    match (below, &field.ty.of) {
+        ([], _) => Some(field),
+        (_, TypeOf::Embedded(of)) if field.ty.list.is_none() => {
+            field_at(model, &model.embedded_type(of)?.fields, below)
+        }
+        _ => None,
+    }
+}
+
 /// Whether a path leads to an amount.
 fn is_amount(model: &Model, fields: &[Field], path: &FieldPath) -> bool {
     let mut fields = fields;
@@ -346,8 +366,8 @@ fn operations(model: &Model, findings: &mut Findings) {
         let dotted = mutation.conditions.iter().any(|condition| condition.field.single().is_none());
         findings.add_if(dotted, &place, "@where(field)", "is served for fields of the item alone");
         let is_account = model.item(&mutation.item_type).is_some_and(|item| item.login.is_some());
-        let is_update = mutation.action == Action::Update;
-        findings.add_if(is_account && !is_update, &place, "@writes(action)", "of an account is UPDATE alone");
+        let is_creation = is_account && mutation.action == Action::Create;
+        findings.add_if(is_creation, &place, "@writes(action)", "of an account is no CREATE: people sign up");
     }
     for found in model.subscriptions() {
         subscription(model, found, findings);
@@ -375,8 +395,7 @@ fn subscription(model: &Model, found: &Subscription, findings: &mut Findings) {
     let Some(list) = list else { return };
     let is_through = matches!(list.source, RelatedSource::Find { through: Some(_), .. });
     findings.add_if(is_through, &place, "@live(of)", "is not served for a list through a link type");
-    let leaves_no_trace = |item: &ItemType| item.deletion == Deletion::Hard || model.expires(item);
-    let is_unseen = model.item(&found.item_type).is_some_and(leaves_no_trace)
+    let is_unseen = model.item(&found.item_type).is_some_and(|item| leaves_no_trace(model, item))
         && found.on.contains(&Event::Removed)
         && super::live::is_followed(list);
     findings.add_if(

@@ -1,5 +1,10 @@
 //! Accounts of a served model: signing up, in and out, and rights of owners and staff.
 
+use onehop::accounts::account_id::AccountId;
+use onehop::domain::accounts::passwords::AccountPasswords;
+use onehop::served::{ItemPlace, Requester, ServedCommand, ServedMutation};
+use onehop_model::{Action, Grants};
+use onehop_store::{ContainerName, Ledger};
 use serde_json::json;
 
 use super::server::{BIRDS, PASSWORD, ServedServer};
@@ -90,4 +95,94 @@ async fn staff_may_write_what_others_may_not() {
     server.data(Some(&staff), create, json!({ "input": { "name": "avocet" } })).await;
     let species = server.data(None, "{ species { name } }", json!({})).await;
     assert_eq!(species, json!({ "species": [{ "name": "avocet" }, { "name": "Wren" }] }));
+}
+
+const DELETE: &str =
+    "mutation($input: DeleteObserverInput!) { deleteObserver(input: $input) { deletedObserverId } }";
+const RENEW: &str = "mutation($input: RenewSessionInput!) { renewSession(input: $input) { accessToken } }";
+
+/// The model of birds, whose observers delete their accounts; staff delete any.
+fn with_deletion() -> String {
+    let text = BIRDS
+        .replace(r#"container: "observers", partition: "id", write: UPDATE"#, r#"container: "observers", partition: "id", write: [UPDATE, DELETE]"#)
+        .replace(
+            r#"@auth(on: UPDATE, allow: OWNER, owner: "id") {"#,
+            r#"@auth(on: UPDATE, allow: OWNER, owner: "id") @auth(on: DELETE, allow: [OWNER, STAFF], owner: "id") {"#,
+        );
+    assert_ne!(text, BIRDS);
+    text
+}
+
+#[tokio::test]
+async fn a_deleted_account_is_gone_and_its_login_is_free() {
+    let server = ServedServer::start_with_staff(&with_deletion(), &["staff@example.com"]).await;
+    let (ada, id) = server.sign_up("Ada", "ada@example.com").await;
+    let (bob, bobs_id) = server.sign_up("Bob", "bob@example.com").await;
+    let typed = |id: &str, password: Option<&str>| match password {
+        Some(password) => json!({ "input": { "observerId": id, "currentPassword": password } }),
+        None => json!({ "input": { "observerId": id } }),
+    };
+    let refusal = server.refusal(Some(&bob), DELETE, typed(&id, Some(PASSWORD))).await;
+    assert_eq!(refusal.0, "FORBIDDEN");
+    let refusal = server.refusal(Some(&ada), DELETE, typed(&id, None)).await;
+    assert_eq!(refusal, ("BAD_USER_INPUT".to_owned(), json!("currentPassword")));
+    let refusal = server.refusal(Some(&ada), DELETE, typed(&id, Some("not the password"))).await;
+    assert_eq!(refusal, ("FORBIDDEN".to_owned(), json!("currentPassword")));
+
+    let deleted = server.data(Some(&ada), DELETE, typed(&id, Some(PASSWORD))).await;
+    assert_eq!(deleted, json!({ "deleteObserver": { "deletedObserverId": id } }));
+    let gone = server.data(None, "query($id: ID!) { observer(id: $id) { name } }", json!({ "id": id })).await;
+    assert_eq!(gone, json!({ "observer": null }));
+    assert_eq!(server.refusal(Some(&ada), DELETE, typed(&id, Some(PASSWORD))).await.0, "UNAUTHENTICATED");
+    let sign_in = json!({ "input": { "email": "ada@example.com", "password": PASSWORD } });
+    assert_eq!(server.refusal(None, SIGN_IN, sign_in).await.0, "INVALID_CREDENTIALS");
+    assert_ne!(server.sign_up("Another", "ada@example.com").await.1, id);
+
+    let staff = json!({ "input": { "email": "staff@example.com", "password": PASSWORD } });
+    let query = "mutation($input: SignInInput!) { signIn(input: $input) { accessToken observer { id } } }";
+    let staff = server.data(None, query, staff).await["signIn"].clone();
+    let (token, own) = (staff["accessToken"].as_str().unwrap(), staff["observer"]["id"].as_str().unwrap());
+    assert_eq!(server.refusal(Some(token), DELETE, typed(own, Some(PASSWORD))).await.0, "FORBIDDEN");
+    server.data(Some(token), DELETE, typed(&bobs_id, None)).await;
+    assert_eq!(server.refusal(Some(&bob), "{ viewer { name } }", json!({})).await.0, "UNAUTHENTICATED");
+}
+
+#[tokio::test]
+async fn a_deletion_that_dies_after_its_first_write_is_finished() {
+    let server = ServedServer::start(&with_deletion()).await;
+    server.sign_up("Ada", "ada@example.com").await;
+    let sign_in = json!({ "input": { "email": "ada@example.com", "password": PASSWORD } });
+    let session = server.data(None, SIGN_IN, sign_in).await["signIn"].clone();
+    let token = session["accessToken"].as_str().unwrap();
+    let viewer = server.data(Some(token), "{ viewer { id } }", json!({})).await;
+    let id = viewer["viewer"]["id"].as_str().unwrap();
+    assert!(has_password(&server, id).await);
+
+    let ty = server.app.model.account().unwrap();
+    let mutation = ServedMutation {
+        ty,
+        action: Action::Delete,
+        fields: Vec::new(),
+        conditions: Vec::new(),
+        grants: Grants { public: true, ..Grants::default() },
+    };
+    let input = json!({ "observerId": id });
+    let command = ServedCommand {
+        mutation: &mutation,
+        input: input.as_object().unwrap(),
+        requester: Requester::default(),
+    };
+    server.app.commands.delete(command, &Ledger::new()).await.unwrap();
+    server.settle().await;
+    assert_eq!(server.refusal(Some(token), "{ viewer { name } }", json!({})).await.0, "UNAUTHENTICATED");
+    let renew = json!({ "input": { "refreshToken": session["refreshToken"] } });
+    assert_eq!(server.refusal(None, RENEW, renew).await.0, "UNAUTHENTICATED");
+    assert!(!has_password(&server, id).await, "the password is removed");
+}
+
+async fn has_password(server: &ServedServer, id: &str) -> bool {
+    let place = ItemPlace::decode(&server.app.model, id).unwrap();
+    let password = AccountPasswords::place(AccountId::user(place.id.parse().unwrap()));
+    let (accounts, key) = (ContainerName("accounts"), password.as_str().into());
+    server.app.engine.store.read(accounts, &key, &password, &Ledger::new()).await.unwrap().is_some()
 }
