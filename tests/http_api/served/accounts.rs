@@ -2,6 +2,7 @@
 
 use onehop::accounts::account_id::AccountId;
 use onehop::domain::accounts::passwords::AccountPasswords;
+use onehop::domain::accounts::sessions::SESSION_CHECK_INTERVAL_DEFAULT;
 use onehop::served::{ItemPlace, Requester, ServedCommand, ServedMutation};
 use onehop_model::{Action, Grants};
 use onehop_store::{ContainerName, Ledger};
@@ -174,6 +175,8 @@ async fn a_deletion_that_dies_after_its_first_write_is_finished() {
     };
     server.app.commands.delete(command, &Ledger::new()).await.unwrap();
     server.settle().await;
+    // Until the process checks the session again, it answers without an account.
+    server.clock.advance(SESSION_CHECK_INTERVAL_DEFAULT);
     assert_eq!(server.refusal(Some(token), "{ viewer { name } }", json!({})).await.0, "UNAUTHENTICATED");
     let renew = json!({ "input": { "refreshToken": session["refreshToken"] } });
     assert_eq!(server.refusal(None, RENEW, renew).await.0, "UNAUTHENTICATED");

@@ -69,5 +69,6 @@ served_models!(
     warehouse,
     freight,
     hospital,
-    festival
+    festival,
+    clinic
 );

@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { baseUrl, launchBrowser, openPage } from "./browser.js";
+import { baseUrl, launchBrowser, leave, openPage } from "./browser.js";
 import { showCosts } from "./cost-switch.js";
 import { author, signUp } from "./people.js";
 import {
@@ -166,7 +166,7 @@ test.each(own)("%s has no fault that axe finds", async (_name, link, ready) => {
     await page.setViewportSize({ width, height: 900 });
     await look(page);
   }
-  await page.context().close();
+  await leave(page);
 });
 
 test("account settings have no fault that axe finds", async () => {
@@ -177,7 +177,7 @@ test("account settings have no fault that axe finds", async () => {
   await page.getByRole("button", { name: "Change password" }).click();
   await page.getByRole("button", { name: "Delete account" }).click();
   await lookAllWays(page, ".rename form");
-  await page.context().close();
+  await leave(page);
 });
 
 test("the edit of a comment has no fault that axe finds", async () => {
@@ -187,7 +187,7 @@ test("the edit of a comment has no fault that axe finds", async () => {
   await page.getByLabel("Your comment").press("Control+Enter");
   await page.locator(".comment", { hasText: "To be edited." }).getByRole("button", { name: "Edit" }).click();
   await lookAllWays(page, ".comment .comment-form");
-  await page.context().close();
+  await leave(page);
 });
 
 test("the moderation of staff has no fault that axe finds", async () => {
@@ -198,7 +198,7 @@ test("the moderation of staff has no fault that axe finds", async () => {
   await lookAllWays(page, ".reason-form");
   await page.goto(new URL("/moderation", page.url()).href);
   await lookAllWays(page, ".moderation-log");
-  await page.context().close();
+  await leave(page);
 });
 
 test("a customer's sign-up, cart, orders and account have no fault that axe finds", async () => {
@@ -228,7 +228,7 @@ test("a customer's sign-up, cart, orders and account have no fault that axe find
   await page.getByRole("button", { name: "Change e-mail address" }).click();
   await page.getByRole("button", { name: "Change password" }).click();
   await lookAllWays(page, ".change-password .button");
-  await page.context().close();
+  await leave(page);
 });
 
 test("staff's pages of the shop have no fault that axe finds", async () => {
@@ -252,7 +252,7 @@ test("staff's pages of the shop have no fault that axe finds", async () => {
   await lookAllWays(page, ".order");
   await page.getByRole("link", { name: "Names", exact: true }).click();
   await lookAllWays(page, ".staff-form");
-  await page.context().close();
+  await leave(page);
 });
 
 test.each(missing)("%s has no fault that axe finds", async (_name, path, status) => {
@@ -273,7 +273,7 @@ test("the editor, its preview and an edit have no fault that axe finds", async (
   await page.getByRole("button", { name: "Publish" }).click();
   await page.getByRole("link", { name: "Edit" }).click();
   await lookAllWays(page, ".post-form");
-  await page.context().close();
+  await leave(page);
 });
 
 test("the menu for engineers and open details have no fault that axe finds", async () => {
@@ -284,5 +284,5 @@ test("the menu for engineers and open details have no fault that axe finds", asy
   await lookAllWays(page, ".engineers li");
   await page.keyboard.press("Escape");
   expect(await page.getByRole("link", { name: "Operations" }).isVisible()).toBe(false);
-  await page.context().close();
+  await leave(page);
 });

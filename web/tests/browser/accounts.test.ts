@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, type Conduct } from "./browser.js";
+import { launchBrowser, leave, openPage, type Conduct } from "./browser.js";
 import { author, PASSWORD, request, signUp } from "./people.js";
 import { signInAs, STAFF } from "./shop.js";
 
@@ -22,7 +22,7 @@ afterAll(async () => {
 async function close(page: Page, conduct: Conduct): Promise<void> {
   expect(conduct.errors).toEqual([]);
   expect(conduct.foreignRequests).toEqual([]);
-  await page.context().close();
+  await leave(page);
 }
 
 describe("an account", () => {
@@ -137,7 +137,7 @@ describe("an account", () => {
     await dialog.getByLabel("Password").fill(PASSWORD);
     await dialog.getByRole("button", { name: "Sign in", exact: true }).click();
     await dialog.getByText("This account is suspended.").waitFor();
-    await reader.page.context().close();
+    await leave(reader.page);
 
     await staff.page.getByRole("link", { name: "Moderation log" }).click();
     const entry = staff.page.getByRole("listitem").filter({ hasText: username });

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer, type Server } from "../server.js";
-import { launchBrowser, openPage } from "./browser.js";
+import { launchBrowser, leave, openPage } from "./browser.js";
 
 const binary = process.env.ONEHOP_BIN ?? "";
 const model = resolve(import.meta.dirname, "../../../tests/fixtures/birds.graphql");
@@ -70,7 +70,7 @@ describe.skipIf(binary === "")("the pages of the operator", () => {
     await page.getByRole("button", { name: "Open" }).click();
     await page.getByRole("heading", { name: "birds" }).waitFor();
     expect(conduct.errors).toEqual([]);
-    await page.context().close();
+    await leave(page);
   });
 
   test("the printed address leads to types, items, lists and read models", async () => {
@@ -116,7 +116,7 @@ describe.skipIf(binary === "")("the pages of the operator", () => {
       "/favicon.svg",
       "/operations/graphql",
     ]);
-    await page.context().close();
+    await leave(page);
   });
 
   test.each([360, 1280])("every page is accessible and fits a screen of %s pixels", async (width) => {
@@ -138,7 +138,7 @@ describe.skipIf(binary === "")("the pages of the operator", () => {
       }
       expect(await page.evaluate(() => document.documentElement.scrollWidth), place).toBeLessThanOrEqual(width);
     }
-    await page.context().close();
+    await leave(page);
   });
 });
 

@@ -4,7 +4,7 @@
  */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, type Conduct } from "./browser.js";
+import { launchBrowser, leave, openPage, type Conduct } from "./browser.js";
 import { freshName } from "./people.js";
 import {
   addToCart,
@@ -40,7 +40,7 @@ afterAll(async () => {
 afterEach(async () => {
   expect(conduct.errors).toEqual([]);
   expect(conduct.foreignRequests).toEqual([]);
-  await page.context().close();
+  await leave(page);
 });
 
 function heading(name: string, of = page) {

@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { projectionsDrained } from "../server.js";
-import { baseUrl, launchBrowser, openPage, type Conduct } from "./browser.js";
+import { baseUrl, launchBrowser, leave, openPage, type Conduct } from "./browser.js";
 import { author } from "./people.js";
 
 /** The projections of the blog and of the web store. */
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 afterEach(async () => {
   expect(conduct.errors).toEqual([]);
-  await page.context().close();
+  await leave(page);
 });
 
 /** The charge of a data model in the first chart, in request units. */

@@ -3,7 +3,7 @@
  */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, type Conduct } from "./browser.js";
+import { launchBrowser, leave, openPage, type Conduct } from "./browser.js";
 import { costSwitch, showCosts } from "./cost-switch.js";
 import { signUp } from "./people.js";
 import { categories } from "./shop.js";
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 afterEach(async () => {
   expect(conduct.errors).toEqual([]);
-  await page.context().close();
+  await leave(page);
 });
 
 async function open(path: string, width?: number): Promise<void> {

@@ -1,7 +1,7 @@
 /** Editor and comments: preview, toolbar, Ctrl+Enter, links, and continuing after signing in again. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, type Conduct, type OpenOptions } from "./browser.js";
+import { launchBrowser, leave, openPage, type Conduct, type OpenOptions } from "./browser.js";
 import { author, endSessionElsewhere, PASSWORD, signUp } from "./people.js";
 
 let browser: Browser;
@@ -19,7 +19,7 @@ afterAll(async () => {
 afterEach(async () => {
   expect(conduct.errors).toEqual([]);
   expect(conduct.foreignRequests).toEqual([]);
-  await page.context().close();
+  await leave(page);
 });
 
 async function open(path: string, options?: OpenOptions): Promise<void> {
@@ -140,7 +140,7 @@ describe("a comment", () => {
     }
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Edit");
     expect(reader.conduct.errors).toEqual([]);
-    await reader.page.context().close();
+    await leave(reader.page);
   });
 
   test("that was edited elsewhere is not overwritten unseen", async () => {
@@ -177,7 +177,7 @@ describe("a comment", () => {
     await last().getByRole("link", { name: "Link to the comment of" }).click();
     await expect.poll(() => last().getAttribute("class")).toContain("is-linked");
     const link = page.url();
-    await page.context().close();
+    await leave(page);
     await open(new URL(link).pathname + new URL(link).hash);
     await last().waitFor();
     await expect.poll(() => last().getAttribute("class")).toContain("is-linked");

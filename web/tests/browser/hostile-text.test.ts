@@ -1,7 +1,7 @@
 /** Texts that were written to take the page of a post away from its readers, also while they read. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, type Conduct, subscription } from "./browser.js";
+import { launchBrowser, leave, openPage, type Conduct, subscription } from "./browser.js";
 import { author, signUp } from "./people.js";
 
 const COMMENTS: [name: string, content: string][] = [
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 afterEach(async () => {
   expect(conduct.errors).toEqual([]);
-  await page.context().close();
+  await leave(page);
 });
 
 describe("a poisoned comment", () => {

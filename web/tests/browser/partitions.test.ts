@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectionsDrained, startServer, type Server } from "../server.js";
-import { launchBrowser, openPage } from "./browser.js";
+import { launchBrowser, leave, openPage } from "./browser.js";
 import { author } from "./people.js";
 
 const binary = process.env.ONEHOP_BIN ?? "";
@@ -52,7 +52,7 @@ describe.skipIf(binary === "")("logical partitions", () => {
     await page.getByRole("heading", { name: "Read by many" }).waitFor();
     expect(new URL(page.url()).pathname).toBe(`/posts/${postId}`);
     expect(conduct.errors).toEqual([]);
-    await page.context().close();
+    await leave(page);
   });
 
   test("no text of a user is shown", async () => {
@@ -61,6 +61,6 @@ describe.skipIf(binary === "")("logical partitions", () => {
     await accounts.getByRole("heading").waitFor();
     expect(await accounts.getByRole("link").count()).toBe(0);
     expect(await page.locator("main").innerText()).not.toContain(username);
-    await page.context().close();
+    await leave(page);
   });
 });

@@ -1,7 +1,7 @@
 /** Reading the blog without an account: feed, post, profile, and missing pages. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { baseUrl, launchBrowser, openPage, type Conduct } from "./browser.js";
+import { baseUrl, launchBrowser, leave, openPage, type Conduct } from "./browser.js";
 import { showCosts } from "./cost-switch.js";
 import { author } from "./people.js";
 
@@ -22,7 +22,7 @@ afterAll(async () => {
 afterEach(async () => {
   expect(conduct.errors).toEqual([]);
   expect(conduct.foreignRequests).toEqual([]);
-  await page.context().close();
+  await leave(page);
 });
 
 async function open(path: string): Promise<void> {
@@ -130,7 +130,7 @@ describe("a reader", () => {
       await page.getByRole("heading", { name: title }).waitFor();
       await page.waitForFunction(() => document.title.endsWith(" not found · Onehop"));
       if (path !== "/shop/product/nothing") {
-        await page.context().close();
+        await leave(page);
       }
     }
   });

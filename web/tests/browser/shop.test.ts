@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { projectionsDrained } from "../server.js";
-import { baseUrl, launchBrowser, openPage, type Conduct } from "./browser.js";
+import { baseUrl, launchBrowser, leave, openPage, type Conduct } from "./browser.js";
 import { showCosts } from "./cost-switch.js";
 import { freshName, signUp } from "./people.js";
 import {
@@ -41,7 +41,7 @@ afterAll(async () => {
 afterEach(async () => {
   expect(conduct.errors).toEqual([]);
   expect(conduct.foreignRequests).toEqual([]);
-  await page.context().close();
+  await leave(page);
 });
 
 async function open(path: string, expectedStatuses: number[] = []): Promise<void> {
@@ -361,7 +361,7 @@ describe("staff", () => {
     await staff.getByRole("button", { name: "Mark as shipped" }).click();
     await staff.getByText("Shipped just now").waitFor();
     expect(await staff.getByRole("button", { name: "Mark as shipped" }).count()).toBe(0);
-    await staff.context().close();
+    await leave(staff);
     await page.reload();
     await page.getByText("Shipped").waitFor();
     expect(await page.getByRole("button", { name: "Cancel order" }).count()).toBe(0);

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer, type Server } from "../server.js";
-import { launchBrowser, openPage, type Conduct } from "./browser.js";
+import { launchBrowser, leave, openPage, type Conduct } from "./browser.js";
 import { showCosts } from "./cost-switch.js";
 import { freshName, PASSWORD, request, signUp } from "./people.js";
 import { addToCart, fillAddress, placeOrder, signUpCustomer } from "./shop.js";
@@ -319,7 +319,7 @@ describe.skipIf(binary === "")("where the pages' documents alone run", () => {
   });
 
   test("the playground says that it runs its examples alone, and does", async () => {
-    await page.context().close();
+    await leave(page);
     ({ page, conduct } = await openPage(browser, "/graphiql", { url: server.url, expectedStatuses: [400], watch }));
     await page.getByText("This server runs trusted documents only").waitFor();
     await page.locator(".graphiql-query-editor .view-line").first().waitFor();

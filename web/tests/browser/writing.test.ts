@@ -3,7 +3,7 @@
  */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { baseUrl, launchBrowser, openPage, type Conduct, type OpenOptions } from "./browser.js";
+import { baseUrl, launchBrowser, leave, openPage, type Conduct, type OpenOptions } from "./browser.js";
 import { author, endSessionElsewhere, freshName, PASSWORD, signUp } from "./people.js";
 
 let browser: Browser;
@@ -21,7 +21,7 @@ afterAll(async () => {
 afterEach(async () => {
   expect(conduct.errors).toEqual([]);
   expect(conduct.foreignRequests).toEqual([]);
-  await page.context().close();
+  await leave(page);
 });
 
 async function open(path: string, options?: OpenOptions): Promise<void> {
@@ -359,7 +359,7 @@ describe("a user with an account", () => {
 
     await other.page.reload();
     await other.page.getByText("Your session has ended.").waitFor();
-    await other.page.context().close();
+    await leave(other.page);
   });
 
   test("signs out, and in again, in every tab", async () => {

@@ -3,6 +3,7 @@
 //! assumption.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::f64::consts::EULER_GAMMA;
 use std::ops::Range;
 
 use serde::Serialize;
@@ -84,9 +85,23 @@ impl Popularity {
             Self::Even => 1.0,
             Self::Zipf => 1.0 / (rank + 1) as f64,
         };
-        let total: f64 = (0..all).map(weight).sum();
+        let total = match self {
+            Self::Even => all as f64,
+            Self::Zipf => harmonic(all),
+        };
         (0..number).map(|rank| weight(rank) / total).collect()
     }
+}
+
+/// The sum of 1, 1/2, 1/3 and so on, of this many terms.
+fn harmonic(number: usize) -> f64 {
+    /// From here on the first terms of its asymptotic series are exact to 15 digits.
+    const SUMMED_MAX: usize = 1_000;
+    if number <= SUMMED_MAX {
+        return (1..=number).map(|rank| 1.0 / rank as f64).sum();
+    }
+    let number = number as f64;
+    number.ln() + EULER_GAMMA + 1.0 / (2.0 * number) - 1.0 / (12.0 * number * number)
 }
 
 /// The shares of all known entities under one popularity, by their kind. Where the data is larger than the

@@ -156,9 +156,17 @@ impl Writer {
             let (argument, on) =
                 (format!("({}Id: ID!)", self.types[target].camel()), format!("{}.{list}", NAMES[target]));
             self.subscribe(&list, &argument, name, &on, 30);
-        } else if !reference.of.starts_with('[') && self.chance(40) {
+        } else if self.chance(40) {
+            let is_seen = !expires && !self.heads[place].contains("by: HARD");
+            if reference.of.starts_with('[') && !is_seen {
+                return;
+            }
             let find = format!("{list}: [{name}!]! @find(by: \"{by}\"){condition}{order}{page}");
             self.types[target].related.push(find);
+            if is_seen && self.chance(40) {
+                let count = format!("{list}Count: Int! @count(of: \"{list}\", kept: BEHIND)");
+                self.types[target].related.push(count);
+            }
         }
     }
 
