@@ -11,7 +11,7 @@ PROMTOOL ?= /usr/bin/promtool
 CLIPPY_DRIVER ?= $(shell rustup which clippy-driver 2>/dev/null || command -v clippy-driver)
 # Clippy compiles the crates of the workspace, so that lints need no second compilation of all dependencies.
 # Errors of the Azure crates would capture a backtrace each, a quarter of the CPU time over the emulator; panics still print theirs.
-LINTED = RUSTC_WORKSPACE_WRAPPER='$(CLIPPY_DRIVER)' CLIPPY_ARGS='-Dwarnings__CLIPPY_HACKERY__' INSTA_UPDATE=no RUST_LIB_BACKTRACE=0
+LINTED = RUSTC_WORKSPACE_WRAPPER='$(CURDIR)/.ci/rustc' CLIPPY_DRIVER='$(CLIPPY_DRIVER)' CLIPPY_ARGS='-Dwarnings__CLIPPY_HACKERY__' INSTA_UPDATE=no RUST_LIB_BACKTRACE=0
 # Tests make thousands of small directories and wait for each write. In memory that takes half of the time, where there is room.
 TEST_TMPDIR ?= $(shell [ "$$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 # Many tests wait for a process of their own.

@@ -4,7 +4,7 @@
  */
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { baseUrl, launchBrowser, leave, openPage } from "./browser.js";
 import { showCosts } from "./cost-switch.js";
@@ -33,14 +33,14 @@ const WIDTHS = [360, 1600];
 const RULES_OF_COLOURS = ["color-contrast", "link-in-text-block"] as const;
 
 let browser: Browser;
-/** The context of a stranger, without a session in any test, and with a cache of scripts and fonts. */
-let stranger: BrowserContext;
+/** The page of a stranger, without a session in any test. */
+let stranger: Page;
 let postId: string;
 let category: Category | undefined;
 
 beforeAll(async () => {
   browser = await launchBrowser();
-  stranger = await browser.newContext();
+  stranger = await browser.newPage();
   [category] = await categories();
   const writer = await author();
   postId = await writer.post(
@@ -134,27 +134,18 @@ async function lookAllWays(page: Page, ready: string): Promise<void> {
   }
 }
 
-async function openAsStranger(path: string): Promise<Page> {
-  const page = await stranger.newPage();
-  await page.goto(new URL(path, baseUrl).href);
-  return page;
+async function openAsStranger(path: string): Promise<void> {
+  await stranger.goto(new URL(path, baseUrl).href);
 }
 
-test.each(pages)("%s has no fault that axe finds", async (_name, path, ready) => {
-  const page = await openAsStranger(path());
-  await lookAllWays(page, ready);
-  await page.close();
-});
-
-test.each(pages)("%s fits a phone with text twice as large", async (_name, path, ready) => {
-  const page = await openAsStranger(path());
-  await page.setViewportSize({ width: 360, height: 900 });
-  await page.locator(ready).first().waitFor();
-  await page.evaluate(() => {
+test.each(pages)("%s has no fault that axe finds, and fits a phone with large text", async (_name, path, ready) => {
+  await openAsStranger(path());
+  await lookAllWays(stranger, ready);
+  await stranger.setViewportSize({ width: 360, height: 900 });
+  await stranger.evaluate(() => {
     document.documentElement.style.fontSize = "200%";
   });
-  await expectToFit(page);
-  await page.close();
+  await expectToFit(stranger);
 });
 
 test.each(own)("%s has no fault that axe finds", async (_name, link, ready) => {
@@ -256,10 +247,9 @@ test("staff's pages of the shop have no fault that axe finds", async () => {
 });
 
 test.each(missing)("%s has no fault that axe finds", async (_name, path, status) => {
-  const page = await openAsStranger(path);
-  expect((await fetch(page.url())).status).toBe(status);
-  await lookAllWays(page, ".notice");
-  await page.close();
+  await openAsStranger(path);
+  expect((await fetch(stranger.url())).status).toBe(status);
+  await lookAllWays(stranger, ".notice");
 });
 
 test("the editor, its preview and an edit have no fault that axe finds", async () => {

@@ -45,10 +45,16 @@ export interface OpenOptions {
   watch?: (page: Page) => void;
 }
 
-/** Pages that were left, by their browser and their origin. Such a page takes a quarter of the CPU time of a new one. */
+/**
+ * Pages that were left, by their browser and their origin. Such a page takes a quarter of the CPU time of a
+ * new one.
+ */
 const leftPages = new WeakMap<Browser, Map<string, Page[]>>();
 
-/** A page without cookies and stored data in a browser context that no other page has, watched from before its first request. */
+/**
+ * A page without cookies and stored data in a browser context that no other page has, watched from before its
+ * first request.
+ */
 export async function openPage(
   browser: Browser,
   path: string,

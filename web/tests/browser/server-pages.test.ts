@@ -4,16 +4,18 @@
  */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { baseUrl, launchBrowser, openPage } from "./browser.js";
+import { baseUrl, launchBrowser, leave, openPage } from "./browser.js";
 import { author, signUp, signUpHere } from "./people.js";
 import { categories, signUpCustomer, type Category, type Sold } from "./shop.js";
 
 let browser: Browser;
+let withoutScripts: Page;
 let postId: string;
 let category: Category;
 
 beforeAll(async () => {
   browser = await launchBrowser();
+  withoutScripts = await browser.newPage({ javaScriptEnabled: false });
   const [first] = await categories();
   if (first === undefined) {
     throw new Error("The demo has no category with two products.");
@@ -52,13 +54,11 @@ const pages: [name: string, path: () => string, heading: () => string, text: () 
 
 describe.each(pages)("%s", (_name, path, heading, text) => {
   test("is read without scripts", async () => {
-    const context = await browser.newContext({ javaScriptEnabled: false });
-    const page = await context.newPage();
+    const page = withoutScripts;
     await page.goto(new URL(path(), baseUrl).href);
     await page.getByRole("heading", { level: 1, name: heading() }).waitFor();
     expect(await page.locator("main").innerText()).toContain(text());
     expect(await page.locator(".awaits-script:visible").count()).toBe(0);
-    await context.close();
   });
 
   test("is taken over without a request", async () => {
@@ -80,7 +80,7 @@ describe.each(pages)("%s", (_name, path, heading, text) => {
     expect(await page.locator("main").innerText()).toContain(text());
     expect(queries).toEqual([]);
     expect(conduct.errors).toEqual([]);
-    await page.context().close();
+    await leave(page);
   });
 });
 
@@ -130,7 +130,7 @@ test("a page that is opened from another one asks the server", async () => {
   await page.getByRole("link", { name: "Blog", exact: true }).click();
   await asked;
   await page.locator(".post-card").first().waitFor();
-  await page.context().close();
+  await leave(page);
 });
 
 test("a signed-in reader gets their own rights after the text", async () => {
@@ -143,19 +143,16 @@ test("a signed-in reader gets their own rights after the text", async () => {
   await page.getByRole("link", { name: "Edit" }).waitFor();
   await page.reload();
   await page.getByRole("link", { name: "Edit" }).waitFor();
-  await page.context().close();
+  await leave(page);
 });
 
 test("the search of the shop is the current place, and one for products, also without scripts", async () => {
-  const context = await browser.newContext({ javaScriptEnabled: false });
-  const page = await context.newPage();
-  const places = page.getByRole("navigation", { name: "Main" });
-  await page.goto(new URL("/shop", baseUrl).href);
+  const places = withoutScripts.getByRole("navigation", { name: "Main" });
+  await withoutScripts.goto(new URL("/shop", baseUrl).href);
   expect(await places.locator("[aria-current]").allInnerTexts()).toEqual(["Shop"]);
   await places.getByRole("link", { name: "Search" }).click();
-  await page.waitForURL("**/shop/search");
+  await withoutScripts.waitForURL("**/shop/search");
   expect(await places.locator("[aria-current]").allInnerTexts()).toEqual(["Search"]);
-  await context.close();
 });
 
 test("a page comes with what programs need", async () => {

@@ -3,7 +3,6 @@
 //! assumption.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::f64::consts::EULER_GAMMA;
 use std::ops::Range;
 
 use serde::Serialize;
@@ -97,6 +96,8 @@ impl Popularity {
 fn harmonic(number: usize) -> f64 {
     /// From here on the first terms of its asymptotic series are exact to 15 digits.
     const SUMMED_MAX: usize = 1_000;
+    /// The Euler-Mascheroni constant.
+    const EULER_GAMMA: f64 = 0.577_215_664_901_532_9;
     if number <= SUMMED_MAX {
         return (1..=number).map(|rank| 1.0 / rank as f64).sum();
     }
