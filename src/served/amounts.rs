@@ -58,7 +58,7 @@ pub struct Within<'a> {
     pub value_of: fn(&Model, &[Field], &Field, &Body) -> Value,
 }
 
-/// The product or sum of a computed field; `None` where a value is absent.
+/// The product or sum of a computed field; `None` where a value is absent, or an amount has no currency.
 ///
 /// # Errors
 /// The result is too large, or amounts have several currencies.
@@ -143,19 +143,17 @@ fn sum(
             Some(_) => return Err(AmountError::Currencies),
         });
     }
-    Ok(Some(match total {
-        Some(total) => total,
-        None => ComputedAmount {
-            amount: Amount::Exact { mantissa: 0, scale: 0 },
-            // The currency of an empty list is the item's, if amounts have one there.
-            currency: rest.last().and_then(|last| fields.iter().find(|field| field.name == *last)).and_then(
-                |field| {
-                    let path = currency_path(field).filter(|_| is_currency_of_item(field))?;
-                    Some(get(within.item, path)?.as_str()?.to_owned())
-                },
-            ),
-        },
-    }))
+    if total.is_some() {
+        return Ok(total);
+    }
+    let summed = rest.last().and_then(|last| fields.iter().find(|field| field.name == *last));
+    // The currency of an empty list is the item's, if amounts have one there.
+    let currency = summed.filter(|field| is_currency_of_item(field)).and_then(currency_path);
+    let currency = currency.and_then(|path| get(within.item, path)?.as_str()).map(str::to_owned);
+    if currency.is_none() && summed.is_some_and(is_money) {
+        return Ok(None);
+    }
+    Ok(Some(ComputedAmount { amount: Amount::Exact { mantissa: 0, scale: 0 }, currency }))
 }
 
 /// The number in a field.

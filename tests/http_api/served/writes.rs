@@ -452,3 +452,27 @@ async fn a_kept_reference_keeps_the_key_of_its_target() {
     let changed = server.data(None, update, both).await["updateOrder"]["order"].clone();
     assert_eq!((&changed["level"], &changed["drug"]["level"]), (&json!("B"), &json!("B")));
 }
+
+#[tokio::test]
+async fn a_sum_of_no_amounts_is_refused_where_it_is_needed() {
+    let model = include_str!("models/clinic.graphql");
+    let model = model.replace("lines: [Line!]! @length(min: 1, max: 3)", "lines: [Line!]!");
+    let server = ServedServer::start(&model).await;
+    let sign_up = "mutation { createMember(input: { name: \"Ada\", email: \"ada@example.com\", password: \"a-secret-that-no-log-may-show\" }) { accessToken } }";
+    let token = server.data(None, sign_up, json!({})).await["createMember"]["accessToken"].clone();
+    let token = token.as_str().unwrap();
+    let vet = "mutation { createVet(input: { name: \"Dr. Oak\" }) { vet { id } } }";
+    let vet = server.data(Some(token), vet, json!({})).await["createVet"]["vet"]["id"].clone();
+    let create = "mutation($input: CreateVisitInput!) { createVisit(input: $input) { visit { id total { amount } } } }";
+    let input = |lines: Value| json!({ "input": { "vetId": vet, "watcherIds": [], "at": "2026-03-01T10:00:00Z", "lines": lines } });
+    let refusal = server.refusal(Some(token), create, input(json!([]))).await;
+    assert_eq!(refusal, ("BAD_USER_INPUT".to_owned(), json!("lines")));
+    let line = json!({ "text": "A check", "price": { "amount": "3.50", "currencyCode": "EUR" } });
+    let visit =
+        server.data(Some(token), create, input(json!([line, line]))).await["createVisit"]["visit"].clone();
+    assert_eq!(visit["total"], json!({ "amount": "7.00" }));
+    let update = "mutation($input: UpdateVisitInput!) { updateVisit(input: $input) { visit { id } } }";
+    let none = json!({ "input": { "visitId": visit["id"], "lines": [] } });
+    let refusal = server.refusal(Some(token), update, none).await;
+    assert_eq!(refusal, ("BAD_USER_INPUT".to_owned(), json!("lines")));
+}
