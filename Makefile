@@ -6,6 +6,9 @@ SHELL := bash
 CARGO ?= cargo
 NPM ?= npm
 CHROMIUM ?= /usr/bin/chromium
+# Debian's Chromium without windows, in which the tests of the pages take 60 % of the CPU time.
+HEADLESS_SHELL ?= /usr/bin/chromium-headless-shell
+TEST_CHROMIUM ?= $(firstword $(wildcard $(HEADLESS_SHELL)) $(CHROMIUM))
 DRILL ?=
 PROMTOOL ?= /usr/bin/promtool
 CLIPPY_DRIVER ?= $(shell rustup which clippy-driver 2>/dev/null || command -v clippy-driver)
@@ -45,7 +48,7 @@ ONE_STORE := api::backup:: api::compare:: api::compare_account:: api::cli:: api:
 # API above them is the same code over both stores. `make second-store-test SECOND_STORE='domain http_api'` runs all, and so does `make flaky`.
 SECOND_STORE ?= domain
 
-.PHONY: help test-programs embedded-test second-store-test late-rust-tests doc-test pages-test alert-test-and-chromium account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short generated-models fmt web web-test rust-test browser-test chromium machete package deny screenshots lighthouse clean
+.PHONY: help test-programs embedded-test second-store-test late-rust-tests doc-test pages-test alert-test-and-browser account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short generated-models fmt web web-test rust-test browser-test chromium test-browser machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -64,7 +67,7 @@ check: machete
 # Two at a time where one of them leaves a core idle: the web beside the compiler, the pages in Chromium beside the second store.
 ## Run everything that has to pass
 test:
-	$(MAKE) --jobs=2 --output-sync=target web-test test-programs alert-test-and-chromium
+	$(MAKE) --jobs=2 --output-sync=target web-test test-programs alert-test-and-browser
 	$(MAKE) embedded-test
 	$(MAKE) --jobs=2 --output-sync=target late-rust-tests pages-test
 
@@ -115,8 +118,8 @@ soak-http: build
 
 # Over both stores, and the pages in Chromium. FLAKY_BUSY busy loops run beside the tests; FLAKY_TESTS are parts of names.
 ## Run every test many times: FLAKY_RUNS, FLAKY_BROWSER_RUNS, FLAKY_STORES, FLAKY_TESTS, FLAKY_BUSY
-flaky: web/dist/index.html chromium program
-	CARGO='$(CARGO)' NPM='$(NPM)' CHROMIUM=$(CHROMIUM) ONEHOP_BIN=$(CURDIR)/target/debug/onehop BOTH_STORES='$(BOTH_STORES)' ONE_STORE='$(ONE_STORE)' .ci/flaky
+flaky: web/dist/index.html test-browser program
+	CARGO='$(CARGO)' NPM='$(NPM)' CHROMIUM=$(TEST_CHROMIUM) ONEHOP_BIN=$(CURDIR)/target/debug/onehop BOTH_STORES='$(BOTH_STORES)' ONE_STORE='$(ONE_STORE)' .ci/flaky
 
 # Fails where a request finds a fault of the server's. Needs Python 3.10, and the network once.
 ## Send generated requests from the schema: SCHEMATHESIS_EXAMPLES, SCHEMATHESIS_SEED
@@ -219,8 +222,8 @@ second-store-test: test-programs
 		-- --test-threads $(TEST_THREADS) $(BOTH_STORES) $(ONE_STORE:%=--skip %)
 
 # One after the other: both may install a package.
-alert-test-and-chromium: alert-test
-	$(MAKE) chromium
+alert-test-and-browser: alert-test
+	$(MAKE) test-browser
 
 # One after the other, beside the pages.
 late-rust-tests: second-store-test
@@ -236,8 +239,8 @@ doc-test:
 browser-test: test-programs
 	$(MAKE) pages-test
 
-pages-test: web/dist/index.html chromium
-	cd web && TMPDIR='$(TEST_TMPDIR)' ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(CHROMIUM) $(NPM) run test:browser
+pages-test: web/dist/index.html test-browser
+	cd web && TMPDIR='$(TEST_TMPDIR)' ONEHOP_BIN=$(CURDIR)/target/debug/onehop CHROMIUM=$(TEST_CHROMIUM) $(NPM) run test:browser
 
 # Needs root on Linux. DRILL names scenarios: full-disk killed.
 ## Make real faults on real servers, and measure the seconds until each alert: DRILL
@@ -264,6 +267,10 @@ deny:
 
 chromium:
 	@test -x $(CHROMIUM) || (apt-get update && apt-get install -y --no-install-recommends chromium)
+
+# Chromium itself where the package is missing.
+test-browser:
+	@test -x $(HEADLESS_SHELL) || (apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell) || $(MAKE) chromium
 
 promtool:
 	@test -x $(PROMTOOL) || (apt-get update && apt-get install -y --no-install-recommends prometheus)
