@@ -2,19 +2,23 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use dataloader::BatchFn;
 use dataloader::cached::Loader;
+use onehop_model::PropertyPath;
 use onehop_store::limits::PAGE_ITEMS_MAX;
 use onehop_store::{
     Direction, Fault, FaultKind, Item, Keyset, Ledger, PartitionKey, Query, QueryPage, Store, joined_key,
     key_text, order_value_of, property_in,
 };
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::ids::ItemPlace;
 use super::model::{Body, ListPlace, ListScope, OwnerValue, ServedModel, TypeIndex};
+use super::stored;
 use crate::domain::containers::ABANDONED;
 
 /// The number of times that a loader lets other fields of the request go first, so that they may add to its
@@ -22,8 +26,8 @@ use crate::domain::containers::ABANDONED;
 const LOADER_YIELDS: usize = 2;
 /// The items of one batch.
 const LOADER_BATCH_MAX: usize = 100;
-/// The pages of items that one count looks at.
-const COUNTED_PAGES_MAX: usize = 100;
+/// The pages of items that one count or one look for an item goes through.
+const LOOKED_THROUGH_PAGES_MAX: usize = 100;
 
 /// The reads of a served model. Cheap to clone.
 #[derive(Clone)]
@@ -180,20 +184,62 @@ impl ServedReads {
         owner: &ServedItem,
         ledger: &Ledger,
     ) -> Result<u64, Fault> {
-        let (mut counted, mut after) = (0, None);
-        for _ in 0..COUNTED_PAGES_MAX {
+        let mut counted = 0;
+        let count = |_: &Body| {
+            counted += 1;
+            ControlFlow::Continue(())
+        };
+        self.look_through(list, owner, ledger, count).await?;
+        Ok(counted)
+    }
+
+    /// Whether an item of a list refers to this id at a property.
+    ///
+    /// # Errors
+    /// A fault of the store, and a list of too many items to look through.
+    pub async fn has_reference(
+        &self,
+        list: &ListPlace,
+        owner: &ServedItem,
+        (property, id): (&PropertyPath, Uuid),
+        ledger: &Ledger,
+    ) -> Result<bool, Fault> {
+        let id = id.to_string();
+        let mut is_found = false;
+        let look = |body: &Body| {
+            is_found = stored::get(body, property).and_then(Value::as_str) == Some(&id);
+            if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        self.look_through(list, owner, ledger, look).await?;
+        Ok(is_found)
+    }
+
+    /// Looks at each stored item of a list for which its conditions hold, page by page.
+    async fn look_through(
+        &self,
+        list: &ListPlace,
+        owner: &ServedItem,
+        ledger: &Ledger,
+        mut look: impl FnMut(&Body) -> ControlFlow<()> + Send,
+    ) -> Result<(), Fault> {
+        let mut after = None;
+        for _ in 0..LOOKED_THROUGH_PAGES_MAX {
             let part = (after.as_ref(), PAGE_ITEMS_MAX, false);
-            let Some(page) = self.query(list, Some(owner), part, ledger).await? else { return Ok(counted) };
+            let Some(page) = self.query(list, Some(owner), part, ledger).await? else { return Ok(()) };
             for item in page.items.iter() {
                 let body: Body = item.decode()?;
                 after = Some(self.keyset_of(&body, list));
-                counted += u64::from(list.conditions.iter().all(|condition| condition.holds_for(&body)));
+                if list.conditions.iter().all(|condition| condition.holds_for(&body))
+                    && look(&body).is_break()
+                {
+                    return Ok(());
+                }
             }
             if !page.has_more {
-                return Ok(counted);
+                return Ok(());
             }
         }
-        Err(Fault::new(FaultKind::Internal, "a count by a query looks at too many items"))
+        Err(Fault::new(FaultKind::Internal, "a list has too many items to look through"))
     }
 
     /// The place of an item or of its entry.

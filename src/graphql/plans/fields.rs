@@ -18,7 +18,7 @@ use super::scalars::constant_of;
 use super::selection::Selected;
 use crate::domain::api_additions::{AddedField, AddedRight};
 use crate::served::formats::{format_of, is_money};
-use crate::served::related;
+use crate::served::{is_derived_of_caller, related};
 
 /// Bytes of a truth value in the response budget.
 const WORD_BYTES: usize = 5;
@@ -72,6 +72,8 @@ impl<'d> Compiler<'d> {
                 let listed = form.field(list).and_then(|(_, list)| related(list))?;
                 // The executor asks whether the item of the caller fulfils the conditions of the list.
                 listed.conditions.is_empty().then_some(())?;
+                let item = form.planned.model.model().item(&listed.item_type)?;
+                is_derived_of_caller(form.name, item).then_some(())?;
                 let of = self.schema.type_of(form.model, &listed.item_type)?;
                 let is_read = matches!(within.place, Place::Alone | Place::Listed)
                     || within.place == Place::Beside && form.planned.additions.is_some();

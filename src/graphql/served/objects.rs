@@ -20,8 +20,9 @@ use crate::graphql::errors::{self, Code};
 use crate::served::amounts::{currency_of, evaluated};
 use crate::served::formats::{currency_roots, decoded, format_of, is_money};
 use crate::served::{
-    Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, copied_part, derived_place, elements,
-    embedded_place, place_of_id, property_name, related, stored, target_place,
+    Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, caller_reference, copied_part,
+    derived_place, elements, embedded_place, is_derived_of_caller, place_of_id, property_name, related,
+    stored, target_place,
 };
 
 /// The interface of all items.
@@ -261,7 +262,8 @@ fn known_count<'a>(field: &ItemField, item: &ServedItem) -> Option<FieldValue<'a
     value_of(field, item).ok().flatten()
 }
 
-/// Whether the caller has an item in a list: a point read of the id that is derived from both.
+/// Whether the caller has an item in a list: a point read of the id that is derived from both, or a look
+/// through the pages of the list.
 async fn has_caller<'a>(
     field: &ItemField,
     list: &str,
@@ -270,6 +272,17 @@ async fn has_caller<'a>(
 ) -> Result<Option<FieldValue<'a>>> {
     let Some(account) = scope.requester().account else { return Ok(Some(FieldValue::value(false))) };
     let listed = field.model.ty(field.ty).item.field(list).and_then(related);
+    let owner = field.model.ty(field.ty).name;
+    let listed_type = listed.and_then(|list| field.model.model().item(&list.item_type));
+    if let (Some(list), Some(ty)) = (listed, listed_type)
+        && !is_derived_of_caller(owner, ty)
+    {
+        let place = field.model.list_place(Some(field.ty), list).zip(caller_reference(ty));
+        let Some((place, (_, caller))) = place else { return Ok(Some(FieldValue::value(false))) };
+        let found =
+            scope.reads().has_reference(&place, item, (&caller.property, account), scope.ledger()).await;
+        return Ok(Some(FieldValue::value(found.map_err(|fault| scope.fault(&fault))?)));
+    }
     let place = listed.and_then(|list| {
         derived_place(&field.model, field.model.index_of(&list.item_type)?, &item.place, account)
     });

@@ -3,8 +3,8 @@
 
 use onehop_model::{
     Action, CopyOrigin, CopySource, Deletion, Event, Field, FieldKind, FieldPath, Function, ItemType, Kept,
-    KeySource, LiveSource, Model, Mutation, Name, QueryKind, ReferenceField, RelatedSource, StoredField,
-    Subscription, TypeOf, ValueSource,
+    KeySource, LiveSource, Model, Mutation, Name, QueryKind, ReferenceField, RelatedField, RelatedSource,
+    StoredField, Subscription, TypeOf, ValueSource,
 };
 mod findings;
 mod names;
@@ -14,7 +14,7 @@ pub use self::findings::Unsupported;
 pub use self::names::{mutation_name, pascal};
 use super::formats::{format_of, is_money};
 use super::recognition::recognised_properties;
-use super::related_fields::related;
+use super::related_fields::{caller_reference, is_derived_of_caller, related};
 
 /// The most containers of a model: the embedded store numbers all of a directory by a byte.
 const CONTAINERS_MAX: usize = 250;
@@ -163,22 +163,26 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
             findings.add_if(!is_counted, &place, "@count(of)", reason);
         }
         FieldKind::HasCaller(list) => {
-            let listed = item.field(list).and_then(related).and_then(|list| model.item(&list.item_type));
-            let is_derived = listed.is_some_and(|listed| {
-                let caller = |name: &onehop_model::Name| {
-                    matches!(listed.field(name).map(|field| &field.kind), Some(FieldKind::Reference(reference)) if reference.caller)
-                };
-                let owner = |name: &onehop_model::Name| {
-                    matches!(listed.field(name).map(|field| &field.kind), Some(FieldKind::Reference(reference)) if reference.target == item.name && !reference.caller)
-                };
-                listed.id_from.len() == 2 && listed.id_from.iter().any(caller) && listed.id_from.iter().any(owner)
+            let related = item.field(list).and_then(related);
+            let listed = related.and_then(|related| Some((related, model.item(&related.item_type)?)));
+            let is_served = listed.is_some_and(|(related, listed)| {
+                is_derived_of_caller(&item.name, listed) || has_caller_in_pages(related, listed)
             });
-            findings.add_if(
-                !is_derived,
-                &place,
-                "@caller(in)",
-                "needs a list of items whose @item(idFrom) is this item and the caller",
-            );
+            let reason = "needs a list whose items are derived from this one and the caller (@item(idFrom)), or \
+                          whose entries have the reference to the caller";
+            findings.add_if(!is_served, &place, "@caller(in)", reason);
+        }
+    }
+}
+
+/// Whether the pages of a list tell the callers of its items.
+fn has_caller_in_pages(related: &RelatedField, listed: &ItemType) -> bool {
+    match (&related.source, caller_reference(listed)) {
+        (_, None) => false,
+        (RelatedSource::Partition { .. } | RelatedSource::Find { through: None, .. }, Some(_)) => true,
+        (RelatedSource::Find { .. }, Some(_)) => false,
+        (RelatedSource::List(list), Some((name, _))) => {
+            list.keep.is_none() && list.fields.iter().any(|path| path.single() == Some(name))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use onehop::api::{ApiOptions, ServedApiParts, served_executor_of};
 use onehop::graphql::served::ServedExecutor;
-use onehop::served::{ItemPlace, ServedModel, related};
+use onehop::served::{ItemPlace, ServedModel, is_derived_of_caller, related};
 use onehop_model::{CountField, FieldKind, Kept, QueryKind, RelatedField};
 
 use super::Driver;
@@ -99,6 +99,11 @@ fn reason(model: &ServedModel, type_name: &str, field: &str) -> Option<&'static 
     match &item.field(field)?.kind {
         FieldKind::HasCaller(list) if item.field(list).and_then(related).is_some_and(has_conditions) => {
             Some("its list has conditions")
+        }
+        FieldKind::HasCaller(list) => {
+            let listed = item.field(list).and_then(related)?;
+            let listed = &model.ty(model.index_of(&listed.item_type)?).item;
+            (!is_derived_of_caller(&item.name, listed)).then_some("its list is looked through")
         }
         FieldKind::Count(CountField { kept: Kept::Query, .. }) => Some("items are counted when it is read"),
         _ => None,
