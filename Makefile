@@ -48,7 +48,7 @@ ONE_STORE := api::backup:: api::compare:: api::compare_account:: api::cli:: api:
 # API above them is the same code over both stores. `make second-store-test SECOND_STORE='domain http_api'` runs all, and so does `make flaky`.
 SECOND_STORE ?= domain
 
-.PHONY: help test-programs embedded-test second-store-test late-rust-tests doc-test pages-test alert-test-and-browser account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short generated-models fmt web web-test rust-test browser-test chromium test-browser machete package deny screenshots lighthouse clean
+.PHONY: help test-programs embedded-test second-store-test doc-test pages-test alert-test-and-browser account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short generated-models fmt web web-test rust-test browser-test chromium test-browser machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -64,12 +64,12 @@ build: web
 check: machete
 	CARGO='$(CARGO)' NPM='$(NPM)' .ci/check $(SINCE)
 
-# Two at a time where one of them leaves a core idle: the web beside the compiler, the pages in Chromium beside the second store.
+# Two at a time, since one of them leaves a core idle: the web beside the compiler; the pages, the second store and the documentation
+# beside the tests over the embedded store.
 ## Run everything that has to pass
 test:
 	$(MAKE) --jobs=2 --output-sync=target web-test test-programs alert-test-and-browser
-	$(MAKE) embedded-test
-	$(MAKE) --jobs=2 --output-sync=target late-rust-tests pages-test
+	$(MAKE) --jobs=2 --output-sync=target embedded-test pages-test second-store-test doc-test
 
 # The store's hot paths, likes on one hot post, refusals, many subscribers, and a load run over HTTP beside its ceiling.
 ## Measure speed: BENCH_USERS, LIVE_SUBSCRIBERS, LIVE_FILES
@@ -224,10 +224,6 @@ second-store-test: test-programs
 # One after the other: both may install a package.
 alert-test-and-browser: alert-test
 	$(MAKE) test-browser
-
-# One after the other, beside the pages.
-late-rust-tests: second-store-test
-	$(MAKE) doc-test
 
 doc-test:
 	$(LINTED) $(CARGO) test --locked --workspace --doc
