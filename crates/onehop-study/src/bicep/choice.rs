@@ -27,19 +27,27 @@ pub(super) struct Choice<'a> {
     pub reason: String,
 }
 
+/// The design of a name.
+///
 /// # Errors
-/// No such design, or no feasible one.
+/// No such design.
+pub(super) fn named<'a>(study: &DesignStudy<'a>, name: &str) -> Result<&'a Design, BicepError> {
+    let designs = &study.directory.designs;
+    designs.iter().find(|design| design.name == name).ok_or_else(|| {
+        let known = designs.iter().map(|design| design.name.as_str()).collect::<Vec<_>>().join(", ");
+        BicepError::Unknown { name: name.to_owned(), known }
+    })
+}
+
+/// # Errors
+/// No feasible design.
 pub(super) fn choose<'a>(
     study: &DesignStudy<'a>,
     report: &'a StudyReport,
-    named: Option<&str>,
+    named: Option<&'a Design>,
 ) -> Result<Choice<'a>, BicepError> {
     let designs = &study.directory.designs;
-    if let Some(name) = named {
-        let Some(design) = designs.iter().find(|design| design.name == name) else {
-            let known = designs.iter().map(|design| design.name.as_str()).collect::<Vec<_>>().join(", ");
-            return Err(BicepError::Unknown { name: name.to_owned(), known });
-        };
+    if let Some(design) = named {
         return of_design(design, report, "It was named; the study may have another winner.".to_owned());
     }
     let none = || BicepError::Infeasible("each design".to_owned());

@@ -71,8 +71,9 @@ struct BicepContainer {
 /// # Errors
 /// No such design, or no feasible one.
 pub fn bicep(study: &DesignStudy<'_>, design: Option<&str>) -> Result<String, BicepError> {
+    let named = design.map(|name| choice::named(study, name)).transpose()?;
     let report = design_report(study);
-    let Choice { design, planned, reason } = choice::choose(study, &report, design)?;
+    let Choice { design, planned, reason } = choice::choose(study, &report, named)?;
     let settings = &study.directory.settings;
     let is_shared = planned.recommended_scope == RecommendedScope::Shared;
     let containers: Vec<BicepContainer> =
