@@ -1,10 +1,9 @@
 //! Closed accounts of a served model: a projection that ends the sessions of each deleted account and removes
-//! its password. The command does so itself; this finishes what it left when its process died.
+//! its password. Commands do so themselves; this finishes the deletions of processes that died.
 
 use std::sync::Arc;
 
 use onehop_change_feed::{IntendedWrite, Projection, ProjectionError, ReadRequest, Step, StepInput};
-use onehop_model::Action;
 use onehop_store::{Change, ContainerName, PartitionKey, WriteOp};
 use uuid::Uuid;
 
@@ -19,10 +18,7 @@ use crate::domain::containers::ACCOUNTS;
 /// The projection of a model whose accounts can be deleted.
 pub(super) fn projection(model: &Arc<ServedModel>) -> Option<Arc<dyn Projection>> {
     let served = model.ty(model.account()?);
-    let deletes = |mutation: &onehop_model::Mutation| {
-        (&mutation.item_type, mutation.action) == (&served.item.name, Action::Delete)
-    };
-    if !served.writes(Action::Delete) && !model.model().mutations().iter().any(deletes) {
+    if !model.model().deletes(&served.item) {
         return None;
     }
     let (name, types) = (interned(&format!("{}.closed", served.name)), [served.type_value]);

@@ -271,11 +271,11 @@ async fn has_caller<'a>(
     scope: &ServedScope,
 ) -> Result<Option<FieldValue<'a>>> {
     let Some(account) = scope.requester().account else { return Ok(Some(FieldValue::value(false))) };
-    let listed = field.model.ty(field.ty).item.field(list).and_then(related);
-    let owner = field.model.ty(field.ty).name;
-    let listed_type = listed.and_then(|list| field.model.model().item(&list.item_type));
-    if let (Some(list), Some(ty)) = (listed, listed_type)
-        && !is_derived_of_caller(owner, ty)
+    let owner = field.model.ty(field.ty);
+    let listed = owner.item.field(list).and_then(related);
+    if let Some(list) = listed
+        && let Some(ty) = field.model.model().item(&list.item_type)
+        && !is_derived_of_caller(owner.name, ty)
     {
         let place = field.model.list_place(Some(field.ty), list).zip(caller_reference(ty));
         let Some((place, (_, caller))) = place else { return Ok(Some(FieldValue::value(false))) };

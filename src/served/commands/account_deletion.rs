@@ -1,5 +1,6 @@
 //! Deletion of an account of a served model: its item as any other, then its sessions and its password. The
-//! projection of [closed accounts](crate::served::closed_accounts) finishes a deletion that dies in between.
+//! projection of [closed accounts](crate::served::closed_accounts) finishes the deletions of processes that
+//! died in between.
 
 use onehop_store::Ledger;
 

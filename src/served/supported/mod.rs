@@ -3,8 +3,8 @@
 
 use onehop_model::{
     Action, CopyOrigin, CopySource, Deletion, Event, Field, FieldKind, FieldPath, Function, ItemType, Kept,
-    KeySource, LiveSource, Model, Mutation, Name, QueryKind, ReferenceField, RelatedField, RelatedSource,
-    StoredField, Subscription, TypeOf, ValueSource,
+    KeySource, LiveSource, Model, Name, QueryKind, ReferenceField, RelatedField, RelatedSource, StoredField,
+    Subscription, TypeOf, ValueSource,
 };
 mod findings;
 mod names;
@@ -89,10 +89,8 @@ fn item_type(model: &Model, item: &ItemType, findings: &mut Findings) {
         "@account",
         "has an id of the server, no @item(idFrom)",
     );
-    let deletes = |mutation: &Mutation| mutation.item_type == item.name && mutation.action == Action::Delete;
-    let is_deleted = item.writes.contains(&Action::Delete) || model.mutations().iter().any(deletes);
     findings.add_if(
-        is_account && is_deleted && leaves_no_trace(model, item),
+        is_account && model.deletes(item) && leaves_no_trace(model, item),
         &item.name,
         "@deletes",
         "of an account with DELETE is SOFT: its sessions and its password follow a mark",
@@ -175,7 +173,7 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
     }
 }
 
-/// Whether the pages of a list tell the callers of its items.
+/// Whether the items or entries of a list have the reference to the caller.
 fn has_caller_in_pages(related: &RelatedField, listed: &ItemType) -> bool {
     match (&related.source, caller_reference(listed)) {
         (_, None) => false,

@@ -101,6 +101,13 @@ impl Model {
         item.deletion == Deletion::Ttl || container.is_some_and(|container| container.ttl_seconds.is_some())
     }
 
+    /// Whether a mutation deletes items of a type, a generated one or one of the model.
+    pub fn deletes(&self, item: &ItemType) -> bool {
+        let deletes =
+            |mutation: &Mutation| mutation.item_type == item.name && mutation.action == Action::Delete;
+        item.writes.contains(&Action::Delete) || self.mutations().iter().any(deletes)
+    }
+
     /// Whether items of a type do not store a field that has its default: it is `sparse`, and neither an id,
     /// nor a partition key, nor the order of a list asks for it.
     pub fn leaves_out_default(&self, item: &ItemType, field: &Field) -> bool {

@@ -24,15 +24,15 @@ impl Model {
     ///
     /// - Deletions by `TTL`, without a time to live of the container, and by `ALL_VERSIONS` are `SOFT`.
     /// - The version of items is the property `version`.
-    /// - A `@find` by a list field, and one that is counted `BEHIND`, is a list in a container of its own,
-    ///   whose entries have the fields of the order alone.
+    /// - A `@find` by a list field is a list in a container of its own, whose entries have the fields of the
+    ///   order alone. So is a `@find` with a count that is kept `BEHIND`.
     /// - Lists of one type in one container have entries of different types.
     /// - Products, sums and values that are computed from below an object are stored where entries have them.
     /// - Counts of expiring items are queries.
     /// - Claims name no caller: the tokens of the server have none. People sign up as an account type, so it
     ///   has no other creation.
-    /// - A former property is none of those that a server keeps beside the fields, as its `type`: it names
-    ///   one of files that a study reads.
+    /// - Former properties with the names of a server's own properties, as `type`, are left out. Files of a
+    ///   study have such properties.
     #[must_use]
     pub fn for_serving(mut self) -> Self {
         self.mark_deletions();

@@ -1,8 +1,6 @@
 //! Containers of a model: partition keys, and the indexes that its queries and projections need.
 
-use onehop_model::{
-    Action, Container, Deletion, FieldKind, ItemType, Kept, ListSource, Model, Name, RelatedSource,
-};
+use onehop_model::{Container, Deletion, FieldKind, ItemType, Kept, ListSource, Model, Name, RelatedSource};
 use onehop_store::{ContainerName, ContainerSpec, TypeOrder, interned, interned_list, interned_orders};
 
 use super::back_references::back_references;
@@ -245,13 +243,8 @@ impl<'a> Indexes<'a> {
                 self.add_equality(&format!("{}.{}", item.name, field.name), item, &field.name)?;
             }
         }
-        let deletes = item.writes.contains(&Action::Delete)
-            || self
-                .model
-                .mutations()
-                .iter()
-                .any(|mutation| mutation.action == Action::Delete && mutation.item_type == item.name);
-        let is_soft = deletes && matches!(item.deletion, Deletion::Soft { .. } | Deletion::Ttl)
+        let is_soft = self.model.deletes(item)
+            && matches!(item.deletion, Deletion::Soft { .. } | Deletion::Ttl)
             || tombstone_of_owned(self.model, item).is_some();
         if let Some(draft) = self.draft(&item.container) {
             draft.soft_deletes |= is_soft;
