@@ -48,7 +48,7 @@ ONE_STORE := api::backup:: api::compare:: api::compare_account:: api::cli:: api:
 # API above them is the same code over both stores. `make second-store-test SECOND_STORE='domain http_api'` runs all, and so does `make flaky`.
 SECOND_STORE ?= domain
 
-.PHONY: help test-programs embedded-test second-store-test doc-test pages-test alert-test-and-browser account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short generated-models fmt web web-test rust-test browser-test chromium test-browser machete package deny screenshots lighthouse clean
+.PHONY: help bench-peer test-programs embedded-test second-store-test doc-test pages-test alert-test-and-browser account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short generated-models fmt web web-test rust-test browser-test chromium test-browser machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -84,6 +84,11 @@ bench: web
 ## Measure requests over HTTP quickly: BENCH_USERS, BEFORE
 bench-short: web
 	$(CARGO) bench --bench load -- --short --users $(BENCH_USERS) $(if $(BEFORE),--before $(abspath $(BEFORE)))
+
+# Needs the programs of PostgreSQL; PG_BIN names their directory.
+## Measure commands beside Mercurius with PostgreSQL
+bench-peer: web
+	benches/peers/mercurius/run --users 1000 --texts long --random --only C2,C3,C4
 
 # Fills a data directory for each number of users, unless that is done, and reads both.
 ## Measure what ten times the data changes: SCALE_USERS, SCALE_DIR

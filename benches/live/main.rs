@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
 use futures::{StreamExt, TryStreamExt, stream};
 use onehop_testing::websocket::WebSocketClient;
-use process::ServerProcess;
+use process::{Server, ServerProcess};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use super::process::ServerProcess;
+use super::process::{Server, ServerProcess};
 use super::{Arguments, OPENED_AT_ONCE, rss_kib};
 
 /// Messages that an answer shows: several writes can be one new answer.

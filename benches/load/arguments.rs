@@ -51,6 +51,14 @@ pub struct Arguments {
     #[arg(long)]
     pub data: Option<PathBuf>,
 
+    /// Measure the writes on this server, too, which runs already and answers the same mutations
+    #[arg(long, value_name = "HOST:PORT", requires = "peer_processes")]
+    pub peer: Option<String>,
+
+    /// Processes of the peer, which are measured with all their descendants
+    #[arg(long, value_name = "PID", value_delimiter = ',')]
+    pub peer_processes: Vec<u32>,
+
     /// Measure these operations only, such as Q6 or Q1,C4
     #[arg(long, value_enum, value_delimiter = ',', ignore_case = true)]
     pub only: Vec<Operation>,

@@ -17,7 +17,7 @@ use crate::client::Connection;
 use crate::operations::Operation;
 
 /// Posts whose comments and likes are gathered.
-const POSTS_MAX: usize = 1_500;
+pub const POSTS_MAX: usize = 1_500;
 /// Different posts and comments that are written.
 const TEXTS: usize = 64;
 /// A comment, with a number before it.
@@ -149,6 +149,23 @@ impl Catalogue {
             feed,
             drawn_posts: Vec::new(),
         })
+    }
+
+    /// Posts of a peer in random order, up to a number: the data that its writes need.
+    pub async fn of_peer(address: &str, posts_max: usize) -> Result<Self> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Data {
+            post_ids: Vec<String>,
+        }
+
+        let mut connection = Connection::open(address).await?;
+        let mut posts = connection.ask::<Data>("{ postIds }", &json!({})).await?.post_ids;
+        ensure!(!posts.is_empty(), "the peer has no posts: there is nothing to write to");
+        posts.sort_unstable_by_key(|id| scattered(id));
+        posts.truncate(posts_max);
+        let (users, feed) = (BTreeMap::new(), Edges::default());
+        Ok(Self { users, posts: BTreeMap::new(), feed, drawn_posts: posts })
     }
 
     /// Has posts of all users who are known by their posts, comments and likes written to, in random order.

@@ -29,6 +29,8 @@ pub struct PhaseFigures {
     pub p99_at_most_ms: f64,
     /// The share of commits in which the phase takes longer than 10 ms, in percent.
     pub slow_percent: f64,
+    /// The least bound of the histogram that no commit exceeds; `None` beyond its last bound.
+    pub longest_at_most_ms: Option<f64>,
 }
 
 impl CommitPhases {
@@ -88,11 +90,13 @@ impl Histogram {
         let p99 = self.buckets.iter().find(|(_, count)| *count >= wanted)?.0;
         let quick =
             self.buckets.iter().rfind(|(bound, _)| *bound <= SLOW_SECONDS).map_or(0, |bucket| bucket.1);
+        let longest = self.buckets.iter().find(|(_, count)| *count == commits)?.0;
         Some(PhaseFigures {
             phase: phase.to_owned(),
             mean_ms: self.sum_seconds * 1_000.0 / commits as f64,
             p99_at_most_ms: p99 * 1_000.0,
             slow_percent: (commits - quick) as f64 * 100.0 / commits as f64,
+            longest_at_most_ms: longest.is_finite().then_some(longest * 1_000.0),
         })
     }
 }

@@ -25,7 +25,7 @@ use self::arguments::Arguments;
 use self::catalogue::Catalogue;
 use self::measure::{Plan, Workload};
 use self::operations::Operation;
-use self::process::ServerProcess;
+use self::process::{Peer, Server, ServerProcess};
 use self::report::{Report, Row};
 
 /// As in the real server, so that the allocator makes no difference.
@@ -88,6 +88,7 @@ struct Servers {
     /// The blog's model, served without its Rust, and the data under the ids that it shows.
     served: ServerProcess,
     served_catalogue: Catalogue,
+    peer: Option<Peer>,
 }
 
 impl Servers {
@@ -118,7 +119,9 @@ impl Servers {
         let bare = ServerProcess::start_bare(&file, scratch).await?;
         let (users, posts) = (catalogue.users.len(), catalogue.posts.len());
         eprintln!("server {}, bare schema {}; {users} users, {posts} posts", real.id(), bare.id());
-        Ok(Self { catalogue, real, before, bare, served, served_catalogue })
+        let peer =
+            (arguments.peer.clone()).map(|address| Peer::new(address, arguments.peer_processes.clone()));
+        Ok(Self { catalogue, real, before, bare, served, served_catalogue, peer })
     }
 }
 
@@ -135,38 +138,59 @@ async fn measure_all(arguments: &Arguments, servers: &Servers) -> Result<Vec<Row
         return Ok(rows);
     }
     let bare_q1 = rows.iter().find(|row| row.operation == Operation::Q1).and_then(|row| row.bare.clone());
-    let tokens = operations::sign_up(servers.real.address()).await?;
-    let tokens_before = match &servers.before {
-        Some(before) => operations::sign_up(before.address()).await?,
-        None => Vec::new(),
-    };
+    let mut written = vec![Written::new(&servers.real, &servers.catalogue).await?];
+    if let Some(before) = &servers.before {
+        written.push(Written::new(before, &servers.catalogue).await?);
+    }
+    let catalogue_of_peer;
+    if let Some(peer) = &servers.peer {
+        let posts = if arguments.random { usize::MAX } else { catalogue::POSTS_MAX };
+        catalogue_of_peer = Catalogue::of_peer(peer.address(), posts).await?;
+        written.push(Written::new(peer, &catalogue_of_peer).await?);
+    }
     for operation in writes {
-        let workload = |tokens: &[String]| {
-            let variables = servers.catalogue.variables(operation);
-            let workload = Workload::of_users(operation.document(), variables, tokens.to_vec());
-            // A second like of the same user is refused.
-            if operation == Operation::C4 { workload.once() } else { workload }
-        };
-        let (own, before) = (workload(&tokens), workload(&tokens_before));
-        let mut measured = vec![(&servers.real, &own)];
-        measured.extend(servers.before.as_ref().map(|server| (server, &before)));
+        let workloads: Vec<_> = written.iter().map(|written| written.workload(operation)).collect();
+        let measured: Vec<_> = written.iter().map(|written| written.server).zip(&workloads).collect();
         let mut figures = measure::in_turns(&plan, &measured).await?.into_iter();
         let server = figures.next().context("no figures")?;
-        let bare_q1 = bare_q1.clone();
-        rows.push(Row { operation, server, before: figures.next(), bare: None, bare_q1, served: None });
+        let before = servers.before.as_ref().and_then(|_| figures.next());
+        let (peer, bare_q1) = (figures.next(), bare_q1.clone());
+        rows.push(Row { operation, server, before, peer, bare: None, bare_q1, served: None });
     }
     Ok(rows)
 }
 
+/// A server whose writes are measured.
+struct Written<'a> {
+    server: &'a dyn Server,
+    catalogue: &'a Catalogue,
+    /// Of the users who write.
+    tokens: Vec<String>,
+}
+
+impl<'a> Written<'a> {
+    async fn new(server: &'a dyn Server, catalogue: &'a Catalogue) -> Result<Self> {
+        Ok(Self { server, catalogue, tokens: operations::sign_up(server.address()).await? })
+    }
+
+    fn workload(&self, operation: Operation) -> Workload {
+        let variables = self.catalogue.variables(operation);
+        let workload = Workload::of_users(operation.document(), variables, self.tokens.clone());
+        // A second like of the same user is refused.
+        if operation == Operation::C4 { workload.once() } else { workload }
+    }
+}
+
 async fn measure_read(plan: &Plan, operation: Operation, servers: &Servers) -> Result<Row> {
-    let Servers { catalogue, real, before, bare, served, served_catalogue } = servers;
+    let Servers { catalogue, real, before, bare, served, served_catalogue, peer: _ } = servers;
     let workload = Workload::anonymous(operation.document(), catalogue.variables(operation));
     let served_workload = Workload::anonymous(operation.document(), served_catalogue.variables(operation));
     measure::compare_answers(&workload, real.address(), bare.address()).await?;
-    let mut measured = vec![(real, &workload), (bare, &workload), (served, &served_workload)];
-    measured.extend(before.as_ref().map(|server| (server, &workload)));
+    let mut measured: Vec<(&dyn Server, _)> =
+        vec![(real, &workload), (bare, &workload), (served, &served_workload)];
+    measured.extend(before.as_ref().map(|server| (server as &dyn Server, &workload)));
     let mut figures = measure::in_turns(plan, &measured).await?.into_iter();
     let (server, bare) = (figures.next().context("no figures")?, figures.next());
     let served = figures.next();
-    Ok(Row { operation, server, before: figures.next(), bare, bare_q1: None, served })
+    Ok(Row { operation, server, before: figures.next(), peer: None, bare, bare_q1: None, served })
 }

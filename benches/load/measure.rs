@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use crate::arguments::Arguments;
 use crate::client::{Connection, RequestTemplate, find};
 use crate::commit_phases::{CommitPhases, PhaseFigures};
-use crate::process::ServerProcess;
+use crate::process::Server;
 
 /// Requests before the first round, from which the number of a round is computed.
 const WARM_UP_REQUESTS: usize = 1_000;
@@ -115,7 +115,7 @@ struct Round {
 /// The disk writes of a server.
 #[derive(Debug, Clone)]
 struct DiskWrites {
-    /// Each is one fsync.
+    /// Each is one fsync. A peer does not tell their number.
     commits: u64,
     bytes: u64,
     phases: CommitPhases,
@@ -123,7 +123,11 @@ struct DiskWrites {
 
 impl DiskWrites {
     /// Since the start of a server.
-    async fn of(server: &ServerProcess) -> Result<Self> {
+    async fn of(server: &dyn Server) -> Result<Self> {
+        if !server.has_read_models() {
+            let (commits, phases) = (0, CommitPhases::default());
+            return Ok(Self { commits, bytes: server.written_bytes()?, phases });
+        }
         let metrics = Connection::open(server.address()).await?.get("/metrics").await?;
         let commits = metrics.lines().find_map(|line| line.strip_prefix(COMMITS_METRIC));
         let commits = commits.context("no number of commits in the metrics")?.trim().parse()?;
@@ -163,9 +167,9 @@ pub struct Figures {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiskFigures {
-    /// Each is one fsync.
-    pub commits_per_second: f64,
-    pub requests_per_commit: f64,
+    /// Each is one fsync. A peer does not tell their number.
+    pub commits_per_second: Option<f64>,
+    pub requests_per_commit: Option<f64>,
     pub bytes_per_request: f64,
     /// The phases of commits.
     pub phases: Vec<PhaseFigures>,
@@ -184,10 +188,10 @@ pub async fn compare_answers(workload: &Workload, real: &str, bare: &str) -> Res
 }
 
 /// Measures servers in turns, each with its own workload, so that a disturbance of one round disturbs all.
-pub async fn in_turns(plan: &Plan, servers: &[(&ServerProcess, &Workload)]) -> Result<Vec<Figures>> {
+pub async fn in_turns(plan: &Plan, servers: &[(&dyn Server, &Workload)]) -> Result<Vec<Figures>> {
     let mut measurements = Vec::with_capacity(servers.len());
     for (server, workload) in servers {
-        measurements.push(Measurement::warm_up(plan, workload, server).await?);
+        measurements.push(Measurement::warm_up(plan, workload, *server).await?);
     }
     for _ in 0..plan.rounds {
         for measurement in &mut measurements {
@@ -199,7 +203,7 @@ pub async fn in_turns(plan: &Plan, servers: &[(&ServerProcess, &Workload)]) -> R
 
 struct Measurement<'a> {
     workload: &'a Workload,
-    server: &'a ServerProcess,
+    server: &'a dyn Server,
     connections: Vec<Connection>,
     /// The answers to the reads, by their variables.
     expected: Vec<Vec<u8>>,
@@ -208,7 +212,7 @@ struct Measurement<'a> {
 }
 
 impl<'a> Measurement<'a> {
-    async fn warm_up(plan: &Plan, workload: &'a Workload, server: &'a ServerProcess) -> Result<Self> {
+    async fn warm_up(plan: &Plan, workload: &'a Workload, server: &'a dyn Server) -> Result<Self> {
         let connections = (0..plan.connections).map(|_| Connection::open(server.address()));
         let expected =
             if workload.is_write() { Vec::new() } else { answers(workload, server.address()).await? };
@@ -245,7 +249,7 @@ impl<'a> Measurement<'a> {
             self.connections.iter_mut().map(|connection| send_while(connection, workload, expected, &left));
         let latencies = try_join_all(loops).await?.concat();
         let elapsed = start.elapsed();
-        if is_write {
+        if is_write && self.server.has_read_models() {
             drain(self.server.address()).await?;
         }
         let cpu = self.server.cpu_time()?.saturating_sub(cpu);
@@ -266,8 +270,8 @@ impl<'a> Measurement<'a> {
         let mut phases = CommitPhases::default();
         disk.iter().for_each(|writes| phases.add_between(&CommitPhases::default(), &writes.phases));
         Some(DiskFigures {
-            commits_per_second: commits / seconds,
-            requests_per_commit: requests as f64 / commits,
+            commits_per_second: (commits > 0.0).then(|| commits / seconds),
+            requests_per_commit: (commits > 0.0).then(|| requests as f64 / commits),
             bytes_per_request: bytes / requests as f64,
             phases: phases.figures(),
         })

@@ -1,5 +1,5 @@
-//! The servers as child processes: started, found by the address they print, measured from outside, and ended
-//! by their own id when they are dropped.
+//! The servers as processes: started, found by the address they print, measured from outside, and ended by
+//! their own id when they are dropped; and a peer, which was started elsewhere.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -19,8 +19,27 @@ const SEED_POLL: Duration = Duration::from_millis(50);
 /// Ticks a second of the times in `/proc/<pid>/stat`: `USER_HZ`, which is 100 on every architecture of Linux
 /// that this project is built for.
 const TICKS_PER_SECOND: u64 = 100;
-/// `utime` and `stime` are fields 14 and 15; the first field behind the name is 3.
-const USER_TIME_AFTER_NAME: usize = 14 - 3;
+/// The fields of `/proc/<pid>/stat` by their numbers in `proc(5)`: `state`, which follows the name; `ppid`;
+/// `utime` and `stime`; `cutime` and `cstime`.
+const FIRST_FIELD_AFTER_NAME: usize = 3;
+const PARENT_FIELD: usize = 4;
+const USER_TIME_FIELD: usize = 14;
+const TIME_OF_ENDED_CHILDREN_FIELD: usize = 16;
+
+/// A server, measured from outside.
+pub trait Server {
+    /// `host:port`.
+    fn address(&self) -> &str;
+
+    /// CPU time of all threads so far, in user and kernel mode.
+    fn cpu_time(&self) -> Result<Duration>;
+
+    /// Bytes that it has had written to the disk so far.
+    fn written_bytes(&self) -> Result<u64>;
+
+    /// Whether its metrics have commits, and its read models follow its writes.
+    fn has_read_models(&self) -> bool;
+}
 
 /// A server that runs until this is dropped.
 pub struct ServerProcess {
@@ -94,43 +113,132 @@ impl ServerProcess {
         self.child.0.id()
     }
 
-    /// `host:port`.
-    pub fn address(&self) -> &str {
-        &self.address
-    }
-
-    /// CPU time of all threads so far, in user and kernel mode, in steps of 10 ms.
-    pub fn cpu_time(&self) -> Result<Duration> {
-        let stat = self.proc_file("stat")?;
-        // The name is in parentheses and may itself hold spaces and parentheses.
-        let (_, fields) = stat.rsplit_once(')').context("a process without a name")?;
-        let ticks = fields
-            .split_ascii_whitespace()
-            .skip(USER_TIME_AFTER_NAME)
-            .take(2)
-            .map(str::parse::<u64>)
-            .sum::<Result<u64, _>>()?;
-        Ok(Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
-    }
-
     /// The most memory that was ever resident.
     pub fn peak_rss_kib(&self) -> Result<u64> {
-        let status = self.proc_file("status")?;
+        let status = proc_file(self.id(), "status")?;
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
         Ok(peak.context("no peak of the memory")?.parse()?)
     }
+}
 
-    /// Bytes that it has had written to the disk so far.
-    pub fn written_bytes(&self) -> Result<u64> {
-        let io = self.proc_file("io")?;
-        let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
-        Ok(written.context("no bytes written")?.trim().parse()?)
+impl Server for ServerProcess {
+    fn address(&self) -> &str {
+        &self.address
     }
 
-    fn proc_file(&self, name: &str) -> Result<String> {
-        let path = PathBuf::from(format!("/proc/{}/{name}", self.id()));
-        std::fs::read_to_string(&path).with_context(|| format!("a server is gone: {}", path.display()))
+    /// In steps of 10 ms.
+    fn cpu_time(&self) -> Result<Duration> {
+        ticks(self.id(), USER_TIME_FIELD, 2)
     }
+
+    fn written_bytes(&self) -> Result<u64> {
+        written_bytes(self.id())
+    }
+
+    fn has_read_models(&self) -> bool {
+        true
+    }
+}
+
+/// A server of another make, of one or more processes, which was started elsewhere.
+pub struct Peer {
+    address: String,
+    processes: Vec<u32>,
+}
+
+impl Peer {
+    /// A peer that consists of these processes and all their descendants.
+    pub fn new(address: String, processes: Vec<u32>) -> Self {
+        Self { address, processes }
+    }
+
+    /// The processes, with their living descendants.
+    fn living(&self) -> Result<Vec<u32>> {
+        let mut living = self.processes.clone();
+        let parents = parents()?;
+        let mut place = 0;
+        while let Some(parent) = living.get(place).copied() {
+            living.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(child, _)| *child));
+            place += 1;
+        }
+        Ok(living)
+    }
+}
+
+impl Server for Peer {
+    fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// In nanoseconds for living processes, and in steps of 10 ms for descendants that have ended.
+    fn cpu_time(&self) -> Result<Duration> {
+        let of_living = self.living()?.into_iter().map(scheduled_time).sum::<Result<Duration>>()?;
+        let ended = self.processes.iter().map(|id| ticks(*id, TIME_OF_ENDED_CHILDREN_FIELD, 2));
+        Ok(of_living + ended.sum::<Result<Duration>>()?)
+    }
+
+    fn written_bytes(&self) -> Result<u64> {
+        self.living()?.into_iter().map(written_bytes).sum()
+    }
+
+    fn has_read_models(&self) -> bool {
+        false
+    }
+}
+
+/// A number of times of a process, added, from this field of `/proc/<pid>/stat` on.
+fn ticks(process: u32, first_field: usize, count: usize) -> Result<Duration> {
+    let stat = proc_file(process, "stat")?;
+    let ticks = fields_after_name(&stat)?
+        .skip(first_field - FIRST_FIELD_AFTER_NAME)
+        .take(count)
+        .map(str::parse::<u64>)
+        .sum::<Result<u64, _>>()?;
+    Ok(Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
+}
+
+/// The name is in parentheses and may itself hold spaces and parentheses.
+fn fields_after_name(stat: &str) -> Result<impl Iterator<Item = &str>> {
+    let (_, fields) = stat.rsplit_once(')').context("a process without a name")?;
+    Ok(fields.split_ascii_whitespace())
+}
+
+/// The time that all threads of a process have run.
+fn scheduled_time(process: u32) -> Result<Duration> {
+    let mut sum = Duration::ZERO;
+    for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
+        // A thread may end meanwhile.
+        let Ok(schedule) = std::fs::read_to_string(thread?.path().join("schedstat")) else { continue };
+        let nanoseconds = schedule.split_ascii_whitespace().next().context("no time of a thread")?;
+        sum += Duration::from_nanos(nanoseconds.parse()?);
+    }
+    Ok(sum)
+}
+
+/// Every process of this machine with its parent.
+fn parents() -> Result<Vec<(u32, u32)>> {
+    let mut parents = Vec::new();
+    for entry in std::fs::read_dir("/proc")? {
+        let Some(process) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        // A process may end meanwhile.
+        let Ok(stat) = proc_file(process, "stat") else { continue };
+        let parent = fields_after_name(&stat)?.nth(PARENT_FIELD - FIRST_FIELD_AFTER_NAME);
+        parents.push((process, parent.context("a process without a parent")?.parse()?));
+    }
+    Ok(parents)
+}
+
+fn written_bytes(process: u32) -> Result<u64> {
+    let io = proc_file(process, "io")?;
+    let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
+    Ok(written.context("no bytes written")?.trim().parse()?)
+}
+
+fn proc_file(process: u32, name: &str) -> Result<String> {
+    let path = PathBuf::from(format!("/proc/{process}/{name}"));
+    std::fs::read_to_string(&path).with_context(|| format!("a server is gone: {}", path.display()))
 }
 
 /// The release binary of this build.

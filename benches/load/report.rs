@@ -25,6 +25,8 @@ pub struct Row {
     pub server: Figures,
     /// Of the program before a change.
     pub before: Option<Figures>,
+    /// Of a server of another make; it has writes alone.
+    pub peer: Option<Figures>,
     /// The same from the bare schema; it has no writes.
     pub bare: Option<Figures>,
     /// Of a write: Q1 of the bare schema.
@@ -51,10 +53,11 @@ impl Row {
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut row = serializer.serialize_struct("Row", 7)?;
+        let mut row = serializer.serialize_struct("Row", 8)?;
         row.serialize_field("operation", &self.operation)?;
         row.serialize_field("server", &self.server)?;
         row.serialize_field("before", &self.before)?;
+        row.serialize_field("peer", &self.peer)?;
         row.serialize_field("bare", &self.bare)?;
         row.serialize_field("served", &self.served)?;
         row.serialize_field("cpuRatio", &self.ratio(&self.server))?;
@@ -102,7 +105,9 @@ impl fmt::Display for Report {
 
 /// The tables of group commit, if anything was written.
 fn write_disk_figures(formatter: &mut fmt::Formatter<'_>, rows: &[Row]) -> fmt::Result {
-    let programs = |row: &'_ Row| [("", Some(row.server.clone())), (" before", row.before.clone())];
+    let programs = |row: &'_ Row| {
+        [("", Some(row.server.clone())), (" before", row.before.clone()), (" peer", row.peer.clone())]
+    };
     let written: Vec<_> =
         (rows.iter().flat_map(|row| programs(row).map(|(name, figures)| (row, name, figures))))
             .filter_map(|(row, name, figures)| {
@@ -126,23 +131,25 @@ fn write_disk_figures(formatter: &mut fmt::Formatter<'_>, rows: &[Row]) -> fmt::
         for value in [figures.p50_ms, figures.p99_ms, figures.p999_ms] {
             write_number(formatter, Some(value), 1)?;
         }
-        write_number(formatter, Some(disk.commits_per_second), 0)?;
-        write_number(formatter, Some(disk.requests_per_commit), 1)?;
+        write_number(formatter, disk.commits_per_second, 0)?;
+        write_number(formatter, disk.requests_per_commit, 1)?;
         write_number(formatter, Some(disk.bytes_per_request), 0)?;
         writeln!(formatter)?;
     }
     writeln!(formatter)?;
     writeln!(
         formatter,
-        "| phase of a commit | request | mean ms | p99 at most, ms | longer than 10 ms, % |"
+        "| phase of a commit | request | mean ms | p99 at most, ms | longer than 10 ms, % | longest at most, ms |"
     )?;
-    writeln!(formatter, "|---|---|---:|---:|---:|")?;
+    writeln!(formatter, "|---|---|---:|---:|---:|---:|")?;
     for (title, disk, _) in &written {
-        for PhaseFigures { phase, mean_ms, p99_at_most_ms, slow_percent } in &disk.phases {
+        for PhaseFigures { phase, mean_ms, p99_at_most_ms, slow_percent, longest_at_most_ms } in &disk.phases
+        {
             write!(formatter, "| {phase} | {title} |")?;
             write_number(formatter, Some(*mean_ms), 3)?;
             write_number(formatter, Some(*p99_at_most_ms), 2)?;
             write_number(formatter, Some(*slow_percent), 2)?;
+            write_number(formatter, *longest_at_most_ms, 1)?;
             writeln!(formatter)?;
         }
     }

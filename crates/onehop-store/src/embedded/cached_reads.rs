@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::edits::PreparedEdit;
 use super::engine::View;
-use super::header::{Header, ItemLocation};
+use super::header::{Header, ItemLocation, is_edited};
 use super::key_space::KeySpace;
 use super::keys;
 use super::read_caches::{ItemCopy, Validity, page_key};
@@ -64,12 +64,15 @@ impl PointReads<'_> {
         body: &[u8],
     ) -> Option<PreparedEdit> {
         let id_key = keys::id_key(container, partition_key, id);
-        let cached = self.store.caches.header(&id_key);
-        let view = self.view().ok()?;
-        let header = match cached {
-            Some(header) => header,
-            None => view.get(KeySpace::Ids, &id_key).ok()??.into(),
+        let header = match self.store.caches.item(&id_key) {
+            // The base is the item itself.
+            Some((header, value)) if !is_edited(&header) => {
+                return PreparedEdit::new(Header::decode(&header)?.sequence, &value, body);
+            }
+            Some((header, _)) => header,
+            None => self.view().ok()?.get(KeySpace::Ids, &id_key).ok()??.into(),
         };
+        let view = self.view().ok()?;
         let place = ItemLocation::decode(&header)?;
         let base = view.get(KeySpace::Items, &keys::item_key(container, partition_key, place, id)).ok()??;
         PreparedEdit::new(Header::decode(&header)?.sequence, &base, body)

@@ -1,13 +1,17 @@
-//! Engine chores: the rotation of full memtables and the deletion of obsolete tables, on a thread of their
-//! own (a background purge, as RocksDB has one).
+//! Engine chores: the rotation of full memtables, the release of written ones and the deletion of obsolete
+//! tables, on a thread of their own (a background purge, as RocksDB has one).
 //!
 //! The engine (fjall 3.1) deletes the files of a table when its last reference goes. Left to itself it drops
 //! that reference where memtables are rotated, under a lock that commits and reads need: each file of 64 MiB
 //! takes some 20 ms to delete. So this thread holds a reference to each version of a key space's tables, and
 //! gives it back, outside of all locks, when the engine has no use for it.
+//!
+//! The same holds for the memory of a memtable that was written out: the engine would free its entries, some
+//! hundred thousand, one by one under the lock that reads need, which takes 100 to 250 ms.
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -21,9 +25,14 @@ use fjall::{AbstractTree as _, Keyspace};
 const READS_MAX: Duration = Duration::from_secs(1);
 /// Between two looks at versions that wait.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// The same where the engine has yet to let go of a memtable, whose memory waits for that.
+const MEMTABLE_LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A reference to the tables of a key space, which keeps their files.
 type HeldVersion = Box<dyn Any + Send>;
+
+/// A reference to a memtable, which keeps its memory.
+type HeldMemtable = Arc<dyn Any + Send + Sync>;
 
 enum Chore {
     /// Write out the active memtable of a key space.
@@ -100,6 +109,10 @@ impl SpaceChores {
         let number = version.id() + 1;
         (self.held.swap(number, Ordering::Relaxed) != number).then(|| Box::new(version) as HeldVersion)
     }
+
+    fn active_memtable(&self) -> HeldMemtable {
+        self.space.tree.active_memtable()
+    }
 }
 
 impl Drop for EngineChores {
@@ -115,8 +128,11 @@ impl Drop for EngineChores {
 
 fn run(spaces: &[SpaceChores], chores: &Receiver<Chore>) {
     let mut held: Vec<HeldVersions> = spaces.iter().map(|_| HeldVersions::default()).collect();
+    let mut memtables: Vec<HeldMemtables> =
+        spaces.iter().map(|chores| HeldMemtables::of(chores.active_memtable())).collect();
     loop {
-        match chores.recv_timeout(LOOK_INTERVAL) {
+        let is_waiting = memtables.iter().any(|memtables| !memtables.sealed.is_empty());
+        match chores.recv_timeout(if is_waiting { MEMTABLE_LOOK_INTERVAL } else { LOOK_INTERVAL }) {
             Ok(Chore::Rotate(place)) => {
                 let SpaceChores { space, is_rotating, .. } = &spaces[place];
                 if let Err(error) = space.rotate_memtable() {
@@ -136,6 +152,9 @@ fn run(spaces: &[SpaceChores], chores: &Receiver<Chore>) {
         }
         for (held, chores) in held.iter_mut().zip(spaces) {
             held.release(chores.space.tree.version_free_list_len() + 1, Instant::now());
+        }
+        for (memtables, chores) in memtables.iter_mut().zip(spaces) {
+            memtables.release(chores.active_memtable());
         }
     }
 }
@@ -161,9 +180,46 @@ impl HeldVersions {
     }
 }
 
+/// The held memtables of one key space.
+struct HeldMemtables {
+    active: HeldMemtable,
+    /// Memtables that were active before, until the engine has written them out and let go of them.
+    sealed: Vec<HeldMemtable>,
+}
+
+impl HeldMemtables {
+    fn of(active: HeldMemtable) -> Self {
+        Self { active, sealed: Vec::new() }
+    }
+
+    /// Drops the memtables that nobody else has, where the engine now writes to this one.
+    fn release(&mut self, active: HeldMemtable) {
+        if !std::ptr::addr_eq(Arc::as_ptr(&self.active), Arc::as_ptr(&active)) {
+            self.sealed.push(mem::replace(&mut self.active, active));
+        }
+        self.sealed.retain(|memtable| Arc::strong_count(memtable) > 1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_memtable_is_held_until_nobody_else_has_it() {
+        let memtables: Vec<Arc<u8>> = (0..2).map(Arc::new).collect();
+        let of_engine = |number: usize| Arc::clone(&memtables[number]) as HeldMemtable;
+        let mut held = HeldMemtables::of(of_engine(0));
+        held.release(of_engine(0));
+        assert!(held.sealed.is_empty(), "it is still the active one");
+        held.release(of_engine(1));
+        assert_eq!(held.sealed.len(), 1, "it is being written out");
+        assert_eq!(Arc::strong_count(&memtables[0]), 2);
+        let mut memtables = memtables;
+        let first = Arc::downgrade(&memtables.remove(0));
+        held.release(Arc::clone(&memtables[0]) as HeldMemtable);
+        assert!(held.sealed.is_empty() && first.upgrade().is_none(), "the engine has let go of it");
+    }
 
     #[test]
     fn a_version_is_held_until_engine_and_readers_let_go() {

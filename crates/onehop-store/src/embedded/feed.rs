@@ -5,6 +5,7 @@ use super::engine::{Engine, View};
 use super::item_entries::META_SEQUENCE;
 use super::key_space::KeySpace;
 use super::keys::{self, ContainerId};
+use super::read_caches::ReadCaches;
 use super::reader::parse_item;
 use crate::{Change, Continuation, Fault, FaultKind, FeedPage, FeedRange, FeedRequest, limits};
 
@@ -93,9 +94,9 @@ fn written_ms(view: &View, container: ContainerId, item_key: &[u8]) -> Result<Op
     Ok(value.and_then(|value| super::header::decode_value_prefix(&value)).map(|prefix| prefix.1))
 }
 
-/// A page of changes after the continuation.
+/// A page of changes after the continuation. Items that were read or written lately come from the caches.
 pub(super) fn page(
-    engine: &Engine,
+    (engine, caches): (&Engine, &ReadCaches),
     container: ContainerId,
     physical: u16,
     request: &FeedRequest<'_>,
@@ -126,7 +127,7 @@ pub(super) fn page(
             passed_over += 1;
             continue;
         }
-        match change(&view, container, request, &item_key, now_ms) {
+        match change((&view, caches), (container, sequence), request, &item_key, now_ms) {
             Ok(Some(change)) => page.changes.push(change),
             Ok(None) => passed_over += 1,
             Err(fault) if fault.kind == FaultKind::Corrupt && !page.changes.is_empty() => {
@@ -152,21 +153,26 @@ fn unreadable_entry() -> Fault {
     Fault::new(FaultKind::Corrupt, "an entry of the change log cannot be read")
 }
 
-/// The change that an entry of the change log names; `None` for an item whose time is over.
+/// The change that an entry of the change log names, by the number of its write; `None` for an item whose
+/// time is over.
 fn change(
-    view: &View,
-    container: ContainerId,
+    (view, caches): (&View, &ReadCaches),
+    (container, sequence): (ContainerId, u64),
     request: &FeedRequest<'_>,
     item_key: &[u8],
     now_ms: i64,
 ) -> Result<Option<Change>, Fault> {
     let (partition_key, id) = keys::parse_item_key(item_key).ok_or_else(unreadable_entry)?;
-    let mut full_key = Vec::with_capacity(item_key.len() + 1);
-    full_key.push(container);
-    full_key.extend_from_slice(item_key);
-    let is_edited = keys::is_edit_key(&full_key);
-    let item_key = keys::base_key(&full_key).unwrap_or(full_key);
     let read = || {
+        let id_key = keys::id_key(container, &partition_key, &id);
+        if let Some(value) = caches.value_of_write(&id_key, sequence) {
+            return parse_item(value, now_ms);
+        }
+        let mut full_key = Vec::with_capacity(item_key.len() + 1);
+        full_key.push(container);
+        full_key.extend_from_slice(item_key);
+        let is_edited = keys::is_edit_key(&full_key);
+        let item_key = keys::base_key(&full_key).unwrap_or(full_key);
         let value = value_at(view, &item_key, is_edited)?.ok_or_else(unreadable_entry)?;
         parse_item(value, now_ms)
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use fjall::{Guard, Iter, Keyspace, PersistMode, Readable, Slice, Snapshot};
+use fjall::{Guard, Iter, Keyspace, OwnedWriteBatch, PersistMode, Readable, Slice, Snapshot};
 use parking_lot::RwLock;
 
 use super::database::{EngineDatabase, EngineSizes};
@@ -118,7 +118,8 @@ impl FjallEngine {
     /// Writes all changes or none, as durable as configured, and publishes a view with them.
     pub(super) fn apply(&self, changes: Vec<KeyChange>, timer: &mut PhaseTimer) -> Result<(), Fault> {
         let opened = self.opened()?;
-        let mut batch = opened.database.batch().durability(Some(persist_mode(self.durability)));
+        let batch = OwnedWriteBatch::with_capacity(opened.database.clone(), changes.len());
+        let mut batch = batch.durability(Some(persist_mode(self.durability)));
         for (space, key, value) in changes {
             match value {
                 Some(value) => batch.insert(opened.space(space), key, value),

@@ -12,6 +12,7 @@ use bytes::{Buf, Bytes};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
+use super::header::decode_value_prefix;
 use crate::{Direction, Item, WriteMark, WriteMarks};
 use onehop_runtime::planted;
 
@@ -161,6 +162,20 @@ impl ReadCaches {
         self.is_valid(validity).then_some(bytes)
     }
 
+    /// The entry of an item in `ids`, and its value as a whole.
+    pub(super) fn item(&self, id_key: &[u8]) -> Option<(Bytes, Bytes)> {
+        let CachedItem { header_bytes, bytes: mut value, validity } = self.items.get(id_key)?;
+        let header = value.split_to(header_bytes);
+        self.is_valid(validity).then_some((header, value))
+    }
+
+    /// The value that one write gave an item. It needs no mark: a number of a write is never given out twice.
+    pub(super) fn value_of_write(&self, id_key: &[u8], sequence: u64) -> Option<Bytes> {
+        let CachedItem { header_bytes, mut bytes, .. } = self.items.get(id_key)?;
+        bytes.advance(header_bytes);
+        (decode_value_prefix(&bytes)?.0 == sequence).then_some(bytes)
+    }
+
     /// Whether an item was read lately: then a new value in its place is cached, too.
     pub(super) fn has(&self, id_key: &[u8]) -> bool {
         self.items.contains_key(id_key)
@@ -210,6 +225,7 @@ impl ReadCaches {
 mod tests {
     use super::*;
     use crate::ETag;
+    use crate::embedded::header::encode_value;
 
     fn caches() -> (ReadCaches, Arc<WriteMarks>) {
         let marks = Arc::new(WriteMarks::default());
@@ -274,6 +290,19 @@ mod tests {
         assert!(caches.page(&page_key(b"prefix", Direction::NewestFirst, 3), 0).is_none());
         marks.write(0, "partition", 1);
         assert!(caches.page(&key, 0).is_none());
+    }
+
+    #[test]
+    fn the_value_of_a_write_is_found_by_the_number_of_that_write_alone() {
+        let (caches, marks) = caches();
+        let value = encode_value(7, 0, 0, b"body");
+        caches.remember_item(ItemCopy::of(b"key", b"header", &value), 0);
+        marks.write_item(b"key", 1);
+        marks.finish(1);
+        assert_eq!(caches.item(b"key"), None, "a later commit has written it");
+        assert_eq!(caches.value_of_write(b"key", 7).as_deref(), Some(&value[..]));
+        assert_eq!(caches.value_of_write(b"key", 8), None);
+        assert_eq!(caches.value_of_write(b"other", 7), None);
     }
 
     #[test]

@@ -356,7 +356,7 @@ impl Store for EmbeddedStore {
     async fn read_change_feed(&self, request: &FeedRequest<'_>, ledger: &Ledger) -> Result<FeedPage, Fault> {
         let id = self.container(request.container)?.id;
         let physical = feed::parse_range(request.range, self.partitions)?;
-        let page = feed::page(&self.engine, id, physical, request, self.clock.now_ms())?;
+        let page = feed::page((&self.engine, &self.caches), id, physical, request, self.clock.now_ms())?;
         let bytes = page.changes.iter().map(|change| change.item.body.len()).sum();
         self.record_feed(ledger, request.container, page.changes.len(), bytes);
         Ok(page)
