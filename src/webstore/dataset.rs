@@ -14,6 +14,8 @@ pub const ORDERS_PER_CUSTOMER_MAX: u32 = 28;
 pub const LINES_PER_ORDER_MAX: u32 = 7;
 /// The most tags of a product.
 pub const TAGS_PER_PRODUCT_MAX: u32 = 5;
+/// Every so many products one is sold out, but never the first of a category.
+const SOLD_OUT_EVERY: u32 = 25;
 
 /// The number of categories.
 const CATEGORIES: u32 = 37;
@@ -208,6 +210,8 @@ pub struct SeedProduct {
     pub description: String,
     /// In cents.
     pub price: i64,
+    /// Whether the shop has none left.
+    pub is_sold_out: bool,
     /// Indexes of its tags, each once.
     pub tags: Vec<u32>,
 }
@@ -313,6 +317,7 @@ impl WebstoreDataset {
             name: format!("{series} {thing}, {colour}"),
             description: format!("The {series} {} in {colour}. {promise}.", thing.to_lowercase()),
             price: price_below(usual_price * CHEAPEST * PRICE_RATIO.powf(rng.fraction())),
+            is_sold_out: index >= CATEGORIES && index.is_multiple_of(SOLD_OUT_EVERY),
             tags,
         }
     }

@@ -116,6 +116,7 @@ impl WebstoreSeeder {
             description: product.description.clone(),
             price: product.price,
             currency_code: self.currency.clone(),
+            is_sold_out: product.is_sold_out,
             tags: tags.collect(),
             version: 1,
             deleted: false,

@@ -30,6 +30,11 @@ const BEGIN: &str = concat!(
     r#"<circle cx="16.5" cy="19.5" r="1.4"></circle></svg> Cart </a></nav>"#,
 );
 
+/// The place of the button of a card.
+const ADD_TO_CART_IN_CARD: &str = r#"<div class="quick-add awaits-script"><span class="button button-plain">Add to cart</span><p></p></div>"#;
+const SOLD_OUT_IN_CARD: &str = r#"<div class="quick-add"><p class="sold-out">Sold out</p></div>"#;
+/// On the page of a product.
+const SOLD_OUT: &str = r#"<p class="sold-out">Sold out</p>"#;
 /// The place of the form of the application.
 const ADD_TO_CART: &str = concat!(
     r#"<div class="add-to-cart awaits-script" aria-hidden="true"><div class="field"><span>Quantity</span>"#,
@@ -69,10 +74,12 @@ struct Products {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ProductCard {
     id: String,
     name: String,
     price: Price,
+    is_sold_out: bool,
     category: Named,
     tags: Vec<Named>,
 }
@@ -308,7 +315,9 @@ pub(super) async fn product(reader: &Reader<'_>, id: &str) -> Found<ShownPage> {
         }
     }
     html.push_str("</main>");
-    let ProductCard { id, name, price, category, .. } = card;
+    let ProductCard { id, name, price, is_sold_out, category, .. } = card;
+    let availability =
+        if is_sold_out { "https://schema.org/OutOfStock" } else { "https://schema.org/InStock" };
     let path = format!("/shop/product/{id}");
     let head = PageHead {
         linked_data: Some(json!([
@@ -324,6 +333,7 @@ pub(super) async fn product(reader: &Reader<'_>, id: &str) -> Found<ShownPage> {
                     "@type": "Offer",
                     "price": price.amount,
                     "priceCurrency": price.currency_code,
+                    "availability": availability,
                     "url": path,
                 },
             },
@@ -367,7 +377,7 @@ fn product_html(card: &ProductCard, sku: &str, description: &str) -> String {
         price = escaped(&price.in_words()),
         description = escaped_lines(description),
     );
-    html.push_str(ADD_TO_CART);
+    html.push_str(if card.is_sold_out { SOLD_OUT } else { ADD_TO_CART });
     tag_links(&mut html, tags);
     put(&mut html, format_args!(r#"<p class="product-sku">Item no. {}</p></div></article>"#, escaped(sku)));
     html
@@ -405,11 +415,12 @@ fn list_controls(html: &mut String, products: &[ProductCard]) {
 }
 
 fn cards(html: &mut String, products: &[ProductCard], heading: &str) {
-    for ProductCard { id, name, price, category, .. } in products {
+    for ProductCard { id, name, price, is_sold_out, category, .. } in products {
+        let order = if *is_sold_out { SOLD_OUT_IN_CARD } else { ADD_TO_CART_IN_CARD };
         put(
             html,
             format_args!(
-                r#"<li><article class="product-card">{picture}<{heading} dir="auto"><a href="/shop/product/{id}">{name}</a></{heading}><p class="price">{price}</p><div class="quick-add awaits-script"><span class="button button-plain">Add to cart</span><p></p></div></article></li>"#,
+                r#"<li><article class="product-card">{picture}<{heading} dir="auto"><a href="/shop/product/{id}">{name}</a></{heading}><p class="price">{price}</p>{order}</article></li>"#,
                 picture = product_picture(name, &category.name, ""),
                 id = escaped(id),
                 name = escaped(name),

@@ -120,14 +120,15 @@ impl WebstoreMutation {
     ) -> Result<Option<One<UpdateProductPayload>>> {
         let scope = scope::for_write(ctx)?;
         let by = staff::member(scope)?;
-        let UpdateProductInput { product_id: id, name, description, price, tag_ids } = input;
+        let UpdateProductInput { product_id: id, name, description, price, is_sold_out, tag_ids } = input;
         let mut invalid = Vec::new();
         let nil = (CategoryId(Uuid::nil()), ProductId(Uuid::nil()));
         let (category_id, product_id) = valid_or(nil, product_id("productId", &id), &mut invalid);
         let tag_ids = change_of(tag_ids).map(Option::unwrap_or_default);
         let tag_ids = tag_ids.map(|ids| parse_tag_ids(&ids, &mut invalid));
         let price = price.map(typed);
-        let command = UpdateProduct { category_id, product_id, name, description, price, tag_ids };
+        let command =
+            UpdateProduct { category_id, product_id, name, description, price, is_sold_out, tag_ids };
         if !invalid.is_empty() {
             return Err(errors::invalid(&[invalid, command.invalid_fields()].concat()));
         }

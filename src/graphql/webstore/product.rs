@@ -85,6 +85,11 @@ impl Product {
         One(MoneyValue(self.view.money()))
     }
 
+    /// Whether the shop has none left. Nobody orders it until staff change that.
+    async fn is_sold_out(&self) -> bool {
+        self.view.is_sold_out
+    }
+
     /// When the product was created, as its id states; null for an id of another form.
     async fn creation_date(&self) -> Option<DateTime> {
         creation_ms(self.view.id.0).map(|date_ms| DateTime(format_timestamp(date_ms)))

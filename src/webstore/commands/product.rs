@@ -52,6 +52,7 @@ pub struct UpdateProduct {
     pub name: Option<String>,
     pub description: Option<String>,
     pub price: Option<TypedMoney>,
+    pub is_sold_out: Option<bool>,
     pub tag_ids: Option<Vec<TagId>>,
 }
 
@@ -73,6 +74,7 @@ struct Changes {
     name: Option<ProductName>,
     description: Option<Description>,
     price: Option<Money>,
+    is_sold_out: Option<bool>,
     tags: Option<Vec<TagCopy>>,
 }
 
@@ -101,6 +103,7 @@ impl WebstoreCommands {
             description: description.into(),
             price: price.minor_units,
             currency_code: price.currency,
+            is_sold_out: false,
             tags,
             version: 1,
             deleted: false,
@@ -143,7 +146,7 @@ impl WebstoreCommands {
             Some(tag_ids) => Some(self.tag_copies(&tag_ids, ledger).await?),
             None => None,
         };
-        let changes = Changes { name, description, price, tags };
+        let changes = Changes { name, description, price, is_sold_out: input.is_sold_out, tags };
         let update = |product: &ProductItem| updated(product, &changes);
         self.change_product(input.category_id, input.product_id, update, ledger).await
     }
@@ -242,6 +245,9 @@ fn updated(product: &ProductItem, changes: &Changes) -> Result<Option<ProductIte
     if let Some(price) = &changes.price {
         updated.price = price.minor_units;
         updated.currency_code = price.currency.clone();
+    }
+    if let Some(is_sold_out) = changes.is_sold_out {
+        updated.is_sold_out = is_sold_out;
     }
     if let Some(tags) = &changes.tags {
         let present = |tag: &TagCopy| product.tags.iter().find(|present| present.id == tag.id);

@@ -94,8 +94,8 @@ impl WebstoreCommands {
     ///
     /// # Errors
     /// `BAD_USER_INPUT` on `lines`, `shippingAddress` or `idempotencyKey`; `NOT_FOUND` on `lines` where a
-    /// product does not exist, on `idempotencyKey` when its order was deleted; `CONFLICT` on
-    /// `idempotencyKey`; `UNAUTHENTICATED` when the customer does not exist.
+    /// product does not exist, on `idempotencyKey` when its order was deleted; `CONFLICT` on `lines` where a
+    /// product is sold out, and on `idempotencyKey`; `UNAUTHENTICATED` when the customer does not exist.
     pub async fn create_sales_order(
         &self,
         input: CreateSalesOrder,
@@ -343,7 +343,11 @@ impl WebstoreCommands {
                 _ => None,
             };
             let product = product.filter(|product| !product.deleted);
-            products.insert(key, product.ok_or_else(|| no_such_product(ordered, key))?);
+            let product = product.ok_or_else(|| refused_product(ordered, key, product_missing()))?;
+            if product.is_sold_out {
+                return Err(refused_product(ordered, key, product_sold_out()).into());
+            }
+            products.insert(key, product);
         }
         let ordered = ordered.iter().map(|line| &products[&(line.category_id, line.product_id)]);
         Ok(frozen(&ordered.zip(quantities.iter().copied()).collect::<Vec<_>>())?)
@@ -383,11 +387,18 @@ struct Lines {
     total: i64,
 }
 
-/// The refusal of the first line with a product that does not exist.
-fn no_such_product(ordered: &[OrderedProduct], missing: (CategoryId, ProductId)) -> Refusal {
-    let index = ordered.iter().position(|line| (line.category_id, line.product_id) == missing);
-    let steps = [InputStep::Index(index.unwrap_or_default()), InputStep::Field("productId")];
-    Refusal::not_found("lines", "there is no such product").at(&steps)
+/// The refusal of a product, at the first line that has it.
+fn refused_product(ordered: &[OrderedProduct], of: (CategoryId, ProductId), refusal: Refusal) -> Refusal {
+    let index = ordered.iter().position(|line| (line.category_id, line.product_id) == of);
+    refusal.at(&[InputStep::Index(index.unwrap_or_default()), InputStep::Field("productId")])
+}
+
+fn product_missing() -> Refusal {
+    Refusal::not_found("lines", "there is no such product")
+}
+
+fn product_sold_out() -> Refusal {
+    Refusal::conflict("lines", "the product is sold out")
 }
 
 /// The lines of these products: one currency, an exact sum.

@@ -52,6 +52,9 @@ pub struct ProductView {
     pub description: Option<String>,
     price: i64,
     currency_code: CurrencyCode,
+    /// Whether the shop has none left.
+    #[serde(default)]
+    pub is_sold_out: bool,
     pub tags: Vec<TagView>,
 }
 
@@ -80,6 +83,7 @@ impl From<ProductItem> for ProductView {
             description: Some(item.description),
             price: item.price,
             currency_code: item.currency_code,
+            is_sold_out: item.is_sold_out,
             tags: item.tags.into_iter().map(Into::into).collect(),
         }
     }

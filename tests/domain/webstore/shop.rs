@@ -137,6 +137,7 @@ impl Shop {
             name: edit.name.map(str::to_owned),
             description: None,
             price: edit.price.map(price),
+            is_sold_out: None,
             tag_ids: edit.tags.map(<[TagId]>::to_vec),
         };
         self.commands.update_product(&self.staff, input, &Ledger::new()).await

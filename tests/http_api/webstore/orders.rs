@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::shop::{
     assert_one_hop, category, counted, mutate, open, product, refused, run, sign_up_customer, staff_member,
+    tag,
 };
 use crate::api::caller::{Caller, id_of};
 use crate::api::server::Server;
@@ -102,6 +103,46 @@ async fn a_line_names_the_product_as_long_as_it_is_sold() {
         { "name": "Comet", "product": null },
     ]);
     assert_eq!(read["lines"], expected);
+}
+
+#[tokio::test]
+async fn nobody_orders_a_product_that_is_sold_out() {
+    const SOLD_OUT: &str = "{ products { nodes { name isSoldOut } } }";
+    let shop = open().await;
+    let ada = staff_member(&shop).await;
+    let (bikes, red) = (category(&ada, "Bikes").await, tag(&ada, "red").await);
+    let bell = product(&ada, "Bell", "1", &bikes, &[&red]).await;
+    let lamp = product(&ada, "Lamp", "2", &bikes, &[&red]).await;
+    let eva = sign_up_customer(&shop, "eva@example.com").await;
+    let mut earlier = lines(&[(&lamp, 1)]);
+    earlier["idempotencyKey"] = json!("earlier");
+    let ordered = order(&eva, earlier.clone()).await;
+
+    let mark = async |is_sold_out: bool| {
+        let input = json!({ "productId": lamp["id"], "isSoldOut": is_sold_out });
+        let payload = "product { isSoldOut price { amount } }";
+        let product = mutate(&ada, "updateProduct", input, payload).await["product"].take();
+        assert_eq!(product, json!({ "isSoldOut": is_sold_out, "price": { "amount": "2.00" } }));
+    };
+    mark(true).await;
+    let both = lines(&[(&bell, 1), (&lamp, 1)]);
+    let refusal = refused(&eva, "createSalesOrder", both.clone()).await;
+    assert_eq!(refusal.of(), ("CONFLICT", Some("lines")));
+    assert_eq!(refusal.extensions["path"], json!(["lines", 1, "productId"]));
+    assert_eq!(order(&eva, earlier).await, ordered, "a repeat of an order that was placed");
+    assert_eq!(count(&eva).await, 1);
+    // Lists have copies, which follow.
+    shop.settle().await;
+    for (of, id) in [("ProductCategory", &bikes), ("ProductTag", &red)] {
+        let query = format!("query($id: ID!) {{ node(id: $id) {{ ... on {of} {SOLD_OUT} }} }}");
+        let listed = ada.data(&query, json!({ "id": id })).await["node"]["products"]["nodes"].take();
+        let expected = json!([{ "name": "Bell", "isSoldOut": false }, { "name": "Lamp", "isSoldOut": true }]);
+        assert_eq!(listed, expected, "{of}");
+    }
+
+    mark(false).await;
+    order(&eva, both).await;
+    assert_eq!(count(&eva).await, 2);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use crate::support::failing_reads::ReadFaults;
 
 /// The selection of a product where a test looks at all of it.
 pub const PRODUCT: &str =
-    "id sku name description price { amount currencyCode } category { id name } tags { id name }";
+    "id sku name description price { amount currencyCode } isSoldOut category { id name } tags { id name }";
 
 /// The selection of a customer where a test looks at all of it.
 pub const CUSTOMER: &str = "id title firstName lastName emailAddress phoneNumber creationDate salesOrderCount \

@@ -6,6 +6,7 @@ import { TextField } from "../ui/Field.js";
 import { ProductPicture } from "./ProductPicture.js";
 import {
   currentCart,
+  MISSING_TEXTS,
   parseQuantity,
   QUANTITY_MAX,
   QUANTITY_RULE,
@@ -41,7 +42,7 @@ export function CartLines({ cart }: { cart: Cart }) {
 }
 
 function Line({
-  line: { product, quantity, isGone, formerPrice },
+  line: { product, quantity, missing, formerPrice },
   onRemoved,
 }: {
   line: CartLine;
@@ -57,7 +58,7 @@ function Line({
   const seen = data?.product;
   useEffect(() => {
     if (isCurrent && seen !== undefined) {
-      storeCart(withSeen(currentCart(), id, seenIn(seen)));
+      storeCart(withSeen(currentCart(), id, seenIn(seen), seen?.isSoldOut));
     }
   }, [isCurrent, seen, id]);
   return (
@@ -66,8 +67,8 @@ function Line({
       <h2 dir="auto">
         <Link href={`/shop/product/${id}`}>{name}</Link>
       </h2>
-      {isGone ? (
-        <p className="cart-line-gone field-error">This product is no longer available.</p>
+      {missing !== undefined ? (
+        <p className="cart-line-gone field-error">{MISSING_TEXTS[missing]}</p>
       ) : (
         <>
           <p className="price">{formatMoney(timesQuantity(price, quantity))}</p>

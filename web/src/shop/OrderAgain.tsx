@@ -60,7 +60,7 @@ export function OrderAgain({ id, className = "button" }: { id: string; className
 function addedToCart(lines: readonly Line[]): string[] {
   return lines
     .filter(({ product, quantity }) => {
-      const seen = seenIn(product);
+      const seen = product?.isSoldOut === true ? null : seenIn(product);
       const change = seen === null ? undefined : withAdded(currentCart(), seen, quantity);
       if (change?.cart === undefined) {
         return true;

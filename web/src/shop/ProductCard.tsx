@@ -13,7 +13,7 @@ export function ProductCard({
   product: ProductCardFragment;
   heading?: "h2" | "h3";
 }) {
-  const { id, name, price, category } = product;
+  const { id, name, price, isSoldOut, category } = product;
   const path = `/shop/product/${id}`;
   const preload = (): void => {
     void preloadRoute(path);
@@ -27,7 +27,13 @@ export function ProductCard({
         </Link>
       </Heading>
       <p className="price">{formatMoney(price)}</p>
-      <QuickAdd product={product} />
+      {isSoldOut ? (
+        <div className="quick-add">
+          <p className="sold-out">Sold out</p>
+        </div>
+      ) : (
+        <QuickAdd product={product} />
+      )}
     </article>
   );
 }

@@ -44,7 +44,7 @@ function LoadedProduct({ id }: { id: string }) {
 }
 
 function Product({ product }: { product: NonNullable<ProductPageQuery["product"]> }) {
-  const { id, category, name, sku, price, description, tags } = product;
+  const { id, category, name, sku, price, isSoldOut, description, tags } = product;
   const isStaff = useViewerIsStaff() === true;
   return (
     <>
@@ -63,7 +63,7 @@ function Product({ product }: { product: NonNullable<ProductPageQuery["product"]
           <p className="product-description" dir="auto">
             {description}
           </p>
-          <AddToCart product={product} />
+          {isSoldOut ? <p className="sold-out">Sold out</p> : <AddToCart product={product} />}
           <TagLinks tags={productTagLinks(tags)} />
           <p className="product-sku">
             Item no. {sku}

@@ -181,6 +181,7 @@ function EditProduct({ product }: { product: Product }) {
     description: product.description,
     amount: price.amount,
   });
+  const [isSoldOut, setIsSoldOut] = useState(product.isSoldOut);
   const [hasSaved, setHasSaved] = useState(false);
   const save = async (): Promise<void> => {
     const { name, description, amount } = texts;
@@ -190,6 +191,7 @@ function EditProduct({ product }: { product: Product }) {
         name,
         description,
         price: { amount: amount.trim(), currencyCode: price.currencyCode },
+        isSoldOut,
       },
     });
     setHasSaved(result.error === undefined);
@@ -219,6 +221,17 @@ function EditProduct({ product }: { product: Product }) {
             setTexts((now) => ({ ...now, ...change }));
           }}
         />
+        <label className="staff-sold-out">
+          <input
+            type="checkbox"
+            checked={isSoldOut}
+            onChange={({ target }) => {
+              setHasSaved(false);
+              setIsSoldOut(target.checked);
+            }}
+          />{" "}
+          Sold out
+        </label>
         <FormError error={error} />
         <div className="checkout-actions">
           <button type="submit" className="button" disabled={fetching}>

@@ -20,11 +20,20 @@ export interface SeenProduct {
   price: Money;
 }
 
+/** The shop does not sell a product any more, or has none left. */
+export type Missing = "gone" | "sold out";
+
+/** The words for a product that cannot be ordered. */
+export const MISSING_TEXTS: Record<Missing, string> = {
+  gone: "This product is no longer available.",
+  "sold out": "This product is sold out.",
+};
+
 export interface CartLine {
   product: SeenProduct;
   quantity: number;
-  /** The shop does not sell the product any more. */
-  isGone: boolean;
+  /** Why the product cannot be ordered now. */
+  missing?: Missing;
   /** The price at which the product came into the cart, where it has another one now. */
   formerPrice?: Money;
 }
@@ -52,7 +61,7 @@ export function withAdded(cart: Cart, product: SeenProduct, quantity: number): C
   if (!isQuantity(total)) {
     return { refusal: `You can order at most ${QUANTITY_MAX.toLocaleString("en")} of one product.` };
   }
-  const added = { product, quantity: total, isGone: false };
+  const added = { product, quantity: total };
   const lines = line === undefined ? [...cart.lines, added] : cart.lines.map((each) => (each === line ? added : each));
   return { cart: changed(lines) };
 }
@@ -73,14 +82,17 @@ export function withoutProduct(cart: Cart, productId: string): Cart {
 }
 
 /** Notes the server's present state of a product, or that it no longer exists. That is no other order. */
-export function withSeen(cart: Cart, productId: string, seen: SeenProduct | null): Cart {
+export function withSeen(cart: Cart, productId: string, seen: SeenProduct | null, isSoldOut = false): Cart {
   const line = cart.lines.find(({ product }) => product.id === productId);
   if (line === undefined) {
     return cart;
   }
   const { formerPrice = line.product.price, quantity } = line;
   const product = seen ?? line.product;
-  const noted: CartLine = { product, quantity, isGone: seen === null };
+  const noted: CartLine = { product, quantity };
+  if (seen === null || isSoldOut) {
+    noted.missing = seen === null ? "gone" : "sold out";
+  }
   if (!isSamePrice(formerPrice, product.price)) {
     noted.formerPrice = formerPrice;
   }
@@ -125,11 +137,11 @@ function isQuantity(quantity: number): boolean {
   return Number.isInteger(quantity) && quantity >= 1 && quantity <= QUANTITY_MAX;
 }
 
-function isLine({ product, quantity, isGone, formerPrice }: CartLine): boolean {
+function isLine({ product, quantity, missing, formerPrice }: CartLine): boolean {
   const { id, name, price } = product;
   const isProduct = typeof id === "string" && typeof name === "string" && isPrice(price);
   const isFormer = formerPrice === undefined || isPrice(formerPrice);
-  return isProduct && isFormer && isQuantity(quantity) && typeof isGone === "boolean";
+  return isProduct && isFormer && isQuantity(quantity) && (missing === undefined || missing in MISSING_TEXTS);
 }
 
 function isPrice({ amount, currencyCode }: Money): boolean {

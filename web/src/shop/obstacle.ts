@@ -2,16 +2,16 @@
 import type { Cart } from "./cart.js";
 import { sumOf, timesQuantity, type Money } from "./money.js";
 
-/** The total of the products that are still sold; null where they have more than one currency. */
+/** The total of the products that can be ordered; null where they have more than one currency. */
 export function totalOf({ lines }: Cart): Money | null {
-  const sold = lines.filter(({ isGone }) => !isGone);
+  const sold = lines.filter(({ missing }) => missing === undefined);
   return sumOf(sold.map(({ product, quantity }) => timesQuantity(product.price, quantity)));
 }
 
 /** Why these lines cannot be ordered; null where they can. */
 export function obstacleOf(cart: Cart): string | null {
-  if (cart.lines.some(({ isGone }) => isGone)) {
-    return "Remove the products that are no longer available.";
+  if (cart.lines.some(({ missing }) => missing !== undefined)) {
+    return "Remove the products that are not available.";
   }
   return totalOf(cart) === null ? "All products of an order must have the same currency." : null;
 }

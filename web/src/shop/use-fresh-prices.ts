@@ -3,8 +3,8 @@ import { currentCart, isSamePrice, storeCart, withSeen, type Cart } from "./cart
 import { ProductInCartDocument } from "./cart.generated.js";
 
 /**
- * Reads the products of a cart again, and notes their prices there. Says whether all prices are as shown; a
- * product that cannot be read counts as unchanged, since the order itself is refused then.
+ * Reads the products of a cart again, and notes their prices there. Says whether all can be ordered at
+ * the prices shown; a product that cannot be read counts as unchanged, since the order itself is refused then.
  */
 export function useFreshPrices(): (cart: Cart) => Promise<boolean> {
   const client = useClient();
@@ -17,8 +17,9 @@ export function useFreshPrices(): (cart: Cart) => Promise<boolean> {
         if (data === undefined) {
           return true;
         }
-        storeCart(withSeen(currentCart(), id, seenIn(data.product)));
-        return data.product !== null && isSamePrice(data.product.price, price);
+        const { product } = data;
+        storeCart(withSeen(currentCart(), id, seenIn(product), product?.isSoldOut));
+        return product !== null && !product.isSoldOut && isSamePrice(product.price, price);
       }),
     );
     return same.every(Boolean);

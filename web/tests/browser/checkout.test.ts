@@ -163,7 +163,7 @@ describe("a product that is no longer sold", () => {
     await staff.withdraw(id);
     await page.reload();
     await page.getByText("This product is no longer available.").waitFor();
-    await page.getByText("Remove the products that are no longer available.").waitFor();
+    await page.getByText("Remove the products that are not available.").waitFor();
     expect(await page.getByRole("link", { name: "Check out" }).count()).toBe(0);
     await page.getByRole("button", { name: `Remove ${name}` }).click();
     await page.getByRole("heading", { name: "Your cart is empty" }).waitFor();
@@ -205,6 +205,56 @@ describe("a product that is no longer sold", () => {
     await page.getByRole("button", { name: "Order again" }).click();
     await page.getByText(`1 product could not be added: ${name}.`).waitFor();
     expect(await page.getByRole("link", { name: "Cart 5", exact: true }).count()).toBe(1);
+  });
+});
+
+describe("a product that is sold out", () => {
+  test("shows in the cart until the shop has some again", async () => {
+    const { id } = await cartOf(1);
+    await staff.markSoldOut(id, true);
+    await page.reload();
+    await page.getByText("This product is sold out.").waitFor();
+    expect(await page.getByRole("link", { name: "Check out" }).count()).toBe(0);
+    await staff.markSoldOut(id, false);
+    await page.reload();
+    await page.getByRole("link", { name: "Check out" }).waitFor();
+    expect(await page.getByText("This product is sold out.").count()).toBe(0);
+  });
+
+  test("is not offered on its page, in lists, and by the repetition of an order", async () => {
+    const { id, name } = await cartOf(1);
+    await goToReview(page);
+    await placeOrder(page);
+    await staff.markSoldOut(id, true);
+    await page.getByRole("link", { name: "All orders" }).click();
+    await page.getByRole("button", { name: "Order again" }).click();
+    await page.getByText(`1 product could not be added: ${name}.`).waitFor();
+    await page.goto(new URL(`/shop/product/${id}`, page.url()).href);
+    await page.locator(".product").getByText("Sold out").waitFor();
+    expect(await page.locator(".product").getByRole("button", { name: "Add to cart" }).count()).toBe(0);
+    await page.goto(new URL(`/shop/category/${category.id}`, page.url()).href);
+    const card = page.locator(".product-card", { hasText: name });
+    await card.getByText("Sold out").waitFor();
+    expect(await card.getByRole("button").count()).toBe(0);
+  });
+
+  test("stops the order under review, also where it sells out between look and order", async () => {
+    const { id } = await cartOf(1);
+    await goToReview(page);
+    let looks = 0;
+    await page.route("**/graphql*", async (route) => {
+      if (looks === 0 && route.request().postData()?.includes("mutation CreateSalesOrder") === true) {
+        looks += 1;
+        await staff.markSoldOut(id, true);
+      }
+      await route.continue();
+    });
+    const order = page.getByRole("button", { name: "Place order" });
+    await order.click();
+    await page.getByText("This product is sold out.").waitFor();
+    expect(await order.isDisabled()).toBe(true);
+    await page.goto(new URL("/shop/orders", page.url()).href);
+    await page.getByText("You have no orders yet").waitFor();
   });
 });
 

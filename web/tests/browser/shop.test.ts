@@ -313,7 +313,7 @@ describe("staff", () => {
     await page.getByRole("list", { name: "Tags" }).getByRole("link", { name }).waitFor();
   });
 
-  test("add a product, change its price, and withdraw it", async () => {
+  test("add a product, change its price, mark it as sold out, and withdraw it", async () => {
     await open("/shop/staff");
     await signInAsStaff(page, "staff");
     const name = `Alpine Bell ${freshName()}`;
@@ -336,6 +336,13 @@ describe("staff", () => {
     await page.getByRole("link", { name: "Back to the product" }).click();
     expect(await page.locator(".product-price").innerText()).toBe("€12.50");
     await page.getByRole("link", { name: "Edit", exact: true }).click();
+    await page.getByLabel("Sold out").check();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved. The price is €12.50").waitFor();
+    await page.getByRole("link", { name: "Back to the product" }).click();
+    await page.locator(".product").getByText("Sold out").waitFor();
+    await page.getByRole("link", { name: "Edit", exact: true }).click();
+    expect(await page.getByLabel("Sold out").isChecked()).toBe(true);
     await page.getByRole("button", { name: "Withdraw product" }).click();
     await page.getByRole("button", { name: "Withdraw product" }).click();
     await page.waitForURL("**/shop/category/**");

@@ -96,6 +96,7 @@ export async function seller(): Promise<{
   /** A new product of a category, in euros. */
   sell: (categoryId: string, name: string, amount: string) => Promise<string>;
   reprice: (productId: string, amount: string) => Promise<void>;
+  markSoldOut: (productId: string, isSoldOut: boolean) => Promise<void>;
   withdraw: (productId: string) => Promise<void>;
 }> {
   const { signIn } = await request<{ signIn: { accessToken: string } }>(
@@ -117,6 +118,13 @@ export async function seller(): Promise<{
       await request(
         "mutation($input: UpdateProductInput!) { updateProduct(input: $input) { product { id } } }",
         { input: { productId, price: price(amount) } },
+        as,
+      );
+    },
+    markSoldOut: async (productId, isSoldOut) => {
+      await request(
+        "mutation($input: UpdateProductInput!) { updateProduct(input: $input) { product { id } } }",
+        { input: { productId, isSoldOut } },
         as,
       );
     },

@@ -275,7 +275,7 @@ async fn customers_are_shown_to_themselves_alone() {
 async fn the_catalogue_is_answered_by_plans() {
     let blog = small().await;
     blog.add_shop().await;
-    let product = "id sku name price { amount currencyCode } category { id name } tags { id name }";
+    let product = "id sku name price { amount currencyCode } isSoldOut category { id name } tags { id name }";
     let whole = format!(
         "query($id: ID!) {{ product(id: $id) {{ {product} description }} productTags {{ id name }} productCategories {{ name }} }}"
     );

@@ -116,6 +116,7 @@ fn product(number: u128) -> ProductItem {
         description: format!("{}: *marked*\n", NAMES[place]),
         price: [0, 5, 1_250, 99_999_999_999, 1, 700][place],
         currency_code: CurrencyCode::parse(CURRENCIES[place % 3]).unwrap(),
+        is_sold_out: number % 2 == 1,
         tags: tags.collect(),
         version: 1,
         deleted: number == DELETED,
