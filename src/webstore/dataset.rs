@@ -210,7 +210,7 @@ pub struct SeedProduct {
     pub description: String,
     /// In cents.
     pub price: i64,
-    /// Whether the shop has none left.
+    /// Whether the product is out of stock.
     pub is_sold_out: bool,
     /// Indexes of its tags, each once.
     pub tags: Vec<u32>,

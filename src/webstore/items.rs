@@ -64,7 +64,7 @@ pub struct ProductItem {
     /// In minor units of the currency.
     pub price: i64,
     pub currency_code: CurrencyCode,
-    /// Whether the shop has none left.
+    /// Whether the product is out of stock.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_sold_out: bool,
     pub tags: Vec<TagCopy>,

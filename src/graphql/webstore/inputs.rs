@@ -73,7 +73,7 @@ pub struct UpdateProductInput {
     pub description: Option<String>,
     /// The price of one. Orders that were placed keep theirs.
     pub price: Option<MoneyInput>,
-    /// Whether the shop has none left. Orders that were placed stay.
+    /// Whether the product is out of stock. Orders that were placed stay.
     pub is_sold_out: Option<bool>,
     /// The ids of all tags that the product has from now on, at most 10; null removes all.
     pub tag_ids: MaybeUndefined<Vec<ID>>,

@@ -85,7 +85,7 @@ impl Product {
         One(MoneyValue(self.view.money()))
     }
 
-    /// Whether the shop has none left. Nobody orders it until staff change that.
+    /// Whether the product is out of stock. Orders of it are refused until staff change that.
     async fn is_sold_out(&self) -> bool {
         self.view.is_sold_out
     }

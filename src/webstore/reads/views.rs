@@ -52,7 +52,7 @@ pub struct ProductView {
     pub description: Option<String>,
     price: i64,
     currency_code: CurrencyCode,
-    /// Whether the shop has none left.
+    /// Whether the product is out of stock.
     #[serde(default)]
     pub is_sold_out: bool,
     pub tags: Vec<TagView>,

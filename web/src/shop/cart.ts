@@ -20,7 +20,7 @@ export interface SeenProduct {
   price: Money;
 }
 
-/** The shop does not sell a product any more, or has none left. */
+/** A product that the shop does not sell any more, or that is out of stock. */
 export type Missing = "gone" | "sold out";
 
 /** The words for a product that cannot be ordered. */

@@ -52,7 +52,7 @@ export type UpdateProductInput = {
   description?: string | null | undefined;
   /** The price of one. Orders that were placed keep theirs. */
   price?: MoneyInput | null | undefined;
-  /** Whether the shop has none left. Orders that were placed stay. */
+  /** Whether the product is out of stock. Orders that were placed stay. */
   isSoldOut?: boolean | null | undefined;
   /** The ids of all tags that the product has from now on, at most 10; null removes all. */
   tagIds?: Array<string> | null | undefined;

@@ -3,8 +3,8 @@ import { currentCart, isSamePrice, storeCart, withSeen, type Cart } from "./cart
 import { ProductInCartDocument } from "./cart.generated.js";
 
 /**
- * Reads the products of a cart again, and notes their prices there. Says whether all can be ordered at
- * the prices shown; a product that cannot be read counts as unchanged, since the order itself is refused then.
+ * Reads the products of a cart again, and notes their prices there. Says whether all can be ordered at the
+ * prices shown; a product that cannot be read counts as unchanged, since the order itself is refused then.
  */
 export function useFreshPrices(): (cart: Cart) => Promise<boolean> {
   const client = useClient();
