@@ -18,6 +18,7 @@ mod ids;
 pub mod import;
 mod in_building;
 pub mod input;
+mod list_places;
 pub mod live;
 mod model;
 mod names;
@@ -43,9 +44,8 @@ pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMuta
 pub use identity::derived_place;
 pub use ids::{InvalidItemId, ItemPlace, partition_text, write_global_id};
 pub use in_building::FieldsInBuilding;
-pub use model::{
-    Body, ListPlace, ListScope, OwnerValue, PartitionSource, ServedModel, ServedType, ThroughLink, TypeIndex,
-};
+pub use list_places::{ListPlace, ListScope, OwnerValue, ThroughLink};
+pub use model::{Body, PartitionSource, ServedModel, ServedType, TypeIndex};
 pub use names::{interned, is_nested, property_name};
 pub use pages::{ItemPage, ListPosition, ListRange, ListedItem, StoredPage};
 pub use reads::{ItemLoader, ServedItem, ServedReads};

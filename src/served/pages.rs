@@ -7,7 +7,8 @@ use onehop_store::limits::PAGE_ITEMS_MAX;
 use onehop_store::{Fault, Item, Keyset, Ledger};
 
 use super::ids::ItemPlace;
-use super::model::{Body, ListPlace, TypeIndex};
+use super::list_places::ListPlace;
+use super::model::{Body, TypeIndex};
 use super::reads::{ServedItem, ServedReads};
 
 /// The items that one query of a list with conditions reads, or the wanted ones where these are more.

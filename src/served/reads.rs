@@ -17,7 +17,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::ids::ItemPlace;
-use super::model::{Body, ListPlace, ListScope, OwnerValue, ServedModel, TypeIndex};
+use super::list_places::{ListPlace, ListScope, OwnerValue};
+use super::model::{Body, ServedModel, TypeIndex};
 use super::stored;
 use crate::domain::containers::ABANDONED;
 

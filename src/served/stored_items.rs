@@ -5,7 +5,8 @@
 use onehop_store::{Fault, Item, Ledger, PartitionKey, QueryPage, properties_of_order};
 
 use super::ids::ItemPlace;
-use super::model::{Body, ListPlace, ServedModel, TypeIndex};
+use super::list_places::ListPlace;
+use super::model::{Body, ServedModel, TypeIndex};
 use super::pages::{ListPosition, ListRange};
 use super::reads::{ServedItem, ServedReads};
 

@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use onehop_store::{Fault, Keyset, Ledger, PartitionKey, order_value_of, property_in};
 
 use super::ids::ItemPlace;
-use super::model::{Body, ListPlace, ThroughLink, TypeIndex};
+use super::list_places::{ListPlace, ThroughLink};
+use super::model::{Body, TypeIndex};
 use super::pages::{ListPosition, ListRange, ListedItem, StoredPage};
 use super::reads::{ServedItem, ServedReads};
 use super::references::target_place;
