@@ -138,19 +138,19 @@ async fn measure_all(arguments: &Arguments, servers: &Servers) -> Result<Vec<Row
         return Ok(rows);
     }
     let bare_q1 = rows.iter().find(|row| row.operation == Operation::Q1).and_then(|row| row.bare.clone());
-    let mut written = vec![Written::new(&servers.real, &servers.catalogue).await?];
+    let mut targets = vec![WriteTarget::new(&servers.real, &servers.catalogue).await?];
     if let Some(before) = &servers.before {
-        written.push(Written::new(before, &servers.catalogue).await?);
+        targets.push(WriteTarget::new(before, &servers.catalogue).await?);
     }
     let catalogue_of_peer;
     if let Some(peer) = &servers.peer {
         let posts = if arguments.random { usize::MAX } else { catalogue::POSTS_MAX };
         catalogue_of_peer = Catalogue::of_peer(peer.address(), posts).await?;
-        written.push(Written::new(peer, &catalogue_of_peer).await?);
+        targets.push(WriteTarget::new(peer, &catalogue_of_peer).await?);
     }
     for operation in writes {
-        let workloads: Vec<_> = written.iter().map(|written| written.workload(operation)).collect();
-        let measured: Vec<_> = written.iter().map(|written| written.server).zip(&workloads).collect();
+        let workloads: Vec<_> = targets.iter().map(|target| target.workload(operation)).collect();
+        let measured: Vec<_> = targets.iter().map(|target| target.server).zip(&workloads).collect();
         let mut figures = measure::in_turns(&plan, &measured).await?.into_iter();
         let server = figures.next().context("no figures")?;
         let before = servers.before.as_ref().and_then(|_| figures.next());
@@ -160,15 +160,15 @@ async fn measure_all(arguments: &Arguments, servers: &Servers) -> Result<Vec<Row
     Ok(rows)
 }
 
-/// A server whose writes are measured.
-struct Written<'a> {
+/// Target of measured writes: a server, with the posts and the users of the requests to it.
+struct WriteTarget<'a> {
     server: &'a dyn Server,
     catalogue: &'a Catalogue,
     /// Of the users who write.
     tokens: Vec<String>,
 }
 
-impl<'a> Written<'a> {
+impl<'a> WriteTarget<'a> {
     async fn new(server: &'a dyn Server, catalogue: &'a Catalogue) -> Result<Self> {
         Ok(Self { server, catalogue, tokens: operations::sign_up(server.address()).await? })
     }

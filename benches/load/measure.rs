@@ -115,7 +115,7 @@ struct Round {
 /// The disk writes of a server.
 #[derive(Debug, Clone)]
 struct DiskWrites {
-    /// Each is one fsync. A peer does not tell their number.
+    /// Each is one fsync. Unknown for a peer.
     commits: u64,
     bytes: u64,
     phases: CommitPhases,
@@ -167,7 +167,7 @@ pub struct Figures {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiskFigures {
-    /// Each is one fsync. A peer does not tell their number.
+    /// Each is one fsync. Unknown for a peer.
     pub commits_per_second: Option<f64>,
     pub requests_per_commit: Option<f64>,
     pub bytes_per_request: f64,

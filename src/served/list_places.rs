@@ -87,7 +87,7 @@ impl ListPlace {
 }
 
 impl ServedModel {
-    /// The place of the items of a list: of an item type, or of `Query` where there is none.
+    /// The place of the items of a list of an item type, or of `Query` without an owner.
     #[must_use]
     pub fn list_place(&self, owner: Option<TypeIndex>, related: &RelatedField) -> Option<ListPlace> {
         let listed = self.ty(self.index_of(&related.item_type)?);

@@ -14,7 +14,7 @@ pub const ORDERS_PER_CUSTOMER_MAX: u32 = 28;
 pub const LINES_PER_ORDER_MAX: u32 = 7;
 /// The most tags of a product.
 pub const TAGS_PER_PRODUCT_MAX: u32 = 5;
-/// Every so many products one is sold out, but never the first of a category.
+/// One product of this number is sold out, except the first of each category.
 const SOLD_OUT_EVERY: u32 = 25;
 
 /// The number of categories.

@@ -6,7 +6,7 @@ import { TextField } from "../ui/Field.js";
 import { ProductPicture } from "./ProductPicture.js";
 import {
   currentCart,
-  MISSING_TEXTS,
+  UNAVAILABILITY_TEXTS,
   parseQuantity,
   QUANTITY_MAX,
   QUANTITY_RULE,
@@ -42,7 +42,7 @@ export function CartLines({ cart }: { cart: Cart }) {
 }
 
 function Line({
-  line: { product, quantity, missing, formerPrice },
+  line: { product, quantity, unavailability, formerPrice },
   onRemoved,
 }: {
   line: CartLine;
@@ -67,8 +67,8 @@ function Line({
       <h2 dir="auto">
         <Link href={`/shop/product/${id}`}>{name}</Link>
       </h2>
-      {missing !== undefined ? (
-        <p className="cart-line-gone field-error">{MISSING_TEXTS[missing]}</p>
+      {unavailability !== undefined ? (
+        <p className="cart-line-gone field-error">{UNAVAILABILITY_TEXTS[unavailability]}</p>
       ) : (
         <>
           <p className="price">{formatMoney(timesQuantity(price, quantity))}</p>

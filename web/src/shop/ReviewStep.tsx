@@ -9,7 +9,7 @@ import { SkeletonLines } from "../ui/Skeleton.js";
 import { CustomerAddressesDocument, type AddressFragment } from "./address.generated.js";
 import { inputOf } from "./addresses.js";
 import { AddressLines } from "./AddressLines.js";
-import { MISSING_TEXTS, removeOrdered, renewKey, type Cart } from "./cart.js";
+import { UNAVAILABILITY_TEXTS, removeOrdered, renewKey, type Cart } from "./cart.js";
 import { pathOfOrder, pathOfStep } from "./checkout.js";
 import { formatMoney, timesQuantity } from "./money.js";
 import { obstacleOf, totalOf } from "./obstacle.js";
@@ -62,7 +62,7 @@ export function ReviewStep({ cart }: { cart: Cart }) {
 function ReviewLines({ cart: { lines } }: { cart: Cart }) {
   return (
     <ul className="review-lines">
-      {lines.map(({ product: { id, name, price }, quantity, missing, formerPrice }) => (
+      {lines.map(({ product: { id, name, price }, quantity, unavailability, formerPrice }) => (
         <li key={id}>
           <ProductPicture name={name} className="line-picture" />
           <span dir="auto">{name}</span>
@@ -70,8 +70,8 @@ function ReviewLines({ cart: { lines } }: { cart: Cart }) {
             {quantity.toLocaleString("en")} × {formatMoney(price)}
           </span>
           <span className="price">{formatMoney(timesQuantity(price, quantity))}</span>
-          {missing !== undefined ? (
-            <p className="field-error">{MISSING_TEXTS[missing]}</p>
+          {unavailability !== undefined ? (
+            <p className="field-error">{UNAVAILABILITY_TEXTS[unavailability]}</p>
           ) : (
             formerPrice !== undefined && <p className="price-change">The price was {formatMoney(formerPrice)}.</p>
           )}

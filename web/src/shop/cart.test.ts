@@ -79,14 +79,14 @@ describe("the idempotency key of an order", () => {
     expect(seen.lines[0]?.product.price.amount).toBe("2.00");
     expect(seen.idempotencyKey).toBe(cart.idempotencyKey);
     const gone = withSeen(seen, "bell", null);
-    expect(gone.lines[0]).toMatchObject({ missing: "gone", product: product("bell", "2.00") });
+    expect(gone.lines[0]).toMatchObject({ unavailability: "gone", product: product("bell", "2.00") });
     expect(gone.idempotencyKey).toBe(cart.idempotencyKey);
     expect(withSeen(gone, "bell", null)).toBe(gone);
     const soldOut = withSeen(gone, "bell", product("bell", "2.00"), true);
     storeCart(soldOut);
-    expect(currentCart().lines[0]).toMatchObject({ missing: "sold out", product: product("bell", "2.00") });
+    expect(currentCart().lines[0]).toMatchObject({ unavailability: "sold out", product: product("bell", "2.00") });
     expect(currentCart().idempotencyKey).toBe(cart.idempotencyKey);
-    expect(withSeen(soldOut, "bell", product("bell", "2.00")).lines[0]?.missing).toBeUndefined();
+    expect(withSeen(soldOut, "bell", product("bell", "2.00")).lines[0]?.unavailability).toBeUndefined();
   });
 
   test("keeps the price at which a product came in, until it is the price again", () => {
@@ -147,7 +147,7 @@ describe("a stored cart", () => {
     '{"lines":[],"idempotencyKey":""}',
     '{"lines":[{"product":{"id":"a","name":"a","price":{"amount":"x","currencyCode":"EUR"}},"quantity":1}],"idempotencyKey":"k"}',
     '{"lines":[{"product":{"id":"a","name":"a","price":{"amount":"1","currencyCode":"EUR"}},"quantity":0}],"idempotencyKey":"k"}',
-    '{"lines":[{"product":{"id":"a","name":"a","price":{"amount":"1","currencyCode":"EUR"}},"quantity":1,"missing":"?"}],"idempotencyKey":"k"}',
+    '{"lines":[{"product":{"id":"a","name":"a","price":{"amount":"1","currencyCode":"EUR"}},"quantity":1,"unavailability":"toString"}],"idempotencyKey":"k"}',
   ])("as %j is none", (text) => {
     expect(parseCart(text)).toBeNull();
   });

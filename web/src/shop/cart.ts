@@ -20,11 +20,11 @@ export interface SeenProduct {
   price: Money;
 }
 
-/** A product that the shop does not sell any more, or that is out of stock. */
-export type Missing = "gone" | "sold out";
+/** Unavailability of a product: withdrawn from the shop, or out of stock. */
+export type Unavailability = "gone" | "sold out";
 
 /** The words for a product that cannot be ordered. */
-export const MISSING_TEXTS: Record<Missing, string> = {
+export const UNAVAILABILITY_TEXTS: Record<Unavailability, string> = {
   gone: "This product is no longer available.",
   "sold out": "This product is sold out.",
 };
@@ -33,7 +33,7 @@ export interface CartLine {
   product: SeenProduct;
   quantity: number;
   /** Why the product cannot be ordered now. */
-  missing?: Missing;
+  unavailability?: Unavailability;
   /** The price at which the product came into the cart, where it has another one now. */
   formerPrice?: Money;
 }
@@ -91,7 +91,7 @@ export function withSeen(cart: Cart, productId: string, seen: SeenProduct | null
   const product = seen ?? line.product;
   const noted: CartLine = { product, quantity };
   if (seen === null || isSoldOut) {
-    noted.missing = seen === null ? "gone" : "sold out";
+    noted.unavailability = seen === null ? "gone" : "sold out";
   }
   if (!isSamePrice(formerPrice, product.price)) {
     noted.formerPrice = formerPrice;
@@ -137,11 +137,12 @@ function isQuantity(quantity: number): boolean {
   return Number.isInteger(quantity) && quantity >= 1 && quantity <= QUANTITY_MAX;
 }
 
-function isLine({ product, quantity, missing, formerPrice }: CartLine): boolean {
+function isLine({ product, quantity, unavailability, formerPrice }: CartLine): boolean {
   const { id, name, price } = product;
   const isProduct = typeof id === "string" && typeof name === "string" && isPrice(price);
   const isFormer = formerPrice === undefined || isPrice(formerPrice);
-  return isProduct && isFormer && isQuantity(quantity) && (missing === undefined || missing in MISSING_TEXTS);
+  const isKnown = unavailability === undefined || Object.hasOwn(UNAVAILABILITY_TEXTS, unavailability);
+  return isProduct && isFormer && isQuantity(quantity) && isKnown;
 }
 
 function isPrice({ amount, currencyCode }: Money): boolean {

@@ -23,10 +23,8 @@ use fjall::{AbstractTree as _, Keyspace};
 /// The age at which a version that the engine has let go of is dropped: readers that began with it have ended
 /// by then, and do not drop it themselves.
 const READS_MAX: Duration = Duration::from_secs(1);
-/// Between two looks at versions that wait.
+/// Interval of looks at versions and memtables that wait.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// The same where the engine has yet to let go of a memtable, whose memory waits for that.
-const MEMTABLE_LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A reference to the tables of a key space, which keeps their files.
 type HeldVersion = Box<dyn Any + Send>;
@@ -131,8 +129,7 @@ fn run(spaces: &[SpaceChores], chores: &Receiver<Chore>) {
     let mut memtables: Vec<HeldMemtables> =
         spaces.iter().map(|chores| HeldMemtables::of(chores.active_memtable())).collect();
     loop {
-        let is_waiting = memtables.iter().any(|memtables| !memtables.sealed.is_empty());
-        match chores.recv_timeout(if is_waiting { MEMTABLE_LOOK_INTERVAL } else { LOOK_INTERVAL }) {
+        match chores.recv_timeout(LOOK_INTERVAL) {
             Ok(Chore::Rotate(place)) => {
                 let SpaceChores { space, is_rotating, .. } = &spaces[place];
                 if let Err(error) = space.rotate_memtable() {
@@ -192,7 +189,7 @@ impl HeldMemtables {
         Self { active, sealed: Vec::new() }
     }
 
-    /// Drops the memtables that nobody else has, where the engine now writes to this one.
+    /// Notes the active memtable, and drops former ones to which no other reference is left.
     fn release(&mut self, active: HeldMemtable) {
         if !std::ptr::addr_eq(Arc::as_ptr(&self.active), Arc::as_ptr(&active)) {
             self.sealed.push(mem::replace(&mut self.active, active));
@@ -206,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_memtable_is_held_until_nobody_else_has_it() {
+    fn a_memtable_is_held_until_the_engine_drops_it() {
         let memtables: Vec<Arc<u8>> = (0..2).map(Arc::new).collect();
         let of_engine = |number: usize| Arc::clone(&memtables[number]) as HeldMemtable;
         let mut held = HeldMemtables::of(of_engine(0));
