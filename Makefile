@@ -122,7 +122,7 @@ soak-http: build
 	cd web && ONEHOP_BIN=$(CURDIR)/target/release/onehop SOAK_MINUTES=$(SOAK_MINUTES) SOAK_ROUNDS=$(SOAK_ROUNDS) SOAK_SEED=$(SOAK_SEED) $(NPM) run test:soak
 
 # Over both stores, and the pages in Chromium. FLAKY_BUSY busy loops run beside the tests; FLAKY_TESTS are parts of names.
-## Run every test many times: FLAKY_RUNS, FLAKY_BROWSER_RUNS, FLAKY_STORES, FLAKY_TESTS, FLAKY_BUSY
+## Run every test many times: FLAKY_RUNS, FLAKY_BROWSER_RUNS, FLAKY_STORES, FLAKY_TESTS, FLAKY_BUSY, FLAKY_MINUTES
 flaky: web/dist/index.html test-browser program
 	CARGO='$(CARGO)' NPM='$(NPM)' CHROMIUM=$(TEST_CHROMIUM) ONEHOP_BIN=$(CURDIR)/target/debug/onehop BOTH_STORES='$(BOTH_STORES)' ONE_STORE='$(ONE_STORE)' .ci/flaky
 
