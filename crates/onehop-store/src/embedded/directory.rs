@@ -141,6 +141,11 @@ fn mend_permissions(path: &Path) -> std::io::Result<()> {
 /// that this process is starting has inherited the lock, and holds it until it runs its own program.
 #[expect(clippy::disallowed_methods, reason = "a real file, never in a simulation")]
 fn try_lock(lock: &mut File, path: &Path) -> Result<(), OpenError> {
+    try_lock_with(lock, path, || std::thread::sleep(LOCK_RETRY))
+}
+
+/// [`try_lock`], which calls `wait` before each attempt but the first.
+fn try_lock_with(lock: &mut File, path: &Path, mut wait: impl FnMut()) -> Result<(), OpenError> {
     let own = std::process::id().to_string();
     let mut holder = None;
     for _ in 0..LOCK_ATTEMPTS_MAX {
@@ -152,7 +157,7 @@ fn try_lock(lock: &mut File, path: &Path) -> Result<(), OpenError> {
         if holder.as_ref() != Some(&own) {
             break;
         }
-        std::thread::sleep(LOCK_RETRY);
+        wait();
     }
     Err(OpenError::InUse { path: path.to_owned(), holder })
 }
@@ -249,5 +254,66 @@ fn write_format(path: &Path) -> std::io::Result<()> {
     match path.canonicalize()?.parent() {
         Some(parent) => sync_directory(parent),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lock file that names a process, and the file that holds its lock.
+    fn held_by(path: &Path, process: u32) -> File {
+        let mut holder = private_files::file_options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path.join(LOCK_FILE))
+            .expect("a lock file");
+        holder.try_lock().expect("nobody else holds it");
+        write!(holder, "{process}").expect("written");
+        holder
+    }
+
+    fn lock_file(path: &Path) -> File {
+        File::open(path.join(LOCK_FILE)).expect("a lock file")
+    }
+
+    #[test]
+    fn a_lock_that_a_child_of_this_process_holds_is_awaited() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut holder = Some(held_by(directory.path(), std::process::id()));
+        let mut waits = 0;
+        let outcome = try_lock_with(&mut lock_file(directory.path()), directory.path(), || {
+            waits += 1;
+            if waits == 3 {
+                holder.take();
+            }
+        });
+        assert!(outcome.is_ok(), "{outcome:?}");
+        assert_eq!(waits, 3);
+    }
+
+    #[test]
+    fn a_lock_that_this_process_keeps_is_refused_after_the_last_attempt() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let _holder = held_by(directory.path(), std::process::id());
+        let mut waits = 0;
+        let outcome = try_lock_with(&mut lock_file(directory.path()), directory.path(), || waits += 1);
+        let own = Some(std::process::id().to_string());
+        assert!(matches!(&outcome, Err(OpenError::InUse { holder, .. }) if *holder == own), "{outcome:?}");
+        assert_eq!(waits, LOCK_ATTEMPTS_MAX);
+    }
+
+    #[test]
+    fn a_lock_of_another_process_is_refused_at_once() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let other = std::process::id() + 1;
+        let _holder = held_by(directory.path(), other);
+        let mut waits = 0;
+        let outcome = try_lock_with(&mut lock_file(directory.path()), directory.path(), || waits += 1);
+        let named = Some(other.to_string());
+        assert!(matches!(&outcome, Err(OpenError::InUse { holder, .. }) if *holder == named), "{outcome:?}");
+        assert_eq!(waits, 0);
     }
 }
