@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::BoolishValueParser;
-use onehop_change_feed::{Settings, Sharing, idle_charge};
+use onehop_change_feed::{IdleCharges, Settings, Sharing};
 use onehop_read_models::ReadModels;
 use onehop_read_models::cost::{self, CostCharges};
 use onehop_store::charges::Calibration;
@@ -173,6 +173,7 @@ pub fn cost_tables(domains: &[DomainCosts], calibration: &Calibration) -> String
 /// The idle charge, by physical partitions of each source container and processes that share them.
 fn idle_charges(calibration: &Calibration) -> String {
     let settings = Settings { sharing: Sharing::with_others(), ..Settings::new("idle") };
+    let idle = IdleCharges::of(&settings, calibration);
     let sources: BTreeSet<_> = app::projections().iter().map(|projection| projection.source()).collect();
     let processes = IDLE_PROCESSES.map(|processes| format!("RU/s, processes: {processes}")).join(" | ");
     let mut text = format!(
@@ -181,8 +182,7 @@ fn idle_charges(calibration: &Calibration) -> String {
     );
     for partitions in IDLE_PARTITIONS {
         let feed_ranges = partitions * sources.len() as u64;
-        let charge =
-            |processes| format!("{:.2}", idle_charge(&settings, feed_ranges, processes, calibration).0);
+        let charge = |processes| format!("{:.2}", idle.total(feed_ranges, processes).0);
         let charges = IDLE_PROCESSES.map(charge).join(" | ");
         let _ = writeln!(text, "| {partitions} | {feed_ranges} | {charges} |");
     }

@@ -1,4 +1,4 @@
-//! Idle charge: the cost of following the change feed while nothing is written.
+//! Idle charges: the cost of following the change feed while nothing is written.
 
 use onehop_store::RequestCharge;
 use onehop_store::charges::{Calibration, ReadConsistency, Replacement};
@@ -8,30 +8,49 @@ use super::settings::{Settings, Sharing};
 /// The size of a heartbeat item with a name of 32 characters.
 const HEARTBEAT_BYTES: usize = 220;
 
-/// The estimated request charge for each second in which nothing is written: this many processes follow this
-/// number of feed ranges, over all source containers.
+/// The estimated request charges of each second in which nothing is written, in RU/s.
 ///
 /// Each feed range is polled by one process, at the longest poll interval. Each process replaces its
 /// heartbeat at the renew interval, and reads the other heartbeats at the acquire interval. All reads are of
 /// the latest committed version, so two replicas answer. A process that is alone with its store waits for a
 /// signal and costs nothing.
-#[must_use]
-pub fn idle_charge(
-    settings: &Settings,
-    feed_ranges: u64,
-    processes: u64,
-    calibration: &Calibration,
-) -> RequestCharge {
-    let Sharing::WithOthers { acquire, renew, .. } = settings.sharing else { return RequestCharge(0.0) };
-    let poll = calibration.change_feed(0, 0, ReadConsistency::Quorum).total().0;
-    let observation = calibration.point_read(HEARTBEAT_BYTES, ReadConsistency::Quorum).total().0;
-    // Containers of the processor index `id` alone, which does not change.
-    let replacement =
-        Replacement { bytes_before: HEARTBEAT_BYTES, bytes_after: HEARTBEAT_BYTES, ..Replacement::default() };
-    let heartbeat = calibration.replace(replacement).total().0;
-    let polls = feed_ranges as f64 * poll / settings.poll.longest.as_secs_f64();
-    let observations = processes.saturating_sub(1) as f64 * observation / acquire.as_secs_f64();
-    RequestCharge(polls + processes as f64 * (heartbeat / renew.as_secs_f64() + observations))
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct IdleCharges {
+    /// Of each feed range.
+    pub poll: f64,
+    /// Of each process.
+    pub heartbeat: f64,
+    /// Of each process for each other process.
+    pub observation: f64,
+}
+
+impl IdleCharges {
+    /// Of processes with these settings.
+    #[must_use]
+    pub fn of(settings: &Settings, calibration: &Calibration) -> Self {
+        let Sharing::WithOthers { acquire, renew, .. } = settings.sharing else { return Self::default() };
+        let poll = calibration.change_feed(0, 0, ReadConsistency::Quorum).total().0;
+        let observation = calibration.point_read(HEARTBEAT_BYTES, ReadConsistency::Quorum).total().0;
+        // Containers of the processor index `id` alone, which does not change.
+        let replacement = Replacement {
+            bytes_before: HEARTBEAT_BYTES,
+            bytes_after: HEARTBEAT_BYTES,
+            ..Replacement::default()
+        };
+        Self {
+            poll: poll / settings.poll.longest.as_secs_f64(),
+            heartbeat: calibration.replace(replacement).total().0 / renew.as_secs_f64(),
+            observation: observation / acquire.as_secs_f64(),
+        }
+    }
+
+    /// Of this many processes that follow this number of feed ranges, over all source containers.
+    #[must_use]
+    pub fn total(self, feed_ranges: u64, processes: u64) -> RequestCharge {
+        let observations = processes.saturating_sub(1) as f64 * self.observation;
+        let of_processes = processes as f64 * (self.heartbeat + observations);
+        RequestCharge(feed_ranges as f64 * self.poll + of_processes)
+    }
 }
 
 #[cfg(test)]
@@ -40,7 +59,7 @@ mod tests {
 
     fn charge(feed_ranges: u64, processes: u64) -> f64 {
         let settings = Settings { sharing: Sharing::with_others(), ..Settings::new("ada") };
-        idle_charge(&settings, feed_ranges, processes, &Calibration::current()).0
+        IdleCharges::of(&settings, &Calibration::current()).total(feed_ranges, processes).0
     }
 
     #[test]
@@ -53,6 +72,7 @@ mod tests {
 
     #[test]
     fn a_process_that_is_alone_costs_nothing() {
-        assert_eq!(idle_charge(&Settings::new("ada"), 8, 1, &Calibration::current()), RequestCharge(0.0));
+        let charges = IdleCharges::of(&Settings::new("ada"), &Calibration::current());
+        assert_eq!(charges.total(8, 1), RequestCharge(0.0));
     }
 }

@@ -91,7 +91,7 @@ pub use effect::HandlerError;
 pub use estimator::{Estimator, LeaseEstimate};
 pub use feed_place::{Backfill, FeedPlace};
 pub use handler::{Handler, HandlerCall, handler};
-pub use idle::idle_charge;
+pub use idle::IdleCharges;
 pub use lease::{ChangeCheckpoint, LeaseItem};
 pub use notifications::{LeaseEvent, Notification, Notifications};
 pub use page_error::{PageError, StallCause};

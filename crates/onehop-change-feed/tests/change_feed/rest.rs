@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use onehop_change_feed::{
-    IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError, ReadRequest, Settings, Sharing,
-    Step, StepInput, idle_charge,
+    IdleCharges, IntendedWrite, LEASES, LeaseItem, Processor, Projection, ProjectionError, ReadRequest,
+    Settings, Sharing, Step, StepInput,
 };
 use onehop_store::{Change, ContainerName, FaultKind, NewItem, WriteOp};
 
@@ -47,7 +47,8 @@ impl Projection for Follower {
 
 fn idle(feed_ranges: u64, processes: u64) -> f64 {
     let settings = Settings { sharing: Sharing::with_others(), ..Settings::new("any") };
-    idle_charge(&settings, feed_ranges, processes, &onehop_store::charges::Calibration::current()).0
+    let charges = IdleCharges::of(&settings, &onehop_store::charges::Calibration::current());
+    charges.total(feed_ranges, processes).0
 }
 
 /// An instance with three projections of two source containers.

@@ -8,10 +8,9 @@ use super::{
     BackgroundKind, BackgroundLine, BackgroundPass, BackgroundWork, ChangeFeedFollowing, PROCESSES,
     PageListing,
 };
-use crate::discards::DiscardedChanges;
 use crate::measurement::{Measurements, ModelVariant};
 use crate::rates::{self, RequestRate};
-use onehop_change_feed::{DEAD_LETTERS, LEASES, Settings, Sharing, idle_charge};
+use onehop_change_feed::{DEAD_LETTERS, IdleCharges, LEASES, Settings, Sharing};
 use onehop_store::ContainerName;
 use onehop_store::charges::{Calibration, ReadConsistency, Replacement};
 
@@ -32,9 +31,14 @@ pub(crate) struct BackgroundModel {
     /// Requests a second that write to a source container.
     writes: f64,
     listings: Vec<ListingLoad>,
-    discarded: DiscardedChanges,
+    /// RU/s of discarded changes.
+    discarded: f64,
     passes: Vec<BackgroundPass>,
-    calibration: Arc<Calibration>,
+    idle: IdleCharges,
+    /// The charge of a checkpoint, in RU.
+    checkpoint: f64,
+    /// RU/s of a scrape's reads of the lease of one feed range that another process holds.
+    scraped_lease: f64,
     settings: Settings,
 }
 
@@ -75,15 +79,18 @@ impl BackgroundModel {
             changes_of_members: rates::changes_of_members(listing.container, measurements, rates, &plain),
             listing: listing.clone(),
         };
+        let settings = Settings { sharing: Sharing::with_others(), ..Settings::new("background") };
         Self {
             model: plain.to_string(),
             sources: sources.clone(),
             writes: writes_to(sources),
             listings: listings.iter().map(listing).collect(),
-            discarded: rates::discarded(measurements, rates, &plain),
+            discarded: rates::discarded(measurements, rates, &plain).charge(calibration).0,
             passes: passes.clone(),
-            calibration: Arc::clone(calibration),
-            settings: Settings { sharing: Sharing::with_others(), ..Settings::new("background") },
+            idle: IdleCharges::of(&settings, calibration),
+            checkpoint: checkpoint(calibration),
+            scraped_lease: scraped_lease(&settings, calibration),
+            settings,
         }
     }
 
@@ -104,9 +111,8 @@ impl BackgroundModel {
         &self,
         container: ContainerName,
         assumed: BackgroundAssumptions<'_>,
-    ) -> Vec<(BackgroundKind, f64)> {
-        let kinds = BackgroundKind::OF_TRAFFIC.into_iter();
-        kinds.map(|kind| (kind, self.of_kind_in(kind, container, assumed))).collect()
+    ) -> [(BackgroundKind, f64); BackgroundKind::OF_TRAFFIC.len()] {
+        BackgroundKind::OF_TRAFFIC.map(|kind| (kind, self.of_kind_in(kind, container, assumed)))
     }
 
     fn of_kind_in(
@@ -142,10 +148,10 @@ impl BackgroundModel {
                 self.idle(0, assumed.processes) - self.heartbeats(assumed.processes)
             }
             BackgroundKind::AtRest => self.idle(feed_ranges, assumed.processes),
-            BackgroundKind::Checkpoints => writes.min(ranges_a_second) * self.checkpoint(),
-            BackgroundKind::CheckpointsMax => ranges_a_second * self.checkpoint(),
+            BackgroundKind::Checkpoints => writes.min(ranges_a_second) * self.checkpoint,
+            BackgroundKind::CheckpointsMax => ranges_a_second * self.checkpoint,
             BackgroundKind::Listings => self.listings_in(None, assumed),
-            BackgroundKind::Discarded => self.discarded(assumed.writes_factor),
+            BackgroundKind::Discarded => self.discarded * assumed.writes_factor,
             BackgroundKind::MetricsScrapes => self.scrapes(feed_ranges, assumed.processes),
         }
     }
@@ -173,26 +179,19 @@ impl BackgroundModel {
     }
 
     fn idle(&self, feed_ranges: u64, processes: u64) -> f64 {
-        idle_charge(&self.settings, feed_ranges, processes, &self.calibration).0
+        self.idle.total(feed_ranges, processes).0
     }
 
     fn polls(&self, feed_ranges: u64) -> f64 {
-        self.idle(feed_ranges, 1) - self.idle(0, 1)
+        self.idle(feed_ranges, 0)
     }
 
     fn heartbeats(&self, processes: u64) -> f64 {
-        processes as f64 * self.idle(0, 1)
+        processes as f64 * self.idle.heartbeat
     }
 
     fn checkpoint_interval(&self) -> f64 {
         self.settings.checkpoint_interval.unwrap_or(CHECKPOINT_INTERVAL).as_secs_f64()
-    }
-
-    /// A checkpoint replaces the lease, of which `id` alone is indexed.
-    fn checkpoint(&self) -> f64 {
-        let bytes = LEASE_BYTES;
-        let replacement = Replacement { bytes_before: bytes, bytes_after: bytes, ..Replacement::default() };
-        self.calibration.replace(replacement).total().0
     }
 
     /// Listings of one container, or of all. A feed range has at most a page in each rest between pages. A
@@ -215,16 +214,21 @@ impl BackgroundModel {
         wanted.map(throughput).fold(0.0, |sum, throughput| sum + throughput)
     }
 
-    fn discarded(&self, writes_factor: f64) -> f64 {
-        self.discarded.times(writes_factor).charge(&self.calibration).0
-    }
-
-    /// Each process reads the leases of the others again where they are older than an acquire interval. A
-    /// process that holds all reads nothing.
+    /// Each process reads the leases of the others again. A process that holds all reads nothing.
     fn scrapes(&self, feed_ranges: u64, processes: u64) -> f64 {
-        let Sharing::WithOthers { acquire, .. } = self.settings.sharing else { return 0.0 };
-        let of_others = feed_ranges as f64 * (processes - 1) as f64;
-        of_others * self.calibration.point_read(LEASE_BYTES, ReadConsistency::Quorum).total().0
-            / acquire.as_secs_f64()
+        feed_ranges as f64 * (processes - 1) as f64 * self.scraped_lease
     }
+}
+
+/// A checkpoint replaces the lease, of which `id` alone is indexed.
+fn checkpoint(calibration: &Calibration) -> f64 {
+    let bytes = LEASE_BYTES;
+    let replacement = Replacement { bytes_before: bytes, bytes_after: bytes, ..Replacement::default() };
+    calibration.replace(replacement).total().0
+}
+
+/// A lease is read again where it is older than an acquire interval.
+fn scraped_lease(settings: &Settings, calibration: &Calibration) -> f64 {
+    let Sharing::WithOthers { acquire, .. } = settings.sharing else { return 0.0 };
+    calibration.point_read(LEASE_BYTES, ReadConsistency::Quorum).total().0 / acquire.as_secs_f64()
 }

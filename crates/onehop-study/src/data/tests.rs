@@ -92,6 +92,8 @@ fn progress_counts_bytes_and_can_stop_the_reading() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn sampled_groups_are_counted_exactly(keys in prop::collection::vec(0..6_000_u32, 1..9_000)) {
         let mut sketch = group_sketch::GroupSketch::new(false);

@@ -99,8 +99,7 @@ fn beats(one: &[Bounds], other: &[Bounds]) -> bool {
 
 impl PlanModel {
     fn bills(&self, cases: &[JointCase]) -> CaseBills {
-        let is_feasible = self.feasibility().is_feasible();
-        is_feasible.then(|| cases.iter().map(|case| self.bill(*case)).collect())
+        self.is_feasible().then(|| cases.iter().map(|case| self.bill(*case)).collect())
     }
 
     /// Between the ends of the errors of its charges.

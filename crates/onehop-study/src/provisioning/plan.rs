@@ -77,6 +77,9 @@ pub(super) struct PlanNeed {
 
 type PartitionCounts = BTreeMap<ContainerName, u32>;
 
+/// A factor for each of [`BackgroundKind::OF_TRAFFIC`].
+type BackgroundFactors = [f64; BackgroundKind::OF_TRAFFIC.len()];
+
 impl PlanNeed {
     pub fn separate(&self) -> f64 {
         self.sum(|need| need.manual)
@@ -215,7 +218,8 @@ impl PlanModel {
     ) -> Result<ContainerNeed, LimitKind> {
         let nothing = VariedLoad::default();
         let profile = self.profile(container);
-        let background = |number: u32| self.background_load(container, number, partitions, assumed);
+        let errors = self.background_factors(assumed);
+        let background = |number: u32| self.background_load(container, number, partitions, assumed, errors);
         let need = NeedInput {
             load: profile.map_or(&nothing, |profile| profile.load(assumed.case.popularity)),
             factors,
@@ -244,6 +248,7 @@ impl PlanModel {
         number: u32,
         partitions: &PartitionCounts,
         assumed: &Assumed,
+        factors: BackgroundFactors,
     ) -> f64 {
         let Some(background) = &self.background else { return 0.0 };
         let physical_partitions = |other: ContainerName| {
@@ -255,10 +260,13 @@ impl PlanModel {
             processes: PROCESSES[PROCESSES.len() - 1],
         };
         let work = background.in_container(container, assumptions);
-        let throughput = |(kind, throughput): (BackgroundKind, f64)| {
-            throughput * assumed.charges.factor(&self.calibration, kind.operation(), ChargeSource::Estimated)
-        };
-        work.into_iter().map(throughput).fold(0.0, |sum, throughput| sum + throughput)
+        work.into_iter().zip(factors).fold(0.0, |sum, ((_, throughput), factor)| sum + throughput * factor)
+    }
+
+    /// By which the charges of background work are multiplied, in the order of its kinds.
+    fn background_factors(&self, assumed: &Assumed) -> BackgroundFactors {
+        BackgroundKind::OF_TRAFFIC
+            .map(|kind| assumed.charges.factor(&self.calibration, kind.operation(), ChargeSource::Estimated))
     }
 
     /// RU/s of a database that all but the dedicated containers share, and of the dedicated ones.
@@ -273,9 +281,11 @@ impl PlanModel {
         let loads = sharing.iter().filter_map(|found| self.profile(found.container));
         let loads = loads.map(|profile| profile.load(assumed.case.popularity));
         let load = loads.fold(VariedLoad::default(), VariedLoad::beside);
+        let errors = self.background_factors(assumed);
         let of_all = |number: u32| {
-            let throughput =
-                |found: &&ContainerNeed| self.background_load(found.container, number, partitions, assumed);
+            let throughput = |found: &&ContainerNeed| {
+                self.background_load(found.container, number, partitions, assumed, errors)
+            };
             sharing.iter().map(throughput).fold(0.0, |sum, throughput| sum + throughput)
         };
         let known = sharing.iter().filter_map(|found| self.known_partitions.get(&found.container)).max();

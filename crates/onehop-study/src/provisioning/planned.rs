@@ -113,18 +113,29 @@ impl PlanModel {
         }
     }
 
-    pub(super) fn feasibility(&self) -> Feasibility {
+    fn feasibility(&self) -> Feasibility {
+        let of_traffic = |container: ContainerName| -> Option<Headroom> {
+            traffic_limit(container, |multiple| self.serve(container, &self.planned_case(multiple)))
+        };
+        let mut limits = self.storage_limits();
+        limits.extend(self.containers().into_iter().filter_map(of_traffic));
+        Feasibility::of(limits)
+    }
+
+    /// Whether Azure serves it at the traffic as it is: [`PlanModel::feasibility`] without the search for limits.
+    pub(super) fn is_feasible(&self) -> bool {
+        let given = self.planned_case(1.0);
+        let serves = |container| self.serve(container, &given).is_ok();
+        !self.storage_limits().iter().any(Headroom::is_exceeded) && self.containers().into_iter().all(serves)
+    }
+
+    fn storage_limits(&self) -> Vec<Headroom> {
         let index_share = self.input.index_share.high;
         let of_storage = |profile: &ContainerProfile| {
             let ContainerProfile { container, partition_bytes_max, item_bytes_max, .. } = profile;
             storage_limits(*container, *partition_bytes_max, *item_bytes_max, index_share)
         };
-        let of_traffic = |container: ContainerName| -> Option<Headroom> {
-            traffic_limit(container, |multiple| self.serve(container, &self.planned_case(multiple)))
-        };
-        let mut limits: Vec<Headroom> = self.profile.containers.iter().flat_map(of_storage).collect();
-        limits.extend(self.containers().into_iter().filter_map(of_traffic));
-        Feasibility::of(limits)
+        self.profile.containers.iter().flat_map(of_storage).collect()
     }
 
     fn planned(&self) -> Option<PlannedThroughput> {
