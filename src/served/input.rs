@@ -1,6 +1,7 @@
 //! Input of generated mutations: its fields, and the checks of their values. All invalid fields of an input
 //! are reported at once, nested ones with their paths.
 
+mod checks;
 mod object_keys;
 
 use std::borrow::Cow;
@@ -414,78 +415,6 @@ impl<'a> InputCheck<'a> {
         match Money::parse(digits, text(CURRENCY_CODE)) {
             Ok(money) => json!({ AMOUNT: money.minor_units * sign, CURRENCY_CODE: money.currency.as_str() }),
             Err(rule) => self.refused(name, within, rule),
-        }
-    }
-
-    fn text(&mut self, name: &'static str, checks: &Checks, text: &str, within: &[InputStep]) {
-        self.length(name, checks, text.chars().count(), "characters", TEXT_CHARS_MAX, within);
-        if let Err(refusal) = crate::domain::text::check_controls(name, text) {
-            self.invalid.extend(refusal.invalid_fields.into_iter().map(|field| field.within(within)));
-        }
-        if let Some(pattern) = &checks.pattern
-            && !self.model.pattern(pattern).is_some_and(|regex| regex.is_match(text))
-        {
-            self.refuse(name, within, format_args!("must match {pattern}"));
-        }
-    }
-
-    fn length(
-        &mut self,
-        name: &'static str,
-        checks: &Checks,
-        actual: usize,
-        unit: &str,
-        max_default: u32,
-        within: &[InputStep],
-    ) {
-        let (min, max) = (checks.length_min.unwrap_or(0), checks.length_max.unwrap_or(max_default));
-        if actual < min as usize || actual > max as usize {
-            self.refuse(name, within, format_args!("must have {min} to {max} {unit}; this one has {actual}"));
-        }
-    }
-
-    fn range(
-        &mut self,
-        name: &'static str,
-        checks: &Checks,
-        number: f64,
-        shown: &Value,
-        within: &[InputStep],
-    ) {
-        let bound = |literal: &Option<Literal>| match literal {
-            Some(Literal::Int(bound)) => Some(*bound as f64),
-            Some(Literal::Float(bound)) => Some(*bound),
-            _ => None,
-        };
-        let (min, max) = (bound(&checks.range_min), bound(&checks.range_max));
-        let is_outside = min.is_some_and(|min| number < min) || max.is_some_and(|max| number > max);
-        if is_outside {
-            let rule = match (min, max) {
-                (Some(min), Some(max)) => format!("must be {min} to {max}, is {shown}"),
-                (Some(min), None) => format!("must be at least {min}, is {shown}"),
-                (None, max) => format!("must be at most {}, is {shown}", max.unwrap_or_default()),
-            };
-            self.refuse(name, within, rule);
-        }
-    }
-
-    fn decimal_range(
-        &mut self,
-        name: &'static str,
-        checks: &Checks,
-        number: &ExactDecimal,
-        within: &[InputStep],
-    ) {
-        let bound = |literal: &Option<Literal>| match literal {
-            Some(Literal::String(bound)) => ExactDecimal::parse(bound),
-            Some(Literal::Int(bound)) => ExactDecimal::parse(&bound.to_string()),
-            _ => None,
-        };
-        if let Some(min) = bound(&checks.range_min).filter(|min| number < min) {
-            self.refuse(name, within, format_args!("must be at least {min}, is {number}"));
-        }
-        if let Some(max) = bound(&checks.range_max).filter(|max| number > max) {
-            self.refuse(name, within, format_args!("must be at most {max}, is {number}"));
         }
     }
 

@@ -6,6 +6,7 @@ mod executor;
 mod field_scope;
 mod list_arguments;
 mod lists;
+mod money;
 mod mutations;
 mod objects;
 mod personal;

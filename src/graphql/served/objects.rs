@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use async_graphql::dynamic::{
-    Field, FieldFuture, FieldValue, InputObject, InputValue, Object, ResolverContext, TypeRef,
-};
+use async_graphql::dynamic::{Field, FieldFuture, FieldValue, Object, ResolverContext, TypeRef};
 use async_graphql::{Error, Name, Result, Value};
 use onehop_model::{
     FieldKind, FieldType, Function, Grants, ListElements, ReferenceField, TypeOf, ValueSource,
@@ -14,10 +12,9 @@ use onehop_read_models::list_conditions;
 use serde_json::Value as Json;
 
 use super::lists::{ListField, list_field};
+use super::money::amount;
 use super::scope::{self, ServedScope};
-use crate::domain::money::StoredAmount;
 use crate::graphql::errors::{self, Code};
-use crate::served::amounts::{currency_of, evaluated};
 use crate::served::formats::{currency_roots, decoded, format_of, is_money};
 use crate::served::{
     Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, caller_reference, copied_part,
@@ -36,12 +33,6 @@ struct EmbeddedValue {
     object: Body,
     /// The properties of the item, which may have the currency of its amounts.
     item: Arc<Body>,
-}
-
-/// An amount of money.
-struct MoneyValue {
-    minor_units: i64,
-    currency_code: String,
 }
 
 /// A field of an item type, by the places of type and field in the model.
@@ -431,62 +422,8 @@ fn output<'a>(
     }
 }
 
-/// An amount with its currency, which a computed amount has from its operands.
-fn amount<'a>(
-    (model, fields): (&ServedModel, &[onehop_model::Field]),
-    field: &onehop_model::Field,
-    (object, item): (&Body, &Arc<Body>),
-    value: &Json,
-) -> Result<Option<FieldValue<'a>>> {
-    let within = stored::within(model.model(), fields, object, item);
-    let computed = || match &field.kind {
-        FieldKind::Stored(stored_field) => match &stored_field.source {
-            ValueSource::Computed(rule) => evaluated(within, rule).ok().flatten()?.currency,
-            _ => None,
-        },
-        _ => None,
-    };
-    match (value.as_i64(), currency_of(within, field).or_else(computed)) {
-        (Some(minor_units), Some(currency_code)) => {
-            Ok(Some(FieldValue::owned_any(MoneyValue { minor_units, currency_code })))
-        }
-        _ => absent(field),
-    }
-}
-
-/// The type of amounts of money.
-pub(super) fn money_object() -> Object {
-    let amount = Field::new("amount", TypeRef::named_nn("Decimal"), |ctx| {
-        let value = ctx.parent_value.try_downcast_ref::<MoneyValue>().map(|money| {
-            let MoneyValue { minor_units, currency_code } = money;
-            let text = StoredAmount { minor_units: *minor_units, currency_code }.to_string();
-            Some(FieldValue::value(text))
-        });
-        Resolved::Now(value).into_future()
-    });
-    let currency = Field::new("currencyCode", TypeRef::named_nn(TypeRef::STRING), |ctx| {
-        let value = ctx.parent_value.try_downcast_ref::<MoneyValue>();
-        let value = value.map(|money| Some(FieldValue::value(money.currency_code.as_str())));
-        Resolved::Now(value).into_future()
-    });
-    Object::new("Money")
-        .description("An amount of money.")
-        .field(amount.description("The amount, with the decimals of the currency."))
-        .field(currency.description("The currency, by ISO 4217."))
-}
-
-/// The input of amounts of money.
-pub(super) fn money_input() -> InputObject {
-    let amount = InputValue::new("amount", TypeRef::named_nn("Decimal"));
-    let currency = InputValue::new("currencyCode", TypeRef::named_nn(TypeRef::STRING));
-    InputObject::new("MoneyInput")
-        .description("An amount of money.")
-        .field(amount.description("The amount, with no more decimals than the currency has."))
-        .field(currency.description("The currency, by ISO 4217."))
-}
-
 /// The value of an absent property.
-fn absent<'a>(field: &onehop_model::Field) -> Result<Option<FieldValue<'a>>> {
+pub(super) fn absent<'a>(field: &onehop_model::Field) -> Result<Option<FieldValue<'a>>> {
     match (field.ty.non_null, field.ty.list) {
         (false, _) => Ok(None),
         (true, Some(_)) => Ok(Some(FieldValue::list(Vec::<FieldValue<'a>>::new()))),

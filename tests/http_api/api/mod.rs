@@ -22,6 +22,7 @@ mod comment_edits;
 mod comments;
 mod compare;
 mod compare_account;
+mod compare_traffic;
 mod configuration;
 mod deleted_accounts;
 mod diagnose;

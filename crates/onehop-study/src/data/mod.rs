@@ -2,6 +2,7 @@
 //! reference (bottom-k sampling), so that the samples of different types belong together: for each sampled
 //! item, the items that refer to it are sampled, too, and counted exactly.
 
+mod embedded;
 mod extended_json;
 mod group_sketch;
 mod identity;
@@ -11,10 +12,12 @@ mod survey;
 mod tests;
 mod visible;
 
+pub(crate) use embedded::{EmbeddedReference, embedded_references};
 pub use group_sketch::{FoundGroup, Group, GroupSketch, HeaviestGroup};
 pub(crate) use items::{for_each_item, is_csv};
 pub use survey::{DataSurvey, Grouping, SurveyProgress, SurveySpec, TypeSurvey};
 pub use visible::{VisibleField, VisibleType};
+pub(crate) use visible::{places_of, value_at};
 
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;

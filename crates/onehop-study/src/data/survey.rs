@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use onehop_model::{FieldKind, ItemType, KeySource, Model, Name, QueryKind, RelatedField, RelatedSource};
 use serde_json::Value;
 
+use super::embedded::embedded_references;
 use super::group_sketch::GroupSketch;
 use super::identity::identify;
 use super::items::{ItemRefusal, for_each_item};
@@ -90,6 +91,11 @@ impl SurveySpec {
     fn add_design(&mut self, model: &Model) {
         for item in model.items() {
             self.add(&item.name, key_fields(item), false);
+            for found in embedded_references(model, item) {
+                if !found.reference.copies.is_empty() {
+                    self.add(&item.name, [found.name()], true);
+                }
+            }
             for field in &item.fields {
                 match &field.kind {
                     FieldKind::Related(related) => self.add_related(related),
@@ -304,12 +310,7 @@ impl Sampler {
 pub(crate) fn group_keys(visible: &VisibleType, fields: &[String], line: &Value) -> Vec<String> {
     let mut keys = vec![String::new()];
     for (place, name) in fields.iter().enumerate() {
-        let value = visible.field(name).and_then(|field| field.value(line));
-        let texts: Vec<String> = match value {
-            Some(Value::Array(elements)) => elements.iter().filter_map(element_key).collect(),
-            Some(value) => element_key(value).into_iter().collect(),
-            None => Vec::new(),
-        };
+        let texts: Vec<String> = visible.values(name, line).into_iter().filter_map(element_key).collect();
         let separator = if place > 0 { "\n" } else { "" };
         let with =
             |key: &String| texts.iter().map(|text| format!("{key}{separator}{text}")).collect::<Vec<_>>();

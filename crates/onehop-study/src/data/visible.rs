@@ -4,6 +4,7 @@
 use onehop_model::{Field, FieldKind, ItemType, ValueSource};
 use serde_json::{Map, Value};
 
+use super::embedded::{embedded_references, values_at};
 use crate::directory::Design;
 
 /// The visible fields of an item type, over all designs.
@@ -13,6 +14,8 @@ pub struct VisibleType {
     pub name: String,
     /// Its fields with a value in data files.
     pub fields: Vec<VisibleField>,
+    /// The references within its embedded objects: their names, and the places of each field on the way.
+    embedded: Vec<(String, Vec<Vec<Vec<String>>>)>,
 }
 
 /// A visible field.
@@ -31,14 +34,19 @@ impl VisibleType {
     #[must_use]
     pub fn of(name: &str, designs: &[Design]) -> Option<Self> {
         let mut fields: Vec<VisibleField> = Vec::new();
+        let mut embedded = Vec::new();
         let mut is_known = false;
-        for item in designs.iter().filter_map(|design| design.model.item(name)) {
+        for (model, item) in
+            designs.iter().filter_map(|design| Some((&design.model, design.model.item(name)?)))
+        {
             is_known = true;
+            let references = embedded_references(model, item).into_iter();
+            embedded.extend(references.map(|found| (found.name(), found.steps())));
             for field in &item.fields {
                 add(&mut fields, item, field);
             }
         }
-        is_known.then(|| Self { name: name.to_owned(), fields })
+        is_known.then(|| Self { name: name.to_owned(), fields, embedded })
     }
 
     /// The item with the names of fields, without other properties.
@@ -46,6 +54,23 @@ impl VisibleType {
     pub fn normalised(&self, line: &Value) -> Value {
         let value = |field: &VisibleField| Some((field.name.clone(), field.value(line)?.clone()));
         Value::Object(self.fields.iter().filter_map(value).collect::<Map<_, _>>())
+    }
+
+    /// The values of a field, or of a reference within embedded objects such as `lines.product`.
+    pub(crate) fn values<'v>(&self, name: &str, line: &'v Value) -> Vec<&'v Value> {
+        if let Some((_, steps)) = self.embedded.iter().find(|(known, _)| known == name) {
+            let mut values: Vec<&Value> = Vec::new();
+            for value in values_at(steps, line) {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+            return values;
+        }
+        match self.field(name).and_then(|field| field.value(line)) {
+            Some(Value::Array(elements)) => elements.iter().collect(),
+            value => value.into_iter().collect(),
+        }
     }
 
     /// The field of a name.
@@ -59,12 +84,33 @@ impl VisibleField {
     /// The value in a line; null counts as absent.
     #[must_use]
     pub fn value<'v>(&self, line: &'v Value) -> Option<&'v Value> {
-        let at = |place: &Vec<String>| {
-            let found = place.iter().try_fold(line, |value, property| value.get(property))?;
-            (!found.is_null()).then_some(found)
-        };
-        self.places.iter().find_map(at)
+        value_at(&self.places, line)
     }
+}
+
+/// The value at the first path that has one; null counts as absent.
+pub(crate) fn value_at<'v>(places: &[Vec<String>], line: &'v Value) -> Option<&'v Value> {
+    let at = |place: &Vec<String>| {
+        let found = place.iter().try_fold(line, |value, property| value.get(property))?;
+        (!found.is_null()).then_some(found)
+    };
+    places.iter().find_map(at)
+}
+
+/// The paths at which data files may have a field of an item or of an embedded object.
+pub(crate) fn places_of(field: &Field) -> Vec<Vec<String>> {
+    let mut places = vec![vec![field.name.to_string()]];
+    if matches!(field.kind, FieldKind::Reference(_)) {
+        places.push(vec![format!("{}Id", field.name)]);
+    }
+    places.extend(field.property().map(|path| path.properties().to_vec()));
+    let former = match &field.kind {
+        FieldKind::Stored(stored) => stored.former.as_slice(),
+        FieldKind::Reference(reference) => reference.former.as_slice(),
+        _ => &[],
+    };
+    places.extend(former.iter().map(|path| path.properties().to_vec()));
+    places
 }
 
 fn add(fields: &mut Vec<VisibleField>, item: &ItemType, field: &Field) {
@@ -77,17 +123,7 @@ fn add(fields: &mut Vec<VisibleField>, item: &ItemType, field: &Field) {
         FieldKind::Reference(_) => true,
         FieldKind::Related(_) | FieldKind::Count(_) | FieldKind::HasCaller(_) => return,
     };
-    let mut places = vec![vec![field.name.to_string()]];
-    if matches!(field.kind, FieldKind::Reference(_)) {
-        places.push(vec![format!("{}Id", field.name)]);
-    }
-    places.extend(field.property().map(|path| path.properties().to_vec()));
-    let former = match &field.kind {
-        FieldKind::Stored(stored) => stored.former.as_slice(),
-        FieldKind::Reference(reference) => reference.former.as_slice(),
-        _ => &[],
-    };
-    places.extend(former.iter().map(|path| path.properties().to_vec()));
+    let places = places_of(field);
     let has_default = matches!(&field.kind, FieldKind::Stored(stored) if stored.default.is_some());
     // A derived id need not stand in the data.
     let is_derived = &*field.name == "id" && !item.id_from.is_empty();

@@ -3,12 +3,13 @@
 
 use onehop_model::{
     CopyOrigin, Field, FieldKind, ItemType, ItemVersion, Kept, KeySource, ListSource, Model, PathTest,
-    PropertyPath, ReferenceField, StoredField, ValueSource,
+    PropertyPath, ReferenceField, StoredField, TypeOf, ValueSource,
 };
 use serde_json::{Map, Value, json};
 
 use super::computed::computed_value;
 use super::design_data::DesignData;
+use crate::data::{places_of, value_at};
 
 /// A time where the data has none: its length decides.
 const SOME_TIME: &str = "2026-11-23T09:20:00.125Z";
@@ -117,7 +118,7 @@ impl ItemWriter<'_> {
             FieldKind::Reference(reference) => self.reference(stored, field, reference, visible),
             FieldKind::Stored(found) => {
                 if let Some(value) = self.stored_value(item, found, field, visible) {
-                    set(stored, property, value);
+                    set(stored, property, self.with_copies(&field.ty.of, value));
                 }
             }
             FieldKind::Count(count) if !matches!(count.kept, Kept::Query) => {
@@ -154,6 +155,44 @@ impl ItemWriter<'_> {
                     self.data.survey.of(item_type)?.sample.first()?.1.get(&**field).cloned()
                 }
             },
+        }
+    }
+
+    /// A value with the copies of the references within it.
+    fn with_copies(&self, of: &TypeOf, mut value: Value) -> Value {
+        let embedded = match of {
+            TypeOf::Embedded(name) => self.model().embedded_type(name),
+            _ => None,
+        };
+        match (embedded, &mut value) {
+            (Some(_), Value::Array(elements)) => {
+                let with_copies = |element: &mut Value| *element = self.with_copies(of, element.take());
+                elements.iter_mut().for_each(with_copies);
+            }
+            (Some(embedded), Value::Object(_)) => {
+                for field in &embedded.fields {
+                    self.add_copies(field, &mut value);
+                }
+            }
+            _ => {}
+        }
+        value
+    }
+
+    fn add_copies(&self, field: &Field, object: &mut Value) {
+        let Some(value) = value_at(&places_of(field), object).cloned() else { return };
+        match (&field.kind, field.property()) {
+            (FieldKind::Reference(reference), _) => {
+                for copy in &reference.copies {
+                    if let Some(copied) = self.copied(field, &copy.field, &value) {
+                        set(object, &copy.property, copied);
+                    }
+                }
+            }
+            (FieldKind::Stored(_), Some(property)) if matches!(field.ty.of, TypeOf::Embedded(_)) => {
+                set(object, property, self.with_copies(&field.ty.of, value));
+            }
+            _ => {}
         }
     }
 

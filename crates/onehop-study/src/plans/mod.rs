@@ -3,6 +3,7 @@
 //! real.
 
 mod charges;
+mod embedded;
 mod operation;
 mod planner;
 mod read_models;

@@ -9,6 +9,7 @@ use super::charges::PlannedQuery;
 use super::operation::{BusiestShare, PlannedOperation, PlannedScope, RequestPlan, push};
 use super::planner::Planner;
 use super::writes::{ChangeKind, ItemChange, next_version};
+use crate::data::{EmbeddedReference, embedded_references};
 use crate::designs::ListOf;
 
 /// Items of a page of a query for the targets of a copy.
@@ -17,7 +18,9 @@ const COPY_PAGE_ITEMS: f64 = 100.0;
 /// The targets of a copy: items of a type with a reference to the source.
 struct CopyTargets<'a> {
     item: &'a ItemType,
-    reference: &'a Name,
+    /// Its name; within embedded objects such as `lines.product`.
+    reference: String,
+    embedded: Option<EmbeddedReference<'a>>,
 }
 
 impl Planner<'_> {
@@ -46,13 +49,18 @@ impl Planner<'_> {
     pub(crate) fn is_followed(&self, container: &str) -> bool {
         let is_here = |ty: &str| self.model().item(ty).is_some_and(|item| &*item.container == container);
         let has_list = self.data.lists().iter().any(|found| is_here(&found.related.item_type));
+        let is_followed = |reference: &ReferenceField| {
+            !reference.frozen && !reference.copies.is_empty() && is_here(&reference.target)
+        };
+        let items = self.model().items().iter();
         has_list
-            || self.model().items().iter().flat_map(|item| &item.fields).any(|field| match &field.kind {
-                FieldKind::Reference(reference) => {
-                    !reference.frozen && !reference.copies.is_empty() && is_here(&reference.target)
-                }
+            || items.clone().flat_map(|item| &item.fields).any(|field| match &field.kind {
+                FieldKind::Reference(reference) => is_followed(reference),
                 _ => false,
             })
+            || items
+                .flat_map(|item| embedded_references(self.model(), item))
+                .any(|found| is_followed(found.reference))
     }
 
     /// The entries of one list because of a change of its item, in so many requests.
@@ -147,7 +155,7 @@ impl Planner<'_> {
             for field in &item.fields {
                 match &field.kind {
                     FieldKind::Reference(reference) if copies_any(reference, change.item, fields) => {
-                        targets.push(CopyTargets { item, reference: &field.name });
+                        targets.push(CopyTargets { item, reference: field.name.to_string(), embedded: None });
                     }
                     FieldKind::Stored(StoredField { source: ValueSource::Copied(copy), .. })
                         if !copy.frozen =>
@@ -158,19 +166,30 @@ impl Planner<'_> {
                             _ => None,
                         });
                         if target == Some(&change.item.name) && fields.contains(&field.to_string()) {
-                            targets.push(CopyTargets { item, reference });
+                            targets.push(CopyTargets {
+                                item,
+                                reference: reference.to_string(),
+                                embedded: None,
+                            });
                         }
                     }
                     _ => {}
                 }
             }
+            let embedded = embedded_references(self.model(), item).into_iter();
+            let embedded = embedded.filter(|found| copies_any(found.reference, change.item, fields));
+            targets.extend(embedded.map(|found| CopyTargets {
+                item,
+                reference: found.name(),
+                embedded: Some(found),
+            }));
         }
         targets
     }
 
     /// The query for the targets, their replaces, and the entries of their lists.
     fn copies(&self, target: &CopyTargets<'_>, change: &ItemChange<'_>, behind: &mut Vec<PlannedOperation>) {
-        let CopyTargets { item, reference } = target;
+        let CopyTargets { item, reference, embedded } = target;
         let id = change.visible.get("id").unwrap_or(&Value::Null);
         let number = self.targets_of(item, reference, id);
         if number == 0.0 {
@@ -191,14 +210,18 @@ impl Planner<'_> {
         push(behind, self.query(page).repeated(pages));
         let sampled = self.sampled_target(item, reference, id);
         let before = self.writer().item(item, &sampled);
-        let after = self.renamed(item, reference, &before, change);
+        let after = match embedded {
+            Some(found) => renamed_within(item, found, &before, change),
+            None => self.renamed(item, reference, &before, change),
+        };
         let write = self.replace(&item.container, &before, &after);
         let about = format!("replace {}, whose {reference} changed", item.name);
         let share = self.item_share(item);
         push(behind, self.batch(&item.container, about, &[write], share).repeated(number));
+        let changed = reference.split('.').next().unwrap_or_default();
         let of_target = |visible: Value| ItemChange {
             item,
-            kind: ChangeKind::Changed(vec![reference.to_string()]),
+            kind: ChangeKind::Changed(vec![changed.to_owned()]),
             before: visible.clone(),
             visible,
         };
@@ -207,7 +230,7 @@ impl Planner<'_> {
         }
     }
 
-    fn targets_of(&self, item: &ItemType, reference: &Name, id: &Value) -> f64 {
+    fn targets_of(&self, item: &ItemType, reference: &str, id: &Value) -> f64 {
         let groups = self.data.survey.of(&item.name).and_then(|found| found.grouped(&[reference]));
         let key = crate::data::key_text(id).unwrap_or_default();
         groups.map_or(0.0, |groups| match groups.group(&key) {
@@ -217,7 +240,7 @@ impl Planner<'_> {
         })
     }
 
-    fn sampled_target(&self, item: &ItemType, reference: &Name, id: &Value) -> Value {
+    fn sampled_target(&self, item: &ItemType, reference: &str, id: &Value) -> Value {
         let groups = self.data.survey.of(&item.name).and_then(|found| found.grouped(&[reference]));
         let key = crate::data::key_text(id).unwrap_or_default();
         let of_group = groups.and_then(|groups| match groups.group(&key) {
@@ -228,7 +251,7 @@ impl Planner<'_> {
     }
 
     /// The item with another text in each copied property.
-    fn renamed(&self, item: &ItemType, reference: &Name, before: &Value, change: &ItemChange<'_>) -> Value {
+    fn renamed(&self, item: &ItemType, reference: &str, before: &Value, change: &ItemChange<'_>) -> Value {
         let mut after = before.clone();
         if let Some(FieldKind::Reference(found)) = item.field(reference).map(|field| &field.kind) {
             for copy in &found.copies {
@@ -242,12 +265,12 @@ impl Planner<'_> {
         after
     }
 
-    fn scope_of_targets(&self, item: &ItemType, reference: &Name) -> PlannedScope {
-        let is_key = matches!(item.key.as_slice(), [KeySource::Field(field)] if field == reference);
+    fn scope_of_targets(&self, item: &ItemType, reference: &str) -> PlannedScope {
+        let is_key = matches!(item.key.as_slice(), [KeySource::Field(field)] if **field == *reference);
         let has_list = self.data.lists().iter().any(|found| {
             found.related.item_type == item.name
                 && found.list.keep.is_none()
-                && found.list.by.first() == Some(reference)
+                && found.list.by.first().is_some_and(|by| **by == *reference)
         });
         if is_key || has_list { PlannedScope::LogicalPartition } else { PlannedScope::AllPartitions }
     }
@@ -257,6 +280,20 @@ fn copies_any(reference: &ReferenceField, source: &ItemType, fields: &[String]) 
     reference.target == source.name
         && !reference.frozen
         && reference.copies.iter().any(|copy| fields.contains(&copy.field.to_string()))
+}
+
+/// The item with another text in each copied property of the embedded objects with the reference.
+fn renamed_within(
+    item: &ItemType,
+    found: &EmbeddedReference<'_>,
+    before: &Value,
+    change: &ItemChange<'_>,
+) -> Value {
+    let mut after = before.clone();
+    let id = change.visible.get("id").unwrap_or(&Value::Null);
+    found.change_copies(&mut after, id, |copy| change.visible.get(copy).cloned().unwrap_or(Value::Null));
+    next_version(item, &mut after);
+    after
 }
 
 /// Whether a list begins with the newest items, so that each new item enters.

@@ -11,6 +11,7 @@ use onehop_store::OperationKind;
 use serde_json::{Value, json};
 
 use super::charges::PlannedQuery;
+use super::embedded::{is_told, values_of};
 use super::operation::{BusiestShare, PlannedOperation, PlannedScope, interned, push};
 use super::planner::Planner;
 use super::row::Row;
@@ -90,12 +91,12 @@ impl Planner<'_> {
             let Some(field) = item.field(&inner.field) else { continue };
             match &field.kind {
                 FieldKind::Reference(reference) => {
-                    let is_stored = |wanted: &Selection| {
-                        &*wanted.field == "id"
-                            || reference.copies.iter().any(|copy| copy.field == wanted.field)
-                    };
-                    if !inner.selections.iter().all(is_stored) {
-                        self.look_ups(item, &field.name, &reference.target, inner, rows, operations);
+                    if !is_told(reference, inner) {
+                        let Some(target) = self.model().item(&reference.target) else { continue };
+                        let share = self.target_share(item, &field.name, target);
+                        let about = format!("{} of {}.{}", target.name, item.name, field.name);
+                        let ids = rows.iter().flat_map(|row| ids_of(row, &field.name));
+                        self.look_ups((target, about, share), inner, ids, operations);
                     }
                 }
                 FieldKind::Related(related) => {
@@ -103,38 +104,36 @@ impl Planner<'_> {
                 }
                 FieldKind::Count(count) => self.counts(item, count, rows, operations),
                 FieldKind::HasCaller(of) => self.callers(item, of, rows, operations),
-                FieldKind::Stored(_) => {}
+                FieldKind::Stored(_) => {
+                    if let TypeOf::Embedded(of) = &field.ty.of {
+                        let at = format!("{}.{}", item.name, field.name);
+                        self.embedded(&at, of, inner, &values_of(field, rows), operations);
+                    }
+                }
             }
         }
     }
 
-    /// Point reads of the targets of a reference.
-    fn look_ups(
+    /// Point reads of the targets of a reference, which have a purpose and a share of the busiest partition.
+    pub(super) fn look_ups(
         &self,
-        owner: &ItemType,
-        reference: &Name,
-        target: &Name,
+        (target, about, share): (&ItemType, String, BusiestShare),
         selection: &Selection,
-        rows: &[Row],
+        ids: impl Iterator<Item = (Value, usize)>,
         operations: &mut Vec<PlannedOperation>,
     ) {
-        let Some(item) = self.model().item(target) else { return };
         let mut seen = BTreeSet::new();
         let is_read = |(id, number): &(Value, usize)| !self.batched || seen.insert((id.to_string(), *number));
-        let of_row =
-            |row: &Row| ids_of(row, reference).into_iter().map(|id| (id, row.number)).collect::<Vec<_>>();
-        let ids: Vec<(Value, usize)> = rows.iter().flat_map(of_row).filter(is_read).collect();
+        let ids: Vec<(Value, usize)> = ids.filter(is_read).collect();
         if ids.is_empty() {
             return;
         }
-        let about = format!("{target} of {}.{reference}", owner.name);
-        let share = self.target_share(owner, reference, item);
-        let bytes = self.data.item_bytes(target);
-        push(operations, self.point_reads(item, about, ids.len() as f64, bytes, share));
+        let bytes = self.data.item_bytes(&target.name);
+        push(operations, self.point_reads(target, about, ids.len() as f64, bytes, share));
         let target_row =
-            |id: &Value| Row::of(self.data.target(target, id).cloned().unwrap_or(json!({"id": id})));
+            |id: &Value| Row::of(self.data.target(&target.name, id).cloned().unwrap_or(json!({"id": id})));
         let targets: Vec<Row> = ids.iter().map(|(id, _)| target_row(id)).collect();
-        self.children(item, selection, &targets, operations);
+        self.children(target, selection, &targets, operations);
     }
 
     /// A COUNT for each item.
@@ -288,7 +287,7 @@ impl Planner<'_> {
             };
             push(operations, self.query(query));
         }
-        let target = |id: Value| Row::of(json!({ "id": id }));
+        let target = |(id, _): (Value, usize)| Row::of(json!({ "id": id }));
         let ids = found.rows.iter().flat_map(|row| ids_of(row, &link.to));
         FoundRows { items: found.items, rows: ids.map(target).collect() }
     }
@@ -396,13 +395,14 @@ fn standing_for(rows: Vec<Row>, number: usize) -> Vec<Row> {
     rows.iter().cycle().take(if rows.is_empty() { 0 } else { number }).enumerate().map(row).collect()
 }
 
-/// The ids of a reference in an item.
-fn ids_of(row: &Row, reference: &str) -> Vec<Value> {
-    match row.value.get(reference) {
+/// The ids of a reference in an item, each with the number of the item.
+fn ids_of(row: &Row, reference: &str) -> Vec<(Value, usize)> {
+    let ids: Vec<&Value> = match row.value.get(reference) {
         None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(ids)) => ids.iter().map(|id| id.get("id").unwrap_or(id).clone()).collect(),
-        Some(id) => vec![id.get("id").unwrap_or(id).clone()],
-    }
+        Some(Value::Array(ids)) => ids.iter().collect(),
+        Some(id) => vec![id],
+    };
+    ids.into_iter().map(|id| (id.get("id").unwrap_or(id).clone(), row.number)).collect()
 }
 
 /// Whether a selection needs the item itself: more than its id and related items.

@@ -274,6 +274,7 @@ impl Planner<'_> {
     fn copied_type(&self, embedded: &str) -> Option<&Name> {
         let fields = &self.model().embedded_type(embedded)?.fields;
         fields.iter().find_map(|field| match &field.kind {
+            FieldKind::Reference(reference) if !reference.copies.is_empty() => Some(&reference.target),
             FieldKind::Stored(StoredField { source: ValueSource::Copied(copy), .. }) => match &copy.from {
                 CopyOrigin::Type { item_type, .. } => Some(item_type),
                 CopyOrigin::Reference { .. } => None,

@@ -1,0 +1,100 @@
+//! The acts of a plan: what clients and disturbances do until none is left.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{OUTSIDE, World};
+use crate::client::Client;
+use crate::shop::Role;
+
+/// The percentage of acts that users of the blog do on another device.
+const OTHER_DEVICE_PERCENT: u64 = 12;
+
+impl World {
+    /// Plays the plan.
+    pub async fn play(self: &Arc<Self>) {
+        let parts = self.plan.lulls + 1;
+        for part in 0..parts {
+            self.play_acts(self.plan.acts / parts).await;
+            if part + 1 < parts {
+                self.lull().await;
+            }
+        }
+        if self.plan.has_second_month && self.pass_a_month().await {
+            self.play_acts(self.plan.acts / 2).await;
+        }
+    }
+
+    async fn play_acts(self: &Arc<Self>, acts: usize) {
+        *self.acts_left.lock() = acts;
+        *self.is_quiet.lock() = false;
+        while self.any_process().is_none() {
+            if self.is_free() {
+                self.start_process();
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        if self.plan.has_operator {
+            self.executor.spawn(OUTSIDE, Arc::clone(self).operate());
+        }
+        let (sender, mut ended) = tokio::sync::mpsc::channel::<()>(1);
+        for number in 0..self.plan.clients {
+            let (world, sender) = (Arc::clone(self), sender.clone());
+            self.executor.spawn(OUTSIDE, async move {
+                let mut client = Client::new(Arc::clone(&world), number);
+                let role = match (world.plan.domain, number % 4) {
+                    ("blog" | "both", 1) if number == 1 && world.plan.has_moderator => Some(Role::Moderator),
+                    ("blog", _) | ("both", 0 | 1) => None,
+                    (_, 2) => Some(Role::Staff),
+                    _ => Some(Role::Customer),
+                };
+                let leaves = world.plan.has_leavers && world.dice.percent(40);
+                let own = if leaves { world.dice.place(acts / world.plan.clients + 1) } else { acts };
+                for _ in 0..own {
+                    world.wait_for_a_process().await;
+                    if !world.take_act() {
+                        break;
+                    }
+                    // Some acts follow each other at once.
+                    if world.dice.percent(65) {
+                        let pause_ms = world.dice.below(2 * world.plan.pace_ms);
+                        tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+                    }
+                    match role {
+                        Some(role) => client.act_in_shop(role).await,
+                        None if client.session.is_some() && world.dice.percent(OTHER_DEVICE_PERCENT) => {
+                            client.other_device().act_in_blog().await;
+                        }
+                        None => client.act_in_blog().await,
+                    }
+                }
+                drop(sender);
+            });
+        }
+        drop(sender);
+        loop {
+            let rest = Duration::from_millis(self.dice.below(8 * self.plan.pace_ms));
+            if tokio::time::timeout(rest, ended.recv()).await.is_ok() {
+                return;
+            }
+            self.disturb().await;
+        }
+    }
+
+    /// Waits until a process serves, a minute at most.
+    async fn wait_for_a_process(&self) {
+        for _ in 0..120 {
+            if self.any_process().is_some() || *self.acts_left.lock() == 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+
+    fn take_act(&self) -> bool {
+        let mut left = self.acts_left.lock();
+        let is_left = *left > 0;
+        *left = left.saturating_sub(1);
+        is_left
+    }
+}
