@@ -20,6 +20,11 @@ impl EmbeddedReference<'_> {
         self.fields.iter().map(|field| field.name.to_string()).collect::<Vec<_>>().join(".")
     }
 
+    /// The ids in a visible item.
+    pub fn ids<'v>(&self, visible: &'v Value) -> Vec<&'v Value> {
+        values_at(&self.steps(), visible)
+    }
+
     /// Gives the copies another value in each embedded object of a stored item that refers to an item.
     pub fn change_copies(&self, stored: &mut Value, id: &Value, value: impl Fn(&str) -> Value) {
         change_within(&self.fields, self.reference, stored, id, &value);

@@ -1,15 +1,12 @@
-//! Documents of a first study: settings, designs and requests, with comments.
+//! Documents of a first study: settings and designs, with comments.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use super::infer::{FoundField, FoundType};
 use super::names::{capital, field_name, plural, small};
+use super::references::embedded_reference_name;
 use super::shapes::{Shape, TimeForm};
-
-/// Requests a second of the generated requests, which people replace.
-const READS_A_SECOND: u32 = 10;
-const WRITES_A_SECOND: u32 = 1;
 
 /// The file `study.toml`.
 pub(super) fn settings(directory: &Path, types: &[FoundType]) -> String {
@@ -126,7 +123,7 @@ fn design_text(types: &[FoundType], design: Design) -> String {
     for ty in types {
         write_type(&mut text, types, ty, design);
     }
-    embedded_types(&mut text, types);
+    embedded_types(&mut text, types, design);
     queries(&mut text, types);
     text
 }
@@ -226,7 +223,7 @@ fn write_type(text: &mut String, types: &[FoundType], ty: &FoundType, design: De
     );
     for field in &ty.fields {
         match &field.target {
-            Some(target) => reference(text, types, field, target, design),
+            Some(target) => reference(text, types, (ty, field), target, design),
             None => scalar(text, types, &ty.name, field),
         }
     }
@@ -238,13 +235,29 @@ fn write_type(text: &mut String, types: &[FoundType], ty: &FoundType, design: De
     text.push_str("}\n");
 }
 
-fn reference(text: &mut String, types: &[FoundType], field: &FoundField, target: &str, design: Design) {
-    let required = if field.is_required { "!" } else { "" };
+/// The copy of the label of a reference's target, unless a property is there already.
+fn copy(types: &[FoundType], reference: &str, target: &str, known: &[&str], design: Design) -> String {
     let label = types.iter().find(|ty| ty.name == target).and_then(FoundType::label);
-    let copy = match (label, design) {
-        (Some(label), Design::Copied) => format!(" @copy(fields: \"{}\")", label.name),
-        _ => String::new(),
+    let is_free = |label: &&FoundField| {
+        let property = format!("{reference}{}", capital(&label.name));
+        !known.iter().any(|known| *known == property || field_name(known) == property)
     };
+    match label.filter(is_free) {
+        Some(label) if design == Design::Copied => format!(" @copy(fields: \"{}\")", label.name),
+        _ => String::new(),
+    }
+}
+
+fn reference(
+    text: &mut String,
+    types: &[FoundType],
+    (owner, field): (&FoundType, &FoundField),
+    target: &str,
+    design: Design,
+) {
+    let required = if field.is_required { "!" } else { "" };
+    let known: Vec<&str> = owner.fields.iter().map(|known| known.property.as_str()).collect();
+    let copy = copy(types, &field.name, target, &known, design);
     let is_plain =
         field.property == field.name || (!field.is_list() && field.property == format!("{}Id", field.name));
     let former = if is_plain { String::new() } else { format!(" @stored(former: \"{}\")", field.property) };
@@ -277,6 +290,9 @@ fn scalar(text: &mut String, types: &[FoundType], owner: &str, field: &FoundFiel
 
 /// The type of a shape; `None` for mixed values.
 fn graphql_type(types: &[FoundType], owner: &str, field: &str, shape: &Shape) -> Option<String> {
+    if shape.target.is_some() {
+        return shape.target.clone();
+    }
     if let Some(scalar) = shape.scalar() {
         return Some(scalar.to_owned());
     }
@@ -290,13 +306,13 @@ fn graphql_type(types: &[FoundType], owner: &str, field: &str, shape: &Shape) ->
 }
 
 /// The name of an embedded type, which no item type has.
-fn embedded_name(types: &[FoundType], owner: &str, field: &str) -> String {
+pub(super) fn embedded_name(types: &[FoundType], owner: &str, field: &str) -> String {
     let name = format!("{owner}{}", capital(field));
     if types.iter().any(|ty| ty.name == name) { format!("{name}Part") } else { name }
 }
 
 /// The properties of an embedded object that have a type.
-fn fields_of<'s>(
+pub(super) fn fields_of<'s>(
     types: &'s [FoundType],
     owner: &str,
     field: &str,
@@ -305,21 +321,29 @@ fn fields_of<'s>(
     let name = embedded_name(types, owner, field);
     let mut seen = std::collections::BTreeSet::new();
     shape.properties.iter().filter_map(move |(property, inner)| {
-        let field = field_name(property);
+        let field = match inner.target {
+            Some(_) => embedded_reference_name(property, &shape.properties),
+            None => field_name(property),
+        };
         let ty = graphql_type(types, &name, &field, inner)?;
         seen.insert(field.clone()).then_some((field, property, inner, ty))
     })
 }
 
-fn embedded_types(text: &mut String, types: &[FoundType]) {
+fn embedded_types(text: &mut String, types: &[FoundType], design: Design) {
     for ty in types {
         for field in ty.fields.iter().filter(|field| field.target.is_none()) {
-            embedded(text, types, &ty.name, &field.name, &field.shape);
+            embedded(text, types, (&ty.name, &field.name, &field.shape), design);
         }
     }
 }
 
-fn embedded(text: &mut String, types: &[FoundType], owner: &str, field: &str, shape: &Shape) {
+fn embedded(
+    text: &mut String,
+    types: &[FoundType],
+    (owner, field, shape): (&str, &str, &Shape),
+    design: Design,
+) {
     let shape = shape.elements.as_deref().filter(|_| shape.arrays > 0).unwrap_or(shape);
     let is_object = shape.objects > 0 && shape.objects == shape.present;
     if !is_object || graphql_type(types, owner, field, shape).is_none() {
@@ -329,13 +353,23 @@ fn embedded(text: &mut String, types: &[FoundType], owner: &str, field: &str, sh
     let _ = writeln!(text, "\ntype {name} @embedded {{");
     for (inner_name, property, inner, ty) in fields_of(types, owner, field, shape) {
         let required = if inner.present == shape.objects { "!" } else { "" };
+        let (reference, default) = match &inner.target {
+            Some(target) => {
+                let known: Vec<&str> = shape.properties.keys().map(String::as_str).collect();
+                let copy = copy(types, &inner_name, target, &known, design);
+                (format!(" @reference{copy}"), format!("{inner_name}Id"))
+            }
+            None => (String::new(), inner_name.clone()),
+        };
         let stored =
-            if *property == inner_name { String::new() } else { format!(" @stored(as: \"{property}\")") };
-        let _ = writeln!(text, "  {inner_name}: {ty}{required}{stored}");
+            if *property == default { String::new() } else { format!(" @stored(as: \"{property}\")") };
+        let _ = writeln!(text, "  {inner_name}: {ty}{required}{reference}{stored}");
     }
     text.push_str("}\n");
     for (inner_name, _, inner, _) in fields_of(types, owner, field, shape) {
-        embedded(text, types, &name, &inner_name, inner);
+        if inner.target.is_none() {
+            embedded(text, types, (&name, &inner_name, inner), design);
+        }
     }
 }
 
@@ -376,73 +410,10 @@ fn queries(text: &mut String, types: &[FoundType]) {
     text.push_str("}\n");
 }
 
-fn few(ty: &FoundType) -> impl Iterator<Item = (&FoundField, &str)> {
+pub(super) fn few(ty: &FoundType) -> impl Iterator<Item = (&FoundField, &str)> {
     ty.fields.iter().filter_map(|field| Some((field, field.frequent.as_deref()?)))
 }
 
-fn by_value(ty: &FoundType, field: &FoundField) -> String {
+pub(super) fn by_value(ty: &FoundType, field: &FoundField) -> String {
     format!("{}With{}", container(ty), capital(&field.name))
-}
-
-/// Requests by id, along each reference, for a frequent value, and writes.
-pub(super) fn requests(types: &[FoundType]) -> String {
-    let mut text = String::from(
-        "# Requests with their rates a second: replace the rates by your own, and add `peak` and `skew: ZIPF`.\n",
-    );
-    let label = |target: &str| types.iter().find(|ty| ty.name == target).and_then(FoundType::label);
-    for ty in types {
-        let (name, root) = (&ty.name, small(&ty.name));
-        let mut fields = scalars(ty);
-        for (field, target) in ty.references() {
-            if let Some(label) = label(target).filter(|_| !field.is_list()) {
-                let _ = write!(fields, " {} {{ {} }}", field.name, label.name);
-            }
-        }
-        let _ = write!(
-            text,
-            "\nquery {name}ById($id: ID!) @request(perSecond: {READS_A_SECOND}) {{\n  {root}(id: $id) {{ {fields} }}\n}}\n"
-        );
-        for source in types {
-            for (field, _) in source.references().filter(|(_, target)| target == name) {
-                let reverse = source.reverse_name(types, field);
-                let _ = write!(
-                    text,
-                    "\nquery {}Of{name}($id: ID!) @request(perSecond: {READS_A_SECOND}) {{\n  {root}(id: $id) {{ {reverse}(first: 20) {{ nodes {{ {} }} }} }}\n}}\n",
-                    capital(&reverse),
-                    scalars(source)
-                );
-            }
-        }
-        for (field, _) in few(ty) {
-            let list = by_value(ty, field);
-            let _ = write!(
-                text,
-                "\nquery {}($unused: ID) @request(perSecond: {WRITES_A_SECOND}) {{\n  {list}(first: 20) {{ nodes {{ {} }} }}\n}}\n",
-                capital(&list),
-                scalars(ty)
-            );
-        }
-        let _ = write!(
-            text,
-            "\nmutation Create{name} @request(perSecond: {WRITES_A_SECOND}) {{\n  create{name}(input: $input) {{ {root} {{ id }} }}\n}}\n"
-        );
-        // A change of a copied name reaches all copies; other types change their state.
-        let is_referred = types.iter().flat_map(FoundType::references).any(|(_, target)| target == name);
-        let state = few(ty).next().map(|(field, _)| field).filter(|_| !is_referred || ty.label().is_none());
-        if let Some(changed) = state.or_else(|| ty.label()) {
-            let _ = write!(
-                text,
-                "\nmutation Update{name}($id: ID!) @request(perSecond: {WRITES_A_SECOND}) {{\n  update{name}(input: {{id: $id, {0}: ${0}}}) {{ {root} {{ id }} }}\n}}\n",
-                changed.name
-            );
-        }
-    }
-    text.replace("($unused: ID)", "")
-}
-
-/// The scalar fields of a type, and its id.
-fn scalars(ty: &FoundType) -> String {
-    let fields = ty.fields.iter().filter(|field| field.target.is_none() && field.shape.scalar().is_some());
-    let names: Vec<&str> = std::iter::once("id").chain(fields.map(|field| field.name.as_str())).collect();
-    names.join(" ")
 }

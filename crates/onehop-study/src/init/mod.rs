@@ -6,6 +6,7 @@ mod documents;
 mod infer;
 mod names;
 mod references;
+mod requests;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ pub fn init_study(directory: &Path, data: &[PathBuf]) -> Result<Vec<PathBuf>, St
     let mut files = vec![(SETTINGS_FILE.to_owned(), documents::settings(directory, &found))];
     let designs = documents::designs(&found).into_iter();
     files.extend(designs.map(|(name, text)| (format!("{DESIGNS_DIRECTORY}/{name}"), text)));
-    files.push((REQUESTS_FILE.to_owned(), documents::requests(&found)));
+    files.push((REQUESTS_FILE.to_owned(), requests::requests(&found)));
     let mut written = Vec::new();
     let created = std::fs::create_dir_all(directory.join(DESIGNS_DIRECTORY));
     for (file, text) in files {

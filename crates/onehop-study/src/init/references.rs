@@ -1,8 +1,8 @@
 //! References: properties whose values are ids of a type, alone or in an array.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::infer::{FoundField, FoundType};
+use super::infer::FoundType;
 use super::names::{field_name, id_stem, is_id_name, plural, singular};
 use super::shapes::Shape;
 
@@ -24,8 +24,9 @@ pub(super) fn find_references(types: &mut [FoundType]) {
         let own = ty.name.clone();
         let mut names: BTreeSet<String> = ty.fields.iter().map(|field| field.name.clone()).collect();
         for field in &mut ty.fields {
-            field.target = target(&own, field, &ids);
+            field.target = target(&own, &field.property, &field.shape, &ids);
             if field.target.is_none() {
+                find_within(&own, &mut field.shape, &ids);
                 continue;
             }
             let name = reference_name(&field.property, field.is_list());
@@ -38,19 +39,39 @@ pub(super) fn find_references(types: &mut [FoundType]) {
     }
 }
 
+/// Finds the types that the properties of embedded objects refer to. Embedded types have no lists of
+/// references.
+fn find_within(own: &str, shape: &mut Shape, ids: &[(String, Shape)]) {
+    let Some(objects) = shape.objects_mut() else { return };
+    for (property, inner) in &mut objects.properties {
+        inner.target = if inner.is_key_like() { target(own, property, inner, ids) } else { None };
+        if inner.target.is_none() {
+            find_within(own, inner, ids);
+        }
+    }
+}
+
+/// The name of the field for a reference in an embedded object, which no other property has.
+pub(super) fn embedded_reference_name(property: &str, properties: &BTreeMap<String, Shape>) -> String {
+    let name = reference_name(property, false);
+    let mut others = properties.keys().filter(|other| *other != property);
+    if others.any(|other| field_name(other) == name) { format!("{name}Reference") } else { name }
+}
+
 /// The type whose ids a property has: by its name, or because its texts are ids.
-fn target(own: &str, field: &FoundField, ids: &[(String, Shape)]) -> Option<String> {
-    let shape = match &field.shape.elements {
-        Some(elements) if field.shape.arrays == field.shape.present => elements,
-        _ => &field.shape,
+fn target(own: &str, property: &str, found: &Shape, ids: &[(String, Shape)]) -> Option<String> {
+    let is_list = found.arrays > 0;
+    let shape = match &found.elements {
+        Some(elements) if found.arrays == found.present => elements,
+        _ => found,
     };
     if !shape.is_key_like() {
         return None;
     }
-    let reference = reference_name(&field.property, field.is_list()).to_lowercase();
+    let reference = reference_name(property, is_list).to_lowercase();
     let is_named = |ty: &str| {
         let ty = ty.to_lowercase();
-        (reference.ends_with(&ty) || ty.ends_with(&reference)) && field.property.to_lowercase() != ty + "name"
+        (reference.ends_with(&ty) || ty.ends_with(&reference)) && property.to_lowercase() != ty + "name"
     };
     let covered = |ids: &Shape| shape.different_values() / ids.different_values().max(1.0);
     let within = ids.iter().filter(|(_, ids)| shape.share_within(ids) >= REFERENCE_SHARE);
@@ -61,15 +82,15 @@ fn target(own: &str, field: &FoundField, ids: &[(String, Shape)]) -> Option<Stri
     });
     let is_own_type = || OWN_TYPE.iter().any(|word| reference.starts_with(word));
     let is_reference = |(ty, ids): &&(String, Shape)| {
-        let has_id_name = is_id_name(&field.property);
+        let has_id_name = is_id_name(property);
         match (ty == own, shape.has_texts()) {
             (true, has_texts) => {
-                (is_own_type() || (has_texts && has_id_name) || is_named(ty)) && !field.shape.is_unique()
+                (is_own_type() || (has_texts && has_id_name) || is_named(ty)) && !found.is_unique()
             }
             (false, _) if is_named(ty) => true,
-            (false, true) => field.is_list() || has_id_name || !shape.is_unique(),
+            (false, true) => is_list || has_id_name || !shape.is_unique(),
             (false, false) => {
-                let needed = if field.is_list() { COVERED_SHARE_OF_ARRAYS } else { COVERED_SHARE };
+                let needed = if is_list { COVERED_SHARE_OF_ARRAYS } else { COVERED_SHARE };
                 has_id_name && covered(ids) >= needed
             }
         }

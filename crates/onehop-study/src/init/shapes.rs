@@ -41,6 +41,8 @@ pub(super) struct Shape {
     pub properties: BTreeMap<String, Shape>,
     /// The shape of the elements.
     pub elements: Option<Box<Shape>>,
+    /// The type that a property of an embedded object refers to.
+    pub target: Option<String>,
     /// A bottom-k sample of the values of scalars, by hash.
     pub values: BTreeMap<u64, (String, u64)>,
     pub threshold: Option<u64>,
@@ -106,6 +108,19 @@ impl Shape {
         if self.values.len() > VALUES_MAX {
             self.threshold = self.values.pop_last().map(|(hash, _)| hash.saturating_sub(1));
         }
+    }
+
+    /// The objects: the values themselves, or the elements of arrays. `None` where a value is none.
+    pub fn objects(&self) -> Option<&Self> {
+        let found = self.elements.as_deref().filter(|_| self.arrays == self.present).unwrap_or(self);
+        (found.objects > 0 && found.objects == found.present).then_some(found)
+    }
+
+    /// [`Shape::objects`], to be changed.
+    pub fn objects_mut(&mut self) -> Option<&mut Self> {
+        self.objects()?;
+        let is_array = self.elements.is_some() && self.arrays == self.present;
+        if is_array { self.elements.as_deref_mut() } else { Some(self) }
     }
 
     /// Takes columns with numbers and texts as texts: the cells of CSV have no types.

@@ -217,3 +217,60 @@ fn a_file_without_items_is_refused_by_its_name() {
     let errors = init_study(directory.path(), &[file]).unwrap_err().to_string();
     assert!(errors.contains("things.csv: the file has no item"), "{errors}");
 }
+
+#[test]
+fn embedded_objects_have_references_which_cost_reads_or_copies() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let named = |letter: char, number: usize| {
+        format!("{{\"id\": \"{letter}{number}\", \"name\": \"Name {number}\"}}")
+    };
+    let order = |number: usize| {
+        let (customer, carrier) = (number % 20, number % 4);
+        let line = |product: usize| {
+            format!(
+                "{{\"productId\": \"p{product}\", \"quantity\": 2, \"note\": {{\"by\": \"k{carrier}\"}}}}"
+            )
+        };
+        let lines = [line(number % 50), line((number + 7) % 50)].join(", ");
+        format!(
+            "{{\"id\": \"o{number}\", \"customerId\": \"c{customer}\", \"customerName\": \"Name {customer}\", \
+             \"lines\": [{lines}], \"shipping\": {{\"carrier_id\": \"k{carrier}\", \"carrier\": \"van\"}}}}"
+        )
+    };
+    let files = [
+        write(path, "products.jsonl", (0..50).map(|number| named('p', number))),
+        write(path, "customers.jsonl", (0..20).map(|number| named('c', number))),
+        write(path, "carriers.jsonl", (0..4).map(|number| named('k', number))),
+        write(path, "orders.jsonl", (0..400).map(order)),
+    ];
+    let (study, report) = run(path, &files);
+    let expected = [
+        ("OrderLines", "product", "product: Product! @reference"),
+        ("OrderLines", "quantity", "quantity: Int!"),
+        ("OrderLinesNote", "by", "by: Carrier! @reference @stored(as: \"by\")"),
+        ("OrderShipping", "carrier", "carrier: String!"),
+        (
+            "OrderShipping",
+            "carrierReference",
+            "carrierReference: Carrier! @reference @stored(as: \"carrier_id\")",
+        ),
+        ("Order", "customerName", "customerName: String!"),
+    ];
+    for (ty, name, line) in expected {
+        assert_eq!(field(&study, ty, name), line);
+    }
+    let row = |request: &str, model: &str| {
+        let rows = &report.measurements.rows;
+        rows.iter().find(|row| row.request == request && row.plan.to_string() == model).unwrap()
+    };
+    let reads = "the order, its customer, two products, the carrier of each line, and the carrier";
+    assert_eq!(row("OrderById", "V1").request_charge, 7.0, "{reads}");
+    assert_eq!(row("OrderById", "V2").request_charge, 2.0, "the order, and its customer, whose name is data");
+    assert_eq!(row("UpdateProduct", "V1").projection_charge, 0.0);
+    let following = row("UpdateProduct", "V2").projection_charge;
+    let replaces = 16.0 * 5.0;
+    assert!(following > replaces, "sixteen orders have the product: {following}");
+    let charge = |model| row("CreateOrder", model).request_charge;
+    assert!(charge("V2") > charge("V1") + 5.0, "five reads for the copies, and longer items");
+}

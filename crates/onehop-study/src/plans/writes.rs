@@ -11,6 +11,7 @@ use super::charges::PlannedWrite;
 use super::operation::{PlannedOperation, RequestPlan, push};
 use super::planner::Planner;
 use super::reads::RESERVATIONS;
+use crate::data::{EmbeddedReference, embedded_references};
 use crate::designs::set;
 
 /// A stored item that a request changes, as read models see it.
@@ -268,13 +269,24 @@ impl Planner<'_> {
             let (bytes, share) = (self.data.item_bytes(&target.name), self.item_share(target));
             push(operations, self.point_reads(target, about, elements as f64, bytes, share));
         }
+        let has_copies = |found: &EmbeddedReference<'_>| {
+            !found.reference.copies.is_empty() && fields.contains(&found.fields[0].name.to_string())
+        };
+        for found in embedded_references(self.model(), item).into_iter().filter(has_copies) {
+            let elements = found.ids(visible).len();
+            let Some(target) = self.model().item(&found.reference.target).filter(|_| elements > 0) else {
+                continue;
+            };
+            let about = format!("{} of {}.{}", target.name, item.name, found.name());
+            let (bytes, share) = (self.data.item_bytes(&target.name), self.item_share(target));
+            push(operations, self.point_reads(target, about, elements as f64, bytes, share));
+        }
     }
 
     /// The item type whose fields an embedded type copies.
     fn copied_type(&self, embedded: &str) -> Option<&Name> {
         let fields = &self.model().embedded_type(embedded)?.fields;
         fields.iter().find_map(|field| match &field.kind {
-            FieldKind::Reference(reference) if !reference.copies.is_empty() => Some(&reference.target),
             FieldKind::Stored(StoredField { source: ValueSource::Copied(copy), .. }) => match &copy.from {
                 CopyOrigin::Type { item_type, .. } => Some(item_type),
                 CopyOrigin::Reference { .. } => None,
