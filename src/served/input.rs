@@ -7,8 +7,8 @@ mod object_keys;
 use std::borrow::Cow;
 
 use onehop_model::{
-    Action, Checks, Field, FieldKind, FieldType, Format, Literal, PropertyPath, ReferenceField, Scalar,
-    TypeOf, ValueSource,
+    Action, Checks, Field, FieldKind, FieldType, Format, PropertyPath, ReferenceField, Scalar, TypeOf,
+    ValueSource,
 };
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use serde_json::{Map, Value, json};

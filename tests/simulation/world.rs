@@ -6,7 +6,6 @@ mod disturbances;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use onehop::app::{OpenStore, container_specs};

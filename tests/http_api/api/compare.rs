@@ -10,6 +10,9 @@ const SMALL: [&str; 5] = ["compare", "--users", "5", "--samples", "3"];
 /// With the engine and the physical partitions of the article.
 const ARTICLE: [&str; 3] = ["--as-the-article", "--calibration", "article-2019"];
 
+/// The entry of a post that is in the feed, read and written. In a small data set most posts are.
+const FEED_ENTRY: f64 = 14.0;
+
 pub(super) async fn report(more: &[&str]) -> Value {
     report_of(&SMALL, more).await
 }
@@ -167,12 +170,6 @@ async fn the_articles_figures_stand_beside_its_own_engine_alone() {
     }
 }
 
-/// The plan of this name in a section of the report.
-fn plan<'a>(section: &'a Value, model: &str) -> &'a Value {
-    let mut plans = section.as_array().unwrap().iter();
-    plans.find(|plan| plan["model"] == model).unwrap_or_else(|| panic!("{model}"))
-}
-
 #[tokio::test]
 async fn without_a_traffic_nothing_that_needs_one_is_reported() {
     let report = report(&[]).await;
@@ -185,12 +182,6 @@ async fn without_a_traffic_nothing_that_needs_one_is_reported() {
     {
         assert!(!shown.contains(heading), "{heading}: {shown}");
     }
-}
-
-/// The load of the container's logical partitions under the popularity with this number.
-fn load<'a>(report: &'a Value, container: &str, popularity: usize) -> &'a Value {
-    let mut containers = report["partitions"]["containers"].as_array().unwrap().iter();
-    &containers.find(|found| found["container"] == container).unwrap()["loads"][popularity]
 }
 
 #[tokio::test]

@@ -4,6 +4,18 @@ use serde_json::{Value, json};
 
 use crate::api::compare::{assert_documented, report, report_of_twelve, row};
 
+/// The plan of this name in a section of the report.
+fn plan<'a>(section: &'a Value, model: &str) -> &'a Value {
+    let mut plans = section.as_array().unwrap().iter();
+    plans.find(|plan| plan["model"] == model).unwrap_or_else(|| panic!("{model}"))
+}
+
+/// The load of the container's logical partitions under the popularity with this number.
+fn load<'a>(report: &'a Value, container: &str, popularity: usize) -> &'a Value {
+    let mut containers = report["partitions"]["containers"].as_array().unwrap().iter();
+    &containers.find(|found| found["container"] == container).unwrap()["loads"][popularity]
+}
+
 #[tokio::test]
 async fn every_field_is_documented_and_each_plan_has_one_throughput() {
     let traffic = ["--rates", "Q6=10,Q3=5,C4=4", "--peak-to-mean", "1"];
@@ -60,9 +72,6 @@ async fn background_work_and_storage_have_their_inputs() {
     let storage = found["storageGb"].as_f64().unwrap() * 1024.0 * 1024.0 * 1024.0;
     assert!((storage / bytes - 1.5).abs() < 1e-9, "{found}");
 }
-
-/// The entry of a post that is in the feed, read and written. In a small data set most posts are.
-const FEED_ENTRY: f64 = 14.0;
 
 /// Of V3 with its projections, RU.
 #[tokio::test]

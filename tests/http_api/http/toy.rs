@@ -13,14 +13,14 @@ use std::{
 };
 
 use async_graphql::{
-    ErrorExtensions, Request, Response, Schema, ServerError, Value, Variables,
+    Request, Response, Schema, ServerError, Value, Variables,
     parser::types::{ExecutableDocument, OperationDefinition},
 };
 use async_trait::async_trait;
 use axum::Router;
 use futures::{
     FutureExt, StreamExt,
-    stream::{BoxStream, once},
+    stream::{BoxStream, iter, once},
 };
 use onehop::http::page_routes;
 use onehop::http::pages::{

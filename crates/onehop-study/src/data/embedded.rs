@@ -3,7 +3,7 @@
 use onehop_model::{Field, FieldKind, ItemType, Model, PropertyPath, ReferenceField, TypeOf};
 use serde_json::Value;
 
-use super::visible::{places_of, value_at};
+use super::places::{places_of, value_at};
 use crate::designs::set;
 
 /// A reference within the embedded objects of an item.

@@ -7,6 +7,7 @@ mod extended_json;
 mod group_sketch;
 mod identity;
 mod items;
+mod places;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -15,9 +16,9 @@ mod visible;
 pub(crate) use embedded::{EmbeddedReference, embedded_references};
 pub use group_sketch::{FoundGroup, Group, GroupSketch, HeaviestGroup};
 pub(crate) use items::{for_each_item, is_csv};
+pub(crate) use places::{places_of, value_at};
 pub use survey::{DataSurvey, Grouping, SurveyProgress, SurveySpec, TypeSurvey};
 pub use visible::{VisibleField, VisibleType};
-pub(crate) use visible::{places_of, value_at};
 
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
