@@ -4,6 +4,7 @@ mod accounts;
 mod browse;
 mod driver;
 mod evolution;
+mod filtered_counts;
 mod generated;
 mod import;
 mod lists;

@@ -3,6 +3,7 @@
 mod authorization;
 mod container;
 mod field;
+mod filtered_counts;
 mod keyword;
 mod literal;
 mod names;

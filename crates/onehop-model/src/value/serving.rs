@@ -10,7 +10,7 @@ use super::literal::Literal;
 use super::names::{ContainerName, Name, PropertyPath};
 use super::related::{ListSource, RelatedField, RelatedSource};
 use super::reserved::reserved_properties;
-use super::types::{Deletion, ItemVersion};
+use super::types::{Deletion, ItemType, ItemVersion};
 use super::{Model, QueryKind};
 use crate::defaults::{DELETED_PROPERTY, DELETED_TTL_SECONDS};
 
@@ -28,7 +28,8 @@ impl Model {
     ///   order alone. So is a `@find` with a count that is kept `BEHIND`.
     /// - Lists of one type in one container have entries of different types.
     /// - Products, sums and values that are computed from below an object are stored where entries have them.
-    /// - Counts of expiring items are queries.
+    /// - Counts of expiring items are queries. So are counts of the items of a `@partition` with conditions;
+    ///   where the model uses the stored value, the items are a list in a container of its own.
     /// - Claims name no caller: the tokens of the server have none. People sign up as an account type, so it
     ///   has no other creation.
     /// - Former properties with the names of a server's own properties, as `type`, are left out. Files of a
@@ -38,9 +39,10 @@ impl Model {
         self.mark_deletions();
         self.drop_reserved_former_properties();
         self.list_found_items();
+        self.count_expiring_items();
+        self.count_filtered_items();
         self.distinguish_entries();
         self.store_listed_amounts();
-        self.count_expiring_items();
         self.drop_claims();
         self
     }
@@ -121,13 +123,27 @@ impl Model {
         if !is_list && !is_counted_behind || found.deletion == Deletion::Hard || self.expires(found) {
             return None;
         }
-        let base = format!("{}-{}", item.name.camel_case(), field.name);
-        let name = std::iter::once(base.clone()).chain((2_u32..).map(|number| format!("{base}-{number}")));
-        let name = ContainerName::new(&name.into_iter().find(|name| self.container(name).is_none())?);
         let key = match reference.property() {
             Some(property) if !is_list => property.clone(),
             _ => PropertyPath::property(FOUND_BY),
         };
+        self.own_list(item, field, by, key)
+    }
+
+    /// A list of a field's items in a container of its own, `<type>-<field>`, with this key. Its entries have
+    /// the fields of the order alone.
+    pub(super) fn own_list(
+        &self,
+        item: &ItemType,
+        field: &Field,
+        by: &Name,
+        key: PropertyPath,
+    ) -> Option<(Container, ListSource)> {
+        let FieldKind::Related(related) = &field.kind else { return None };
+        let found = self.item(&related.item_type)?;
+        let base = format!("{}-{}", item.name.camel_case(), field.name);
+        let name = std::iter::once(base.clone()).chain((2_u32..).map(|number| format!("{base}-{number}")));
+        let name = ContainerName::new(&name.into_iter().find(|name| self.container(name).is_none())?);
         let container = Container {
             name: name.clone(),
             key: vec![key],
@@ -160,7 +176,7 @@ impl Model {
     }
 
     /// All fields with related items.
-    fn related_mut(&mut self) -> impl Iterator<Item = &mut RelatedField> {
+    pub(super) fn related_mut(&mut self) -> impl Iterator<Item = &mut RelatedField> {
         let fields = self.parts.items.iter_mut().flat_map(|item| &mut item.fields);
         let of_items = fields.filter_map(|field| match &mut field.kind {
             FieldKind::Related(related) => Some(related),
@@ -217,21 +233,15 @@ impl Model {
     fn count_expiring_items(&mut self) {
         let expiring: Vec<Name> =
             self.items().iter().filter(|item| self.expires(item)).map(|item| item.name.clone()).collect();
-        for item in &mut self.parts.items {
-            let is_counted = |field: &Field| match &field.kind {
-                FieldKind::Related(related) => {
-                    matches!(related.source, RelatedSource::Partition { .. })
-                        && expiring.contains(&related.item_type)
-                }
-                _ => false,
-            };
-            let lists = item.fields.iter().filter(|field| is_counted(field));
-            let lists: Vec<Name> = lists.map(|field| field.name.clone()).collect();
-            for field in &mut item.fields {
-                if let FieldKind::Count(count) = &mut field.kind
-                    && lists.contains(&count.of)
-                {
-                    count.kept = Kept::Query;
+        for place in 0..self.parts.items.len() {
+            for field in 0..self.parts.items[place].fields.len() {
+                let item = &self.parts.items[place];
+                let FieldKind::Count(count) = &item.fields[field].kind else { continue };
+                let counted = item.fields.iter().find(|of| of.name == count.of).map(|of| &of.kind);
+                let Some(FieldKind::Related(related)) = counted else { continue };
+                let is_partition = matches!(related.source, RelatedSource::Partition { .. });
+                if is_partition && expiring.contains(&related.item_type) {
+                    self.count_by_query(place, field);
                 }
             }
         }

@@ -118,7 +118,10 @@ impl Writer {
         let mut related =
             vec![format!("{list}: [{name}!]! @partition(by: \"{by}\"){condition}{order}{page}")];
         if self.chance(70) {
-            let kept = if condition.is_empty() && !expires && self.chance(70) { "" } else { ", kept: QUERY" };
+            let kept = match self.one_of(&["", "", ", kept: BEHIND", ", kept: QUERY"]) {
+                Some(kept) if !expires => kept,
+                _ => ", kept: QUERY",
+            };
             related.push(format!("{list}Count: Int! @count(of: \"{list}\"{kept})"));
         }
         if self.heads[place].contains("idFrom") {

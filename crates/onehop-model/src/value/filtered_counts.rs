@@ -1,0 +1,127 @@
+//! Counts of the items in a logical partition that meet conditions, in the form in which a server keeps them.
+
+use super::field::{CopyOrigin, Field, FieldKind, Kept, ValueSource};
+use super::names::{Name, PropertyPath};
+use super::related::{Condition, RelatedField, RelatedSource};
+use super::types::ItemType;
+use super::{Model, QueryKind};
+
+impl Model {
+    /// Such a count is a query. Where the model uses its stored value, as in an order, the items are a list,
+    /// which is counted `BEHIND`.
+    pub(super) fn count_filtered_items(&mut self) {
+        for place in 0..self.parts.items.len() {
+            for field in 0..self.parts.items[place].fields.len() {
+                let Some(of) = self.filtered_items(place, field) else { continue };
+                let name = self.parts.items[place].fields[field].name.clone();
+                if self.uses_stored(&self.parts.items[place], &name) {
+                    self.count_list(place, field, of);
+                } else {
+                    self.count_by_query(place, field);
+                }
+            }
+        }
+    }
+
+    /// The place of the field with the counted items, where they lie in a logical partition and conditions
+    /// choose them.
+    fn filtered_items(&self, place: usize, field: usize) -> Option<usize> {
+        let item = &self.parts.items[place];
+        let FieldKind::Count(count) = &item.fields[field].kind else { return None };
+        let of = item.fields.iter().position(|field| field.name == count.of)?;
+        let FieldKind::Related(related) = &item.fields[of].kind else { return None };
+        let is_filtered =
+            matches!(related.source, RelatedSource::Partition { .. }) && !related.conditions.is_empty();
+        (is_filtered && count.kept != Kept::Query).then_some(of)
+    }
+
+    /// Whether an order, a condition, a computed value or a copy has the stored value of a count.
+    fn uses_stored(&self, item: &ItemType, count: &Name) -> bool {
+        let is_tested = |conditions: &[Condition]| conditions.iter().any(|test| test.field.first() == count);
+        let of_query = self.parts.queries.iter().filter_map(|query| match &query.kind {
+            QueryKind::Related(related) => Some(related),
+            _ => None,
+        });
+        let fields = || self.parts.items.iter().flat_map(|item| &item.fields);
+        let mut related = fields().filter_map(related_of).chain(of_query);
+        let is_in_related = related.any(|related| {
+            related.item_type == item.name
+                && (is_tested(&related.conditions) || related.order.iter().any(|order| order.field == *count))
+        });
+        let mut mutations = self.parts.mutations.iter();
+        let is_in_mutation =
+            mutations.any(|mutation| mutation.item_type == item.name && is_tested(&mutation.conditions));
+        let is_computed = item.fields.iter().any(|field| match &field.kind {
+            FieldKind::Stored(stored) => match &stored.source {
+                ValueSource::Computed(computed) => computed.from.iter().any(|path| path.first() == count),
+                _ => false,
+            },
+            _ => false,
+        });
+        let embedded = self.parts.embedded.iter().flat_map(|embedded| &embedded.fields);
+        let is_copied = fields().chain(embedded).any(|field| match &field.kind {
+            FieldKind::Reference(reference) => {
+                reference.target == item.name && reference.copies.iter().any(|copy| copy.field == *count)
+            }
+            FieldKind::Stored(stored) => match &stored.source {
+                ValueSource::Copied(copy) => match &copy.from {
+                    CopyOrigin::Reference { field, .. } => field == count,
+                    CopyOrigin::Type { item_type, field } => *item_type == item.name && field == count,
+                },
+                _ => false,
+            },
+            _ => false,
+        });
+        is_in_related || is_in_mutation || is_computed || is_copied
+    }
+
+    /// Has a count read by a query. Entries do not have it.
+    pub(super) fn count_by_query(&mut self, place: usize, field: usize) {
+        let item = self.parts.items[place].name.clone();
+        let name = self.parts.items[place].fields[field].name.clone();
+        if let FieldKind::Count(count) = &mut self.parts.items[place].fields[field].kind {
+            count.kept = Kept::Query;
+        }
+        for related in self.related_mut().filter(|related| related.item_type == item) {
+            if let RelatedSource::List(list) = &mut related.source {
+                list.fields.retain(|path| *path.first() != name);
+            }
+        }
+    }
+
+    /// Makes the items a list, and counts its entries. Without a reference to the parent nothing changes.
+    fn count_list(&mut self, place: usize, field: usize, of: usize) {
+        let item = &self.parts.items[place];
+        let Some(RelatedField { source: RelatedSource::Partition { by }, .. }) = related_of(&item.fields[of])
+        else {
+            return;
+        };
+        let [by] = by.as_slice() else { return };
+        let counted = related_of(&item.fields[of]).and_then(|related| self.item(&related.item_type));
+        let Some(key) = counted.and_then(|counted| counted.field(by)).and_then(Field::property) else {
+            return;
+        };
+        let Some((container, list)) = self.own_list(item, &item.fields[of], by, key.clone()) else { return };
+        self.parts.containers.push(container);
+        let fields = &mut self.parts.items[place].fields;
+        if let FieldKind::Related(related) = &mut fields[of].kind {
+            related.source = RelatedSource::List(list);
+        }
+        if let FieldKind::Count(count) = &mut fields[field].kind {
+            let (property, former): (PropertyPath, Vec<PropertyPath>) = match &count.kept {
+                Kept::Batch { property, former } | Kept::Behind { property, former, .. } => {
+                    (property.clone(), former.clone())
+                }
+                Kept::Query => return,
+            };
+            count.kept = Kept::Behind { property, former, within_seconds: None };
+        }
+    }
+}
+
+fn related_of(field: &Field) -> Option<&RelatedField> {
+    match &field.kind {
+        FieldKind::Related(related) => Some(related),
+        _ => None,
+    }
+}
