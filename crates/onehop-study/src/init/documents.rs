@@ -240,7 +240,10 @@ fn copy(types: &[FoundType], reference: &str, target: &str, known: &[&str], desi
     let label = types.iter().find(|ty| ty.name == target).and_then(FoundType::label);
     let is_free = |label: &&FoundField| {
         let property = format!("{reference}{}", capital(&label.name));
-        !known.iter().any(|known| *known == property || field_name(known) == property)
+        let is_copy = |known: &str| known == property || field_name(known) == property;
+        // An object such as `customer: { id, name }` is a copy already.
+        let is_part = known.contains(&"id") && known.contains(&label.property.as_str());
+        !known.iter().any(|known| is_copy(known)) && !is_part
     };
     match label.filter(is_free) {
         Some(label) if design == Design::Copied => format!(" @copy(fields: \"{}\")", label.name),
@@ -321,8 +324,8 @@ pub(super) fn fields_of<'s>(
     let name = embedded_name(types, owner, field);
     let mut seen = std::collections::BTreeSet::new();
     shape.properties.iter().filter_map(move |(property, inner)| {
-        let field = match inner.target {
-            Some(_) => embedded_reference_name(property, &shape.properties),
+        let field = match &inner.target {
+            Some(target) => embedded_reference_name(property, target, &shape.properties),
             None => field_name(property),
         };
         let ty = graphql_type(types, &name, &field, inner)?;

@@ -21,6 +21,11 @@ const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", 
 /// Properties that a model writes, so that a field has another name.
 const MODEL_PROPERTIES: [&str; 4] = ["type", "version", "deleted", "ttl"];
 
+/// Names of texts by which people know an item.
+const LABELS: [&str; 5] = ["name", "title", "label", "username", "email"];
+/// Names of ids beside those that end as one.
+const KEYS: [&str; 8] = ["uuid", "guid", "key", "code", "sku", "isbn", "ean", "slug"];
+
 /// An item type that was found.
 #[derive(Debug, Clone)]
 pub(super) struct FoundType {
@@ -69,8 +74,7 @@ impl FoundType {
             let texts = self.fields.iter().filter(|field| field.target.is_none() && field.time.is_none());
             texts.filter(|field| field.shape.has_texts()).filter(is_short)
         };
-        let named = ["name", "title", "label", "username", "email"];
-        let by_name = named.iter().find_map(|name| texts().find(|field| field.name == *name));
+        let by_name = LABELS.iter().find_map(|name| texts().find(|field| field.name == *name));
         let ends =
             |field: &&FoundField| ["Name", "Title", "Label"].iter().any(|end| field.name.ends_with(end));
         let has_many = |field: &&FoundField| {
@@ -212,8 +216,11 @@ fn id_of(ty: &str, shape: &Shape) -> Option<String> {
     let found = named(&|property| property == "id")
         .or_else(|| named(&|property| property == "_id"))
         .or_else(|| named(&|property| of_type(property)))
-        .or_else(|| named(&|property| ["uuid", "guid", "key", "code"].contains(&plain(property).as_str())))
+        .or_else(|| named(&|property| KEYS.contains(&plain(property).as_str())))
         .or_else(|| named(&|property| is_id_name(property)))
+        .or_else(|| {
+            ids.iter().filter(text).find(|found| !LABELS.contains(&found.0.as_str())).map(|found| found.0)
+        })
         .or_else(|| ids.iter().find(text).map(|found| found.0));
     found.cloned()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::infer::FoundType;
-use super::names::{field_name, id_stem, is_id_name, plural, singular};
+use super::names::{field_name, id_stem, is_id_name, plural, singular, small};
 use super::shapes::Shape;
 
 /// The share of a property's values that are ids of a type, from which on it is a reference.
@@ -52,8 +52,16 @@ fn find_within(own: &str, shape: &mut Shape, ids: &[(String, Shape)]) {
 }
 
 /// The name of the field for a reference in an embedded object, which no other property has.
-pub(super) fn embedded_reference_name(property: &str, properties: &BTreeMap<String, Shape>) -> String {
-    let name = reference_name(property, false);
+pub(super) fn embedded_reference_name(
+    property: &str,
+    target: &str,
+    properties: &BTreeMap<String, Shape>,
+) -> String {
+    let name = match reference_name(property, false) {
+        // The object itself is named after the item: `customer: { id, name }`.
+        name if name == "id" => small(target),
+        name => name,
+    };
     let mut others = properties.keys().filter(|other| *other != property);
     if others.any(|other| field_name(other) == name) { format!("{name}Reference") } else { name }
 }
@@ -68,7 +76,7 @@ fn target(own: &str, property: &str, found: &Shape, ids: &[(String, Shape)]) -> 
     if !shape.is_key_like() {
         return None;
     }
-    let reference = reference_name(property, is_list).to_lowercase();
+    let reference = singular(&reference_name(property, false)).to_lowercase();
     let is_named = |ty: &str| {
         let ty = ty.to_lowercase();
         (reference.ends_with(&ty) || ty.ends_with(&reference)) && property.to_lowercase() != ty + "name"

@@ -274,3 +274,45 @@ fn embedded_objects_have_references_which_cost_reads_or_copies() {
     let charge = |model| row("CreateOrder", model).request_charge;
     assert!(charge("V2") > charge("V1") + 5.0, "five reads for the copies, and longer items");
 }
+
+#[test]
+fn an_embedded_copy_a_stock_number_and_a_list_of_numbers_are_references() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let order = |number: usize| {
+        let (customer, product) = (number % 10, number % 20);
+        format!(
+            "{{\"id\": \"o{number}\", \"customer\": {{\"id\": \"c{customer}\", \"name\": \"Name {customer}\"}}, \
+             \"items\": [{{\"sku\": \"s-{product}\"}}], \"offers\": [{}, {}]}}",
+            number % 30,
+            (number + 1) % 30
+        )
+    };
+    let files = [
+        write(path, "orders.jsonl", (0..100).map(order)),
+        write(
+            path,
+            "customers.jsonl",
+            (0..10).map(|number| format!("{{\"id\": \"c{number}\", \"name\": \"Name {number}\"}}")),
+        ),
+        write(
+            path,
+            "products.jsonl",
+            (0..20).map(|number| format!("{{\"name\": \"Name {number}\", \"sku\": \"s-{number}\"}}")),
+        ),
+        write(path, "offers.jsonl", (0..30).map(|number| format!("{{\"id\": {number}, \"percent\": 5}}"))),
+    ];
+    let (study, _) = run(path, &files);
+    assert_eq!(study.settings.ids["Product"], ["sku"]);
+    let expected = [
+        ("OrderCustomer", "customer", "customer: Customer! @reference @stored(as: \"id\")"),
+        ("OrderCustomer", "name", "name: String!"),
+        ("OrderItems", "sku", "sku: Product! @reference @stored(as: \"sku\")"),
+        ("Order", "offers", "offers: [Offer!]! @reference"),
+    ];
+    for (ty, name, line) in expected {
+        assert_eq!(field(&study, ty, name), line);
+    }
+    let copied = std::fs::read_to_string(path.join("designs/v2.graphql")).unwrap();
+    assert!(copied.contains("  customer: Customer! @reference @stored(as: \"id\")\n"), "{copied}");
+}
