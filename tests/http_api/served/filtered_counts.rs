@@ -18,6 +18,7 @@ type Car @item(container: "cars", partition: "id", write: CREATE) @auth(on: CREA
   openCount: Int! @count(of: "openRepairs", kept: BEHIND, within: 5)
   doneRepairs: [Repair!]! @partition(by: "car") @where(field: "status", is: DONE) @order(by: "text")
   doneRepairCount: Int! @count(of: "doneRepairs")
+  doneCount: Int! @count(of: "doneRepairs")
 }
 
 type Repair @item(container: "cars", partition: "car", write: [CREATE, UPDATE, DELETE])
@@ -64,15 +65,15 @@ async fn counts_under_conditions_follow_their_items() {
     }
     let shown = async || {
         server.settle().await;
-        let query = "{ board { nodes { plate openRepairCount openCount doneRepairCount
+        let query = "{ board { nodes { plate openRepairCount openCount doneRepairCount doneCount
             openRepairs { nodes { text } } doneRepairs { nodes { text } } } } }";
         server.data(None, query, json!({})).await["board"]["nodes"].take()
     };
     let none = json!({ "nodes": [] });
-    let idle = json!({ "plate": "G 1", "openRepairCount": 0, "openCount": 0, "doneRepairCount": 0,
+    let idle = json!({ "plate": "G 1", "openRepairCount": 0, "openCount": 0, "doneRepairCount": 0, "doneCount": 0,
         "openRepairs": none, "doneRepairs": none });
     let done = json!({ "nodes": [{ "text": "brakes" }, { "text": "lamp" }] });
-    let busy = json!({ "plate": "G 2", "openRepairCount": 1, "openCount": 1, "doneRepairCount": 2,
+    let busy = json!({ "plate": "G 2", "openRepairCount": 1, "openCount": 1, "doneRepairCount": 2, "doneCount": 2,
         "openRepairs": { "nodes": [{ "text": "tyres" }] }, "doneRepairs": done });
     assert_eq!(shown().await, json!([busy, idle]));
     let delete = "mutation($input: DeleteRepairInput!) { deleteRepair(input: $input) { deletedRepairId } }";

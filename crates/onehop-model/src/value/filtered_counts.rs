@@ -15,7 +15,7 @@ impl Model {
                 let Some(of) = self.filtered_items(place, field) else { continue };
                 let name = self.parts.items[place].fields[field].name.clone();
                 if self.uses_stored(&self.parts.items[place], &name) {
-                    self.count_list(place, field, of);
+                    self.count_list(place, of);
                 } else {
                     self.count_by_query(place, field);
                 }
@@ -89,8 +89,8 @@ impl Model {
         }
     }
 
-    /// Makes the items a list, and counts its entries. Without a reference to the parent nothing changes.
-    fn count_list(&mut self, place: usize, field: usize, of: usize) {
+    /// Makes the items a list, and keeps all counts of them `BEHIND`, if a reference leads to the parent.
+    fn count_list(&mut self, place: usize, of: usize) {
         let item = &self.parts.items[place];
         let Some(RelatedField { source: RelatedSource::Partition { by }, .. }) = related_of(&item.fields[of])
         else {
@@ -107,12 +107,17 @@ impl Model {
         if let FieldKind::Related(related) = &mut fields[of].kind {
             related.source = RelatedSource::List(list);
         }
-        if let FieldKind::Count(count) = &mut fields[field].kind {
+        let list = fields[of].name.clone();
+        let counts = fields.iter_mut().filter_map(|field| match &mut field.kind {
+            FieldKind::Count(count) if count.of == list => Some(count),
+            _ => None,
+        });
+        for count in counts {
             let (property, former): (PropertyPath, Vec<PropertyPath>) = match &count.kept {
                 Kept::Batch { property, former } | Kept::Behind { property, former, .. } => {
                     (property.clone(), former.clone())
                 }
-                Kept::Query => return,
+                Kept::Query => continue,
             };
             count.kept = Kept::Behind { property, former, within_seconds: None };
         }

@@ -57,7 +57,7 @@ fn add_within<'m>(model: &'m Model, fields: &[&'m Field], found: &mut Vec<Embedd
 }
 
 /// The values at steps through objects and arrays.
-pub(super) fn values_at<'v>(steps: &[Vec<Vec<String>>], line: &'v Value) -> Vec<&'v Value> {
+pub(crate) fn values_at<'v>(steps: &[Vec<Vec<String>>], line: &'v Value) -> Vec<&'v Value> {
     let inner = |places: &Vec<Vec<String>>, value: &'v Value| match value_at(places, value) {
         None => Vec::new(),
         Some(Value::Array(elements)) => elements.iter().collect(),

@@ -13,7 +13,7 @@ mod survey;
 mod tests;
 mod visible;
 
-pub(crate) use embedded::{EmbeddedReference, embedded_references};
+pub(crate) use embedded::{EmbeddedReference, embedded_references, values_at};
 pub use group_sketch::{FoundGroup, Group, GroupSketch, HeaviestGroup};
 pub(crate) use items::{for_each_item, is_csv};
 pub(crate) use places::{places_of, value_at};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::infer::{FoundField, FoundType};
+use super::infer::{FoundField, FoundType, label_of};
 use super::names::{capital, field_name, plural, small};
 use super::references::embedded_reference_name;
 use super::shapes::{Shape, TimeForm};
@@ -237,7 +237,6 @@ fn write_type(text: &mut String, types: &[FoundType], ty: &FoundType, design: De
 
 /// The copy of the label of a reference's target, unless a property is there already.
 fn copy(types: &[FoundType], reference: &str, target: &str, known: &[&str], design: Design) -> String {
-    let label = types.iter().find(|ty| ty.name == target).and_then(FoundType::label);
     let is_free = |label: &&FoundField| {
         let property = format!("{reference}{}", capital(&label.name));
         let is_copy = |known: &str| known == property || field_name(known) == property;
@@ -245,7 +244,7 @@ fn copy(types: &[FoundType], reference: &str, target: &str, known: &[&str], desi
         let is_part = known.contains(&"id") && known.contains(&label.property.as_str());
         !known.iter().any(|known| is_copy(known)) && !is_part
     };
-    match label.filter(is_free) {
+    match label_of(types, target).filter(is_free) {
         Some(label) if design == Design::Copied => format!(" @copy(fields: \"{}\")", label.name),
         _ => String::new(),
     }
@@ -347,11 +346,10 @@ fn embedded(
     (owner, field, shape): (&str, &str, &Shape),
     design: Design,
 ) {
-    let shape = shape.elements.as_deref().filter(|_| shape.arrays > 0).unwrap_or(shape);
-    let is_object = shape.objects > 0 && shape.objects == shape.present;
-    if !is_object || graphql_type(types, owner, field, shape).is_none() {
+    let Some(shape) = shape.objects().filter(|shape| graphql_type(types, owner, field, shape).is_some())
+    else {
         return;
-    }
+    };
     let name = embedded_name(types, owner, field);
     let _ = writeln!(text, "\ntype {name} @embedded {{");
     for (inner_name, property, inner, ty) in fields_of(types, owner, field, shape) {

@@ -123,6 +123,11 @@ impl FoundType {
     }
 }
 
+/// The label of the type of this name.
+pub(super) fn label_of<'t>(types: &'t [FoundType], name: &str) -> Option<&'t FoundField> {
+    types.iter().find(|ty| ty.name == name).and_then(FoundType::label)
+}
+
 /// The types of the files, without references.
 pub(super) fn infer(files: &[PathBuf], errors: &mut StudyErrors) -> Vec<FoundType> {
     let shapes: Vec<(PathBuf, Shape)> =

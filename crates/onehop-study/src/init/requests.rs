@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::documents::{by_value, embedded_name, few, fields_of};
-use super::infer::FoundType;
+use super::infer::{FoundType, label_of};
 use super::names::{capital, small};
 use super::shapes::Shape;
 
@@ -16,12 +16,11 @@ pub(super) fn requests(types: &[FoundType]) -> String {
     let mut text = String::from(
         "# Requests with their rates a second: replace the rates by your own, and add `peak` and `skew: ZIPF`.\n",
     );
-    let label = |target: &str| types.iter().find(|ty| ty.name == target).and_then(FoundType::label);
     for ty in types {
         let (name, root) = (&ty.name, small(&ty.name));
         let mut fields = scalars(ty);
         for (field, target) in ty.references() {
-            if let Some(label) = label(target).filter(|_| !field.is_list()) {
+            if let Some(label) = label_of(types, target).filter(|_| !field.is_list()) {
                 let _ = write!(fields, " {} {{ {} }}", field.name, label.name);
             }
         }
@@ -74,11 +73,9 @@ pub(super) fn requests(types: &[FoundType]) -> String {
 fn embedded_labels(types: &[FoundType], owner: &str, field: &str, shape: &Shape) -> String {
     let Some(objects) = shape.objects() else { return String::new() };
     let name = embedded_name(types, owner, field);
-    let label = |target: &str| types.iter().find(|ty| ty.name == target).and_then(FoundType::label);
     let inner = |(inner_name, _, inner, _): (String, &String, &Shape, String)| match &inner.target {
-        Some(target) => {
-            label(target).map_or(String::new(), |label| format!(" {inner_name} {{ {} }}", label.name))
-        }
+        Some(target) => label_of(types, target)
+            .map_or(String::new(), |label| format!(" {inner_name} {{ {} }}", label.name)),
         None => embedded_labels(types, &name, &inner_name, inner),
     };
     let found: String = fields_of(types, owner, field, objects).map(inner).collect();

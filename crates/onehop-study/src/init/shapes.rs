@@ -110,7 +110,7 @@ impl Shape {
         }
     }
 
-    /// The objects: the values themselves, or the elements of arrays. `None` where a value is none.
+    /// The objects: the values themselves, or the elements of arrays. `None` for scalars and mixed values.
     pub fn objects(&self) -> Option<&Self> {
         let found = self.elements.as_deref().filter(|_| self.arrays == self.present).unwrap_or(self);
         (found.objects > 0 && found.objects == found.present).then_some(found)

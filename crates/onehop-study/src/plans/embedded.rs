@@ -1,12 +1,11 @@
 //! References within embedded objects: the point reads of their targets.
 
 use onehop_model::{Field, FieldKind, Name, ReferenceField, Selection, TypeOf};
-use serde_json::Value;
 
 use super::operation::PlannedOperation;
 use super::planner::Planner;
 use super::row::Row;
-use crate::data::{places_of, value_at};
+use crate::data::{places_of, values_at};
 
 impl Planner<'_> {
     /// The further operations for the selected fields of embedded objects. `at`: their place, such as
@@ -26,7 +25,7 @@ impl Planner<'_> {
             };
             let values = values_of(field, objects);
             match (&field.kind, &field.ty.of) {
-                (FieldKind::Reference(reference), _) if !is_told(reference, inner) => {
+                (FieldKind::Reference(reference), _) if !is_copied(reference, inner) => {
                     let Some(target) = self.model().item(&reference.target) else { continue };
                     let about = format!("{} of {at}.{}", target.name, field.name);
                     let ids = values.into_iter().map(|row| (row.value, row.number));
@@ -41,8 +40,8 @@ impl Planner<'_> {
     }
 }
 
-/// Whether the id and the copies of a reference tell all that a request selects of its target.
-pub(super) fn is_told(reference: &ReferenceField, selection: &Selection) -> bool {
+/// Whether a selection has only the id and copied fields of a reference's target, so that nothing is read.
+pub(super) fn is_copied(reference: &ReferenceField, selection: &Selection) -> bool {
     let is_stored = |wanted: &Selection| {
         &*wanted.field == "id" || reference.copies.iter().any(|copy| copy.field == wanted.field)
     };
@@ -51,15 +50,10 @@ pub(super) fn is_told(reference: &ReferenceField, selection: &Selection) -> bool
 
 /// The values of a field in items or objects, each element of a list alone.
 pub(super) fn values_of(field: &Field, objects: &[Row]) -> Vec<Row> {
-    let places = places_of(field);
+    let places = [places_of(field)];
     let values = |row: &Row| {
-        let values = match value_at(&places, &row.value) {
-            None => Vec::new(),
-            Some(Value::Array(elements)) => elements.clone(),
-            Some(value) => vec![value.clone()],
-        };
-        let number = row.number;
-        values.into_iter().map(move |value| Row { value, number })
+        let values = values_at(&places, &row.value).into_iter();
+        values.map(|value| Row { value: value.clone(), number: row.number }).collect::<Vec<_>>()
     };
     objects.iter().flat_map(values).collect()
 }

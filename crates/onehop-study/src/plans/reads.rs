@@ -11,7 +11,7 @@ use onehop_store::OperationKind;
 use serde_json::{Value, json};
 
 use super::charges::PlannedQuery;
-use super::embedded::{is_told, values_of};
+use super::embedded::{is_copied, values_of};
 use super::operation::{BusiestShare, PlannedOperation, PlannedScope, interned, push};
 use super::planner::Planner;
 use super::row::Row;
@@ -91,7 +91,7 @@ impl Planner<'_> {
             let Some(field) = item.field(&inner.field) else { continue };
             match &field.kind {
                 FieldKind::Reference(reference) => {
-                    if !is_told(reference, inner) {
+                    if !is_copied(reference, inner) {
                         let Some(target) = self.model().item(&reference.target) else { continue };
                         let share = self.target_share(item, &field.name, target);
                         let about = format!("{} of {}.{}", target.name, item.name, field.name);
@@ -292,7 +292,7 @@ impl Planner<'_> {
         FoundRows { items: found.items, rows: ids.map(target).collect() }
     }
 
-    fn targets(&self, item: &ItemType, about: &str, times: f64) -> PlannedOperation {
+    pub(super) fn targets(&self, item: &ItemType, about: &str, times: f64) -> PlannedOperation {
         let (bytes, share) = (self.data.item_bytes(&item.name), self.item_share(item));
         self.point_reads(item, about.to_owned(), times, bytes, share)
     }

@@ -266,8 +266,7 @@ impl Planner<'_> {
                 continue;
             };
             let about = format!("{} of {}.{}", target.name, item.name, field.name);
-            let (bytes, share) = (self.data.item_bytes(&target.name), self.item_share(target));
-            push(operations, self.point_reads(target, about, elements as f64, bytes, share));
+            push(operations, self.targets(target, &about, elements as f64));
         }
         let has_copies = |found: &EmbeddedReference<'_>| {
             !found.reference.copies.is_empty() && fields.contains(&found.fields[0].name.to_string())
@@ -278,8 +277,7 @@ impl Planner<'_> {
                 continue;
             };
             let about = format!("{} of {}.{}", target.name, item.name, found.name());
-            let (bytes, share) = (self.data.item_bytes(&target.name), self.item_share(target));
-            push(operations, self.point_reads(target, about, elements as f64, bytes, share));
+            push(operations, self.targets(target, &about, elements as f64));
         }
     }
 

@@ -122,7 +122,7 @@ impl PlanModel {
         Feasibility::of(limits)
     }
 
-    /// Whether Azure serves it at the traffic as it is, without the search of [`PlanModel::feasibility`].
+    /// Whether no limit is exceeded at the given traffic: [`PlanModel::feasibility`] without the search.
     pub(super) fn is_feasible(&self) -> bool {
         let given = self.planned_case(1.0);
         let serves = |container| self.serve(container, &given).is_ok();
