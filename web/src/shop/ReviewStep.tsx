@@ -95,6 +95,8 @@ function PlaceOrder({ cart, address }: { cart: Cart; address: AddressFragment })
   const total = totalOf(cart);
   const obstacle = obstacleOf(cart);
   const isBusy = fetching || isChecking;
+  // A refused line is marked, and the obstacle says what to do.
+  const isShown = error !== undefined && (obstacle === null || fieldOf(error) !== "lines");
 
   const order = async (): Promise<void> => {
     setIsChecking(true);
@@ -125,13 +127,17 @@ function PlaceOrder({ cart, address }: { cart: Cart; address: AddressFragment })
           Total <span className="price">{formatMoney(total)}</span>
         </p>
       )}
-      {obstacle !== null && <p className="field-error">{obstacle}</p>}
+      {obstacle !== null && (
+        <p role="alert" className="field-error">
+          {obstacle}
+        </p>
+      )}
       {hasChanged && obstacle === null && (
         <p role="alert" className="price-change">
           Prices have changed. Check the new total and place the order again.
         </p>
       )}
-      {error !== undefined && codeOf(error) !== "UNAUTHENTICATED" && (
+      {isShown && codeOf(error) !== "UNAUTHENTICATED" && (
         <p role="alert" className="field-error">
           {error.networkError === undefined
             ? messageOf(error)

@@ -253,6 +253,7 @@ describe("a product that is sold out", () => {
     await order.click();
     await page.getByText("This product is sold out.").waitFor();
     expect(await order.isDisabled()).toBe(true);
+    expect(await page.getByRole("alert").allTextContents()).toEqual(["Remove the products that are not available."]);
     await page.goto(new URL("/shop/orders", page.url()).href);
     await page.getByText("You have no orders yet").waitFor();
   });
