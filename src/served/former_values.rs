@@ -60,6 +60,10 @@ fn move_copies(object: &mut Map<String, Value>, reference: &ReferenceField, form
         if let Some(former) = reference.former_copy(former, copy) {
             move_value(object, &former, &copy.property);
         }
+        let former = copy.currency.as_ref().and_then(|path| reference.former_beside(former, path));
+        if let (Some(former), Some(currency)) = (former, &copy.currency) {
+            move_value(object, &former, currency);
+        }
     }
 }
 

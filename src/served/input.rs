@@ -337,7 +337,7 @@ impl<'a> InputCheck<'a> {
         stored::set(object, path, code);
     }
 
-    /// The stored id of a reference in an embedded object.
+    /// The stored id of a reference in an embedded object, or the ids of a list of references.
     fn reference(
         &mut self,
         field: &Field,
@@ -352,6 +352,29 @@ impl<'a> InputCheck<'a> {
                 false => Value::Null,
             };
         };
+        if field.ty.list.is_none() {
+            return self.target_id(name, reference, typed, within);
+        }
+        let ids = typed.as_array().map_or(std::slice::from_ref(typed), Vec::as_slice);
+        self.length(name, &field.checks, ids.len(), "elements", LIST_ELEMENTS_MAX, within);
+        let mut targets: Vec<Value> = Vec::new();
+        for id in ids.iter().take(LIST_ELEMENTS_MAX as usize) {
+            let target = self.target_id(name, reference, id, within);
+            if !targets.contains(&target) {
+                targets.push(target);
+            }
+        }
+        Value::Array(targets)
+    }
+
+    /// The stored id of one target.
+    fn target_id(
+        &mut self,
+        name: &'static str,
+        reference: &ReferenceField,
+        typed: &Value,
+        within: &[InputStep],
+    ) -> Value {
         let place = typed.as_str().and_then(|typed| ItemPlace::decode(self.model, typed).ok());
         match place.filter(|place| self.model.ty(place.ty).name == &*reference.target) {
             Some(place) => json!(place.id),

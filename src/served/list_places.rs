@@ -212,7 +212,12 @@ fn entry_properties(model: &Model, ty: &ServedType, field: &str) -> Vec<&'static
         FieldKind::Reference(reference) => {
             let mut properties = vec![property_name(&reference.property)];
             if field.ty.list.is_none() {
-                properties.extend(reference.copies.iter().map(|copy| property_name(&copy.property)));
+                let copies = reference.copies.iter();
+                properties.extend(
+                    copies
+                        .flat_map(|copy| std::iter::once(&copy.property).chain(&copy.currency))
+                        .map(property_name),
+                );
             }
             properties
         }

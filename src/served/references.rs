@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use onehop_model::{CopyOrigin, Field, FieldKind, KeySource, Name, ReferenceField, ValueSource};
+use onehop_model::{CopiedField, CopyOrigin, Field, FieldKind, KeySource, Name, ReferenceField, ValueSource};
 use onehop_store::{PartitionKey, joined_key, key_text};
 use serde_json::{Map, Value, json};
 
@@ -99,6 +99,12 @@ pub fn copied_part(
         if let Some(value) = stored::get(copies, &copy.property) {
             stored::set(&mut part, property, value.clone());
         }
+        let Some(currency) = copy.currency.as_ref().filter(|path| has(property_name(path))) else { continue };
+        let of_target = target.item.field(&copy.field).and_then(currency_path);
+        if let (Some(path), Some(code)) = (of_target, stored::get(copies, currency)) {
+            known.push(property_name(path));
+            stored::set(&mut part, path, code.clone());
+        }
     }
     (part, known)
 }
@@ -106,11 +112,14 @@ pub fn copied_part(
 /// Writes a reference with the copies of its targets' fields. An empty list of a single reference removes it.
 pub fn write_reference(model: &ServedModel, field: &Field, targets: &[(ItemPlace, &Body)], body: &mut Body) {
     let FieldKind::Reference(reference) = &field.kind else { return };
-    let copy = |target: &(ItemPlace, &Body), name: &str| {
-        let ty = model.ty(target.0.ty);
-        ty.item
-            .field(name)
-            .map_or(Value::Null, |field| stored::value_of(model.model(), &ty.item.fields, field, target.1))
+    let copy = |(place, target): &(ItemPlace, &Body), copied: &CopiedField, body: &mut Body| {
+        let ty = model.ty(place.ty);
+        let Some(field) = ty.item.field(&copied.field) else { return };
+        let value = stored::value_of(model.model(), &ty.item.fields, field, target);
+        stored::set(body, &copied.property, value);
+        if let (Some(property), Some(path)) = (&copied.currency, currency_path(field)) {
+            stored::set(body, property, stored::get(target, path).cloned().unwrap_or(Value::Null));
+        }
     };
     if field.ty.list.is_some() {
         let element = |target: &(ItemPlace, &Body)| {
@@ -119,7 +128,7 @@ pub fn write_reference(model: &ServedModel, field: &Field, targets: &[(ItemPlace
             }
             let mut element = Map::from_iter([("id".to_owned(), json!(target.0.id))]);
             for copied in &reference.copies {
-                stored::set(&mut element, &copied.property, copy(target, &copied.field));
+                copy(target, copied, &mut element);
             }
             Value::Object(element)
         };
@@ -129,7 +138,14 @@ pub fn write_reference(model: &ServedModel, field: &Field, targets: &[(ItemPlace
     let target = targets.first();
     stored::set(body, &reference.property, target.map_or(Value::Null, |target| json!(target.0.id)));
     for copied in &reference.copies {
-        stored::set(body, &copied.property, target.map_or(Value::Null, |target| copy(target, &copied.field)));
+        match target {
+            Some(target) => copy(target, copied, body),
+            None => {
+                for property in std::iter::once(&copied.property).chain(&copied.currency) {
+                    stored::set(body, property, Value::Null);
+                }
+            }
+        }
     }
 }
 
@@ -176,20 +192,26 @@ fn is_reference_to(fields: &[Field], reference: &str, item_type: &str) -> bool {
     matches!(field.map(|field| &field.kind), Some(FieldKind::Reference(found)) if *found.target == *item_type)
 }
 
-/// The place of a reference's target in an embedded object with these fields; `None` where the reference is
-/// absent.
+/// The places of a reference's targets in an embedded object with these fields: one, or the elements of a
+/// list. None where the reference is absent.
 #[must_use]
-pub fn embedded_place(
+pub fn embedded_places(
     model: &ServedModel,
     fields: &[Field],
     reference: &ReferenceField,
     object: &Body,
-) -> Option<ItemPlace> {
-    let id = stored::get(object, &reference.property)?.as_str()?;
-    let ty = model.index_of(&reference.target)?;
-    if reference.partition.is_empty() {
-        return ItemPlace::of_id(model, ty, id);
+) -> Vec<ItemPlace> {
+    let Some(ty) = model.index_of(&reference.target) else { return Vec::new() };
+    let place = |id: &str| {
+        if reference.partition.is_empty() {
+            return ItemPlace::of_id(model, ty, id);
+        }
+        let partition = partition_beside(model, (fields, reference), id, object)?;
+        Some(ItemPlace { ty, partition, id: id.to_owned() })
+    };
+    match stored::get(object, &reference.property) {
+        Some(Value::String(id)) => place(id).into_iter().collect(),
+        Some(Value::Array(ids)) => ids.iter().filter_map(|id| place(id.as_str()?)).collect(),
+        _ => Vec::new(),
     }
-    let partition = partition_beside(model, (fields, reference), id, object)?;
-    Some(ItemPlace { ty, partition, id: id.to_owned() })
 }

@@ -1,4 +1,5 @@
 //! Accounts of a served model in the schema: signing up, in and out, renewal, and changes of the password.
+//! Where signing up is closed, staff create accounts.
 
 use std::sync::Arc;
 
@@ -10,10 +11,11 @@ use onehop_model::Action;
 use serde_json::{Map, Value as Json};
 use uuid::Uuid;
 
-use super::mutations::{MutationTypes, for_write, input_of, input_value};
+use super::mutations::{MutationTypes, for_write, input_of, input_value, item_payload};
 use super::scope::{ServedScope, ServedServices};
 use crate::accounts::account_id::AccountId;
 use crate::accounts::brute_force_protection::{Attempt, AttemptKind, AttemptOutcome, LoginName};
+use crate::accounts::hashing_queue::HashingCaller;
 use crate::accounts::network_prefixes::AttemptOrigin;
 use crate::accounts::session::RefreshToken;
 use crate::domain::accounts::sessions::{NewSession, Renewal};
@@ -22,7 +24,8 @@ use crate::graphql::errors::{self, Code};
 use crate::served::commands::account::{PasswordsTyped, SignUp};
 use crate::served::input::input_fields;
 use crate::served::{
-    ItemPlace, ServedCommand, ServedItem, ServedModel, ServedMutation, TypeIndex, WrittenItem, mutation_name,
+    Decision, ItemPlace, ServedCommand, ServedItem, ServedModel, ServedMutation, TypeIndex, WrittenItem,
+    mutation_name,
 };
 use onehop_graphql_server::client_address::Network;
 use onehop_runtime::clock::format_timestamp;
@@ -38,7 +41,7 @@ struct SessionValue {
     refresh_token: String,
 }
 
-/// The mutations of accounts.
+/// The mutations that start or renew a session.
 #[derive(Clone, Copy)]
 enum AccountMutation {
     SignUp,
@@ -50,9 +53,12 @@ enum AccountMutation {
 /// The mutations of the account type, if the model has one, without signing out.
 pub(super) fn account_mutations(model: &Arc<ServedModel>) -> Vec<MutationTypes> {
     let Some(ty) = model.account() else { return Vec::new() };
-    let sign_up = mutation_name(Action::Create, model.ty(ty).name);
+    let create = mutation_name(Action::Create, model.ty(ty).name);
+    let first = match is_open(model, ty) {
+        true => account_mutation(model, ty, (&create, AccountMutation::SignUp, "Signs up, and signs in.")),
+        false => creation_by_staff(model, ty, &create),
+    };
     let kinds = [
-        (sign_up.as_str(), AccountMutation::SignUp, "Signs up, and signs in."),
         ("signIn", AccountMutation::SignIn, "Signs in. A wrong login or password is `INVALID_CREDENTIALS`."),
         (
             "renewSession",
@@ -65,10 +71,50 @@ pub(super) fn account_mutations(model: &Arc<ServedModel>) -> Vec<MutationTypes> 
             "Changes the password of the caller, ends all sessions, and starts another one.",
         ),
     ];
-    kinds
-        .into_iter()
-        .map(|(name, kind, purpose)| account_mutation(model, ty, (name, kind, purpose)))
-        .collect()
+    let others = kinds.into_iter();
+    let others = others.map(|(name, kind, purpose)| account_mutation(model, ty, (name, kind, purpose)));
+    std::iter::once(first).chain(others).collect()
+}
+
+/// Whether anybody signs up.
+fn is_open(model: &ServedModel, ty: TypeIndex) -> bool {
+    let grants = &model.ty(ty).item.authorization.create;
+    grants.public || grants.signed_in
+}
+
+/// The creation of accounts where signing up is closed. The payload has no session.
+fn creation_by_staff(model: &Arc<ServedModel>, ty: TypeIndex, name: &str) -> MutationTypes {
+    let prefix = crate::served::pascal(name);
+    let (input, payload) = (format!("{prefix}Input"), format!("{prefix}Payload"));
+    let grants = model.ty(ty).item.authorization.create.clone();
+    let (fields, conditions) = (Vec::new(), Vec::new());
+    let mutation = Arc::new(ServedMutation { ty, action: Action::Create, fields, conditions, grants });
+    let field = Field::new(name, TypeRef::named(&payload), move |ctx| {
+        let mutation = Arc::clone(&mutation);
+        FieldFuture::new(async move { create_by_staff(&ctx, &mutation).await.map(Some) })
+    });
+    MutationTypes {
+        field: field
+            .argument(InputValue::new("input", TypeRef::named_nn(&input)).description("The input."))
+            .description("Creates an account, for staff."),
+        input: account_input(model, ty, &input, AccountMutation::SignUp),
+        payload: item_payload(model, &payload, ty),
+    }
+}
+
+async fn create_by_staff<'a>(ctx: &ResolverContext<'a>, mutation: &ServedMutation) -> Result<FieldValue<'a>> {
+    let scope = for_write(ctx)?;
+    let decision = scope.requester().decide_without_item(&mutation.grants);
+    match decision.unwrap_or(Decision::Forbidden) {
+        Decision::Allowed => {}
+        decision => return Err(super::objects::refused(decision)),
+    }
+    let input = input_of(ctx)?;
+    let command = ServedCommand { mutation, input: &input, requester: scope.requester() };
+    let password = text(&input, "password");
+    let sign_up = SignUp { command, password: &password, caller: HashingCaller::default() };
+    let created = scope.services().commands.create_account(sign_up, scope.ledger()).await;
+    Ok(FieldValue::owned_any(created.map_err(|failure| scope.command_error(failure))?))
 }
 
 fn account_mutation(

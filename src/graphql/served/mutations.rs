@@ -209,7 +209,7 @@ pub(super) fn item_field(model: &ServedModel, ty: TypeIndex) -> Field {
     .description("The item as it was written.")
 }
 
-fn item_payload(model: &Arc<ServedModel>, name: &str, ty: TypeIndex) -> Object {
+pub(super) fn item_payload(model: &Arc<ServedModel>, name: &str, ty: TypeIndex) -> Object {
     Object::new(name).field(item_field(model, ty))
 }
 

@@ -18,7 +18,7 @@ use crate::graphql::errors::{self, Code};
 use crate::served::formats::{currency_roots, decoded, format_of, is_money};
 use crate::served::{
     Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, caller_reference, copied_part,
-    derived_place, elements, embedded_place, is_derived_of_caller, place_of_id, property_name, related,
+    derived_place, elements, embedded_places, is_derived_of_caller, place_of_id, property_name, related,
     stored, target_place,
 };
 
@@ -118,7 +118,8 @@ pub(super) fn embedded_object(model: &Arc<ServedModel>, embedded: &onehop_model:
     object
 }
 
-/// A reference in an embedded object: the target, with the part that the copies beside it tell.
+/// A reference in an embedded object: the target, with the part that the copies beside it tell, or the
+/// targets of a list of references.
 fn embedded_reference(
     model: &Arc<ServedModel>,
     fields: &Arc<[onehop_model::Field]>,
@@ -132,13 +133,15 @@ fn embedded_reference(
         let (declaration, reference) = (Arc::clone(&declaration), Arc::clone(&reference));
         FieldFuture::new(async move {
             let EmbeddedValue { object, .. } = ctx.parent_value.try_downcast_ref::<EmbeddedValue>()?;
-            let Some(place) = embedded_place(&model, &fields, &reference, object) else {
-                return absent(&declaration);
-            };
-            let target =
-                readable(scope::of(ctx.ctx), known_target(&model, &reference, place, object, |_| true))
-                    .await?;
-            Ok(Some(FieldValue::owned_any(target)))
+            let mut targets = Vec::new();
+            for place in embedded_places(&model, &fields, &reference, object) {
+                let target = known_target(&model, &reference, place, object, |_| true);
+                targets.push(FieldValue::owned_any(readable(scope::of(ctx.ctx), target).await?));
+            }
+            if declaration.ty.list.is_some() {
+                return Ok(Some(FieldValue::list(targets)));
+            }
+            targets.pop().map_or_else(|| absent(&declaration), |target| Ok(Some(target)))
         })
     })
 }

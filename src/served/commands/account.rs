@@ -66,7 +66,21 @@ impl ServedCommands {
         sessions: &Sessions,
         ledger: &Ledger,
     ) -> Result<(WrittenItem, NewSession), CommandError> {
-        let SignUp { command, password, caller } = sign_up;
+        let start = SessionStart { password_version: 0, network: sign_up.caller.network() };
+        let created = self.create_account(sign_up, ledger).await?;
+        let account = account_id(&created.place)?;
+        Ok((created, start_first_session(sessions, account, start, ledger).await?))
+    }
+
+    /// Creates the item and the password of an account.
+    ///
+    /// # Errors
+    /// `BAD_USER_INPUT` on any field; `CONFLICT` for a taken value.
+    pub async fn create_account(
+        &self,
+        SignUp { command, password, caller }: SignUp<'_>,
+        ledger: &Ledger,
+    ) -> Result<WrittenItem, CommandError> {
         let ty = command.mutation.ty;
         let login = self.login(ty)?;
         let mut body = self.new_body(&command, ledger).await?;
@@ -80,10 +94,7 @@ impl ServedCommands {
             let account = account_id(&place)?;
             self.account_passwords.create(account, &hash, ledger).await?;
             match self.write_new(place, body.clone(), Claimant::New, ledger).await {
-                Ok(written) => {
-                    let start = SessionStart { password_version: 0, network: caller.network() };
-                    return Ok((written, start_first_session(sessions, account, start, ledger).await?));
-                }
+                Ok(written) => return Ok(written),
                 Err(CommandError::Fault(fault)) if fault.kind == FaultKind::Unavailable => {
                     // Others gave this sign-up up: no account ever has this id.
                     self.account_passwords.remove(account, ledger).await?;
@@ -145,8 +156,13 @@ impl ServedCommands {
         let key = self.login_key(login).unwrap_or_else(|| "unique:".to_owned());
         let reserved = self.unique.reservations().find(&key, ledger).await?;
         let place = reserved.and_then(|(reservation, _)| self.unique.place_of(&reservation));
-        let nobody = ItemPlace::of_id(&self.model, ty, &Uuid::nil().to_string());
-        let Some(place) = place.or(nobody) else { return Ok(None) };
+        let Some(place) = place else {
+            // As many reads as for a login: none is repeated for the item that nobody has.
+            if let Some(nobody) = ItemPlace::of_id(&self.model, ty, &Uuid::nil().to_string()) {
+                self.stored(&*self.latest, &nobody, ledger).await?;
+            }
+            return Ok(None);
+        };
         let Some(body) = self.reads.item(&place, ledger).await? else { return Ok(None) };
         // A reservation that its account has left opens no door.
         let has_login =

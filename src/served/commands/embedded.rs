@@ -14,7 +14,7 @@ use crate::served::ids::ItemPlace;
 use crate::served::input::{InputCurrency, input_name};
 use crate::served::model::{Body, ServedType};
 use crate::served::names::interned;
-use crate::served::references::{embedded_place, write_copied_scalars, write_reference};
+use crate::served::references::{embedded_places, write_copied_scalars, write_reference};
 use crate::served::stored;
 
 /// Checked values with the copies and computed values of their objects.
@@ -65,18 +65,25 @@ impl ServedCommands {
                 _ => return Ok(()),
             };
             for field in fields {
-                if let FieldKind::Reference(reference) = &field.kind
-                    && let Some(place) = embedded_place(&self.model, fields, reference, object)
-                {
-                    let found = self.reads.item(&place, ledger).await?;
-                    let found = found.ok_or_else(|| {
-                        let text = format!("there is no such {}", self.ty(place.ty).name);
-                        Refusal::not_found(input_name(field), &text)
-                    })?;
-                    let target = (place, &*found);
-                    write_reference(&self.model, field, std::slice::from_ref(&target), object);
-                    write_copied_scalars(&self.model, fields, &field.name, Some(&target), object);
-                    currencies.extend(self.copied_currencies(input, fields, field, &target));
+                if let FieldKind::Reference(reference) = &field.kind {
+                    let mut found = Vec::new();
+                    for place in embedded_places(&self.model, fields, reference, object) {
+                        let target = self.reads.item(&place, ledger).await?;
+                        let target = target.ok_or_else(|| {
+                            let text = format!("there is no such {}", self.ty(place.ty).name);
+                            Refusal::not_found(input_name(field), &text)
+                        })?;
+                        found.push((place, target));
+                    }
+                    let targets: Vec<(ItemPlace, &Body)> =
+                        found.iter().map(|(place, target)| (place.clone(), &**target)).collect();
+                    if !targets.is_empty() {
+                        write_reference(&self.model, field, &targets, object);
+                    }
+                    if let (None, [target]) = (field.ty.list, &targets[..]) {
+                        write_copied_scalars(&self.model, fields, &field.name, Some(target), object);
+                        currencies.extend(self.copied_currencies(input, fields, field, target));
+                    }
                 }
                 let TypeOf::Embedded(of) = &field.ty.of else { continue };
                 let inner = self.model.embedded(of).map_or(&[][..], |embedded| &embedded.fields);

@@ -3,8 +3,8 @@
 
 use onehop_model::{
     Action, CopyOrigin, CopySource, Deletion, Event, Field, FieldKind, FieldPath, Function, ItemType, Kept,
-    KeySource, LiveSource, Model, Name, QueryKind, ReferenceField, RelatedField, RelatedSource, StoredField,
-    Subscription, TypeOf, ValueSource,
+    KeySource, LiveSource, Model, Name, QueryKind, RelatedField, RelatedSource, StoredField, Subscription,
+    TypeOf, ValueSource,
 };
 mod findings;
 mod names;
@@ -72,10 +72,10 @@ fn item_type(model: &Model, item: &ItemType, findings: &mut Findings) {
     let rules = &item.authorization;
     let is_account = item.login.is_some();
     findings.add_if(
-        is_account && !rules.create.public && !rules.create.signed_in,
+        is_account && !rules.create.public && !rules.create.signed_in && !rules.create.staff,
         &item.name,
         "@auth(on: CREATE)",
-        "of an account is not served: anybody signs up",
+        "of an account must allow PUBLIC, SIGNED_IN (anybody signs up) or STAFF",
     );
     findings.add_if(
         is_account && !matches!(item.key.first(), Some(KeySource::Id)),
@@ -110,7 +110,6 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
             values(model, &place, &item.fields, field, stored, findings);
         }
         FieldKind::Reference(reference) => {
-            copied_amounts(model, &place, reference, findings);
             let is_nested = reference.property.properties().len() > 1;
             findings.add_if(is_nested, &place, "@stored(as)", "must be a property at the root of the item");
             findings.add_if(
@@ -212,9 +211,8 @@ fn embedded_field(model: &Model, place: &str, (fields, field): (&[Field], &Field
             values(model, place, fields, field, stored, findings);
         }
         FieldKind::Reference(reference) => {
-            copied_amounts(model, place, reference, findings);
-            let is_list = field.ty.list.is_some();
-            findings.add_if(is_list, place, "@reference", "of a list is not served in an embedded type");
+            let is_list = field.ty.list.is_some() && !reference.partition.is_empty();
+            findings.add_if(is_list, place, "@reference(partition)", "of a list is not served yet");
             let is_found =
                 model.item(&reference.target).is_none_or(|target| !target.key.iter().any(is_field));
             let is_found = is_found || !reference.partition.is_empty();
@@ -296,16 +294,6 @@ fn copied_value(
     findings.add_if(!is_same, place, "@copy(from)", "must have the type and @stored(format) of its source");
     let follows = is_money(field) && !source.frozen;
     findings.add_if(follows, place, "@copy(from)", "of Money must be frozen: its currency does not follow");
-}
-
-/// Copies beside a reference have no place for a currency.
-fn copied_amounts(model: &Model, place: &str, reference: &ReferenceField, findings: &mut Findings) {
-    let target = model.item(&reference.target);
-    let fields = reference.copies.iter().filter_map(|copy| target?.field(&copy.field));
-    // A copy that follows is read from its source, which has the currency.
-    let is_frozen_amount = reference.frozen && fields.into_iter().any(is_money);
-    let reason = "has no frozen Money: use @copy(from:) with frozen";
-    findings.add_if(is_frozen_amount, place, "@copy(fields)", reason);
 }
 
 /// The field at the end of a path through single objects.

@@ -1,14 +1,16 @@
 //! Accounts of a served model: signing up, in and out, and rights of owners and staff.
 
 use onehop::accounts::account_id::AccountId;
+use onehop::accounts::hashing_queue::HashingCaller;
 use onehop::domain::accounts::passwords::AccountPasswords;
 use onehop::domain::accounts::sessions::SESSION_CHECK_INTERVAL_DEFAULT;
+use onehop::served::commands::account::SignUp;
 use onehop::served::{ItemPlace, Requester, ServedCommand, ServedMutation};
 use onehop_model::{Action, Grants};
 use onehop_store::{ContainerName, Ledger};
 use serde_json::json;
 
-use super::server::{BIRDS, PASSWORD, ServedServer};
+use super::server::{BIRDS, Client, PASSWORD, ServedServer};
 
 const SIGN_IN: &str = "mutation($input: SignInInput!) { signIn(input: $input) { accessToken refreshToken observer { name email } } }";
 
@@ -96,6 +98,55 @@ async fn staff_may_write_what_others_may_not() {
     server.data(Some(&staff), create, json!({ "input": { "name": "avocet" } })).await;
     let species = server.data(None, "{ species { name } }", json!({})).await;
     assert_eq!(species, json!({ "species": [{ "name": "avocet" }, { "name": "Wren" }] }));
+}
+
+#[tokio::test]
+async fn staff_create_accounts_where_signing_up_is_closed() {
+    let closed = r#"@auth(on: UPDATE, allow: OWNER, owner: "id") @auth(on: CREATE, allow: STAFF) {"#;
+    let text = BIRDS.replace(r#"@auth(on: UPDATE, allow: OWNER, owner: "id") {"#, closed);
+    assert_ne!(text, BIRDS);
+    let server = ServedServer::start(&text).await;
+    let observer = |name: &str, email: &str| json!({ "name": name, "email": email, "password": PASSWORD });
+    // The first member of staff comes by an import, which writes in this way.
+    let input = observer("Staff", "staff@example.com");
+    let mutation = ServedMutation {
+        ty: server.app.model.account().unwrap(),
+        action: Action::Create,
+        fields: Vec::new(),
+        conditions: Vec::new(),
+        grants: Grants::default(),
+    };
+    let command = ServedCommand {
+        mutation: &mutation,
+        input: input.as_object().unwrap(),
+        requester: Requester::default(),
+    };
+    let sign_up = SignUp { command, password: PASSWORD, caller: HashingCaller::default() };
+    server.app.commands.create_account(sign_up, &Ledger::new()).await.unwrap();
+    let staff = server.app.staff(&["staff@example.com".to_owned()], true).await.unwrap();
+    let client = Client::of(&server.app, staff).await;
+    let sign_in = async |email: &str| {
+        let input = json!({ "input": { "email": email, "password": PASSWORD } });
+        client.data(None, SIGN_IN, input).await["signIn"]["accessToken"].as_str().unwrap().to_owned()
+    };
+    let staff = sign_in("staff@example.com").await;
+
+    let create =
+        "mutation($input: CreateObserverInput!) { createObserver(input: $input) { observer { name } } }";
+    let ada = json!({ "input": observer("Ada", "ada@example.com") });
+    assert_eq!(client.refusal(None, create, ada.clone()).await.0, "UNAUTHENTICATED");
+    let created = client.data(Some(&staff), create, ada).await;
+    assert_eq!(created, json!({ "createObserver": { "observer": { "name": "Ada" } } }));
+    let ada = sign_in("ada@example.com").await;
+    let bob = json!({ "input": observer("Bob", "bob@example.com") });
+    assert_eq!(client.refusal(Some(&ada), create, bob).await.0, "FORBIDDEN");
+    let again = json!({ "input": observer("Eve", "Ada@example.com") });
+    let refusal = client.refusal(Some(&staff), create, again).await;
+    assert_eq!(refusal, ("CONFLICT".to_owned(), json!("email")));
+    let session = client
+        .send(Some(&staff), "{ __type(name: \"CreateObserverPayload\") { fields { name } } }", json!({}))
+        .await;
+    assert_eq!(session["data"]["__type"]["fields"], json!([{ "name": "observer" }]));
 }
 
 const DELETE: &str =

@@ -3,8 +3,10 @@
 mod accounts;
 mod browse;
 mod driver;
+mod embedded_references;
 mod evolution;
 mod filtered_counts;
+mod frozen_copies;
 mod generated;
 mod import;
 mod lists;

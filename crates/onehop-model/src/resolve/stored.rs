@@ -341,7 +341,7 @@ fn copies(
             let problem = Problem::Duplicate { what: "copied field", name: name.value.clone() };
             scope.reports.add(name.span, problem);
         } else {
-            copies.push(CopiedField { field: copied, property });
+            copies.push(CopiedField { field: copied, property, currency: None });
         }
     }
     copies

@@ -262,6 +262,9 @@ pub struct CopiedField {
     pub field: Name,
     /// The property of the copy: beside the id, or in each element of the array.
     pub property: PropertyPath,
+    /// The property of the currency beside a frozen amount, where the model is in its
+    /// [served form](crate::Model::for_serving).
+    pub currency: Option<PropertyPath>,
 }
 
 /// A stored or counted number of related items.
@@ -343,7 +346,12 @@ impl Field {
 impl ReferenceField {
     /// The property of a copy beside a former property of the id; `None` where the copy has another name.
     pub fn former_copy(&self, former: &PropertyPath, copy: &CopiedField) -> Option<PropertyPath> {
-        let copied = copy.property.last().strip_prefix(stem(self.property.last()))?;
+        self.former_beside(former, &copy.property)
+    }
+
+    /// The same for a property beside the present one of the id.
+    pub fn former_beside(&self, former: &PropertyPath, property: &PropertyPath) -> Option<PropertyPath> {
+        let copied = property.last().strip_prefix(stem(self.property.last()))?;
         Some(former.beside(&format!("{}{copied}", stem(former.last()))))
     }
 }

@@ -4,6 +4,7 @@ mod authorization;
 mod container;
 mod field;
 mod filtered_counts;
+mod frozen_amounts;
 mod keyword;
 mod literal;
 mod names;

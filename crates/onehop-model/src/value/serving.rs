@@ -30,6 +30,7 @@ impl Model {
     /// - Products, sums and values that are computed from below an object are stored where entries have them.
     /// - Counts of expiring items are queries. So are counts of the items of a `@partition` with conditions;
     ///   where the model uses the stored value, the items are a list in a container of its own.
+    /// - Frozen copies of amounts have their currency beside them.
     /// - Claims name no caller: the tokens of the server have none. People sign up as an account type, so it
     ///   has no other creation.
     /// - Former properties with the names of a server's own properties, as `type`, are left out. Files of a
@@ -43,6 +44,7 @@ impl Model {
         self.count_filtered_items();
         self.distinguish_entries();
         self.store_listed_amounts();
+        self.keep_currencies();
         self.drop_claims();
         self
     }

@@ -1,8 +1,8 @@
 //! Fields of a list's entries: always stored, stored unless 0, stored where the item has them, computed.
 
 use onehop_model::{
-    Computed, CurrencyProperty, DefaultValue, Field, FieldKind, FieldPath, Function, Kept, ListSource,
-    Literal, Model, Name, ReferenceField, StoredField, TypeOf, ValueSource,
+    Computed, CopiedField, CurrencyProperty, DefaultValue, Field, FieldKind, FieldPath, Function, Kept,
+    ListSource, Literal, Model, Name, ReferenceField, StoredField, TypeOf, ValueSource,
 };
 
 use super::item_types::property;
@@ -66,12 +66,15 @@ impl EntryFields {
                 for copy in copies {
                     let is_always = field.ty.non_null && has_value(model, reference, &copy.field);
                     self.add_property(is_always, &copy.property)?;
+                    self.add_currency(copy)?;
                 }
                 Ok(())
             }
             ([_, copied], FieldKind::Reference(reference)) if field.ty.list.is_none() => {
                 let copy = copy_of(reference, copied).ok_or_else(unsupported)?;
-                self.add_property(field.ty.non_null && has_value(model, reference, copied), copy)
+                let is_always = field.ty.non_null && has_value(model, reference, copied);
+                self.add_property(is_always, &copy.property)?;
+                self.add_currency(copy)
             }
             ([_], FieldKind::Count(count)) => {
                 // A parent has no count before a projection has counted its items.
@@ -141,6 +144,11 @@ impl EntryFields {
         Ok(())
     }
 
+    /// Adds the currency of a frozen amount.
+    fn add_currency(&mut self, copy: &CopiedField) -> Result<(), ModelError> {
+        copy.currency.iter().try_for_each(|path| self.add_property(false, path))
+    }
+
     fn add_property(&mut self, is_always: bool, path: &onehop_model::PropertyPath) -> Result<(), ModelError> {
         let name = property(path)?;
         // Amounts share the property of their currency.
@@ -163,8 +171,8 @@ fn has_value(model: &Model, reference: &ReferenceField, field: &Name) -> bool {
     field.is_some_and(|field| field.ty.non_null)
 }
 
-fn copy_of<'a>(reference: &'a ReferenceField, field: &Name) -> Option<&'a onehop_model::PropertyPath> {
-    reference.copies.iter().find(|copy| copy.field == *field).map(|copy| &copy.property)
+fn copy_of<'a>(reference: &'a ReferenceField, field: &Name) -> Option<&'a CopiedField> {
+    reference.copies.iter().find(|copy| copy.field == *field)
 }
 
 /// Whether a number orders the list, itself or as a padded text. It is stored also where it is 0.

@@ -155,8 +155,11 @@ fn add_properties(
                 (true, false) => properties.push(interned(&format!("{prefix}{elements}{ID}"))?),
                 (false, _) => {}
             }
-            for copy in &reference.copies {
-                properties.push(interned(&format!("{prefix}{elements}{}", copy.property.last()))?);
+            for path in
+                reference.copies.iter().flat_map(|copy| [Some(&copy.property), copy.currency.as_ref()])
+            {
+                let Some(path) = path else { continue };
+                properties.push(interned(&format!("{prefix}{elements}{}", path.last()))?);
             }
         }
         FieldKind::Count(_) => {

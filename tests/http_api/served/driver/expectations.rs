@@ -44,9 +44,7 @@ impl Driver {
     fn check_references(&self, item: &Driven, nodes: &BTreeMap<String, Value>) {
         for (name, ids) in &item.references {
             let field = self.model.ty(item.ty).item.field(name).expect("a field");
-            if !matches!(field.kind, FieldKind::Reference(_)) {
-                continue;
-            }
+            let FieldKind::Reference(reference) = &field.kind else { continue };
             let shown = match &nodes[&item.id][name] {
                 Value::Null => Vec::new(),
                 Value::Array(shown) => shown.clone(),
@@ -56,7 +54,12 @@ impl Driver {
             assert_eq!(shown.len(), ids.len(), "{place}");
             for (shown, id) in shown.iter().zip(ids) {
                 let target = &nodes[id];
-                assert!(is_part(shown, target), "{place} shows {shown:#} of {target:#}");
+                // Frozen copies are of the time of the write.
+                let is_target = match reference.frozen {
+                    true => shown["id"] == target["id"],
+                    false => is_part(shown, target),
+                };
+                assert!(is_target, "{place} shows {shown:#} of {target:#}");
             }
         }
     }
@@ -112,10 +115,17 @@ fn agrees(value: &Value, shown: &Value) -> bool {
     match (value, shown) {
         (Value::Object(value), Value::Object(shown)) => value.iter().all(|(name, value)| {
             let reference = name.strip_suffix("Id").and_then(|name| shown.get(name));
-            match (shown.get(name), reference) {
-                (Some(shown), _) => agrees(value, shown),
-                (None, Some(reference)) => reference["id"] == *value,
-                (None, None) => value.is_null(),
+            let references = name.strip_suffix("Ids").and_then(|stem| {
+                shown.get(&format!("{stem}s")).or_else(|| shown.get(stem)).and_then(Value::as_array)
+            });
+            match (shown.get(name), reference, references) {
+                (Some(shown), ..) => agrees(value, shown),
+                (None, Some(reference), _) => reference["id"] == *value,
+                (None, None, Some(references)) => {
+                    let ids: Vec<&Value> = references.iter().map(|reference| &reference["id"]).collect();
+                    value.as_array().is_some_and(|value| value.iter().eq(ids))
+                }
+                (None, None, None) => value.is_null(),
             }
         }),
         (Value::Array(values), Value::Array(shown)) => {

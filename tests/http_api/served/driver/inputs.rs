@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onehop::served::input::{InputField, follows_reference, input_fields};
+use onehop::served::input::{InputField, follows_reference, input_fields, input_name};
 use onehop::served::{ServedModel, TypeIndex};
 use onehop_model::{
     Action, Checks, Field, FieldKind, FieldType, ItemType, Literal, Name, Normalize, Scalar, StoredField,
@@ -228,12 +228,23 @@ impl Inputs {
                     let target = model.index_of(&reference.target)?;
                     let found: Vec<&Driven> = items.iter().filter(|item| item.ty == target).collect();
                     let is_wanted = !found.is_empty() && (field.ty.non_null || self.below(2) == 0);
-                    if is_wanted {
+                    let wanted = match field.ty.list {
+                        Some(_) => self.below(ELEMENTS_MAX.min(found.len()) + 1),
+                        None => 1,
+                    };
+                    let mut ids: Vec<String> = Vec::new();
+                    for _ in 0..if is_wanted { wanted } else { 0 } {
                         let chosen = found[self.below(found.len())];
-                        references.push(chosen.id.clone());
-                        object.insert(format!("{}Id", field.name), json!(chosen.id));
-                    } else if field.ty.non_null {
-                        return None;
+                        if !ids.contains(&chosen.id) {
+                            ids.push(chosen.id.clone());
+                        }
+                    }
+                    references.extend(ids.iter().cloned());
+                    match (field.ty.list, ids.first()) {
+                        (Some(_), _) => drop(object.insert(input_name(field).to_owned(), json!(ids))),
+                        (None, Some(id)) => drop(object.insert(input_name(field).to_owned(), json!(id))),
+                        (None, None) if field.ty.non_null => return None,
+                        (None, None) => {}
                     }
                 }
                 Some(Value::Object(object))
