@@ -50,7 +50,9 @@ pub use names::{interned, is_nested, property_name};
 pub use pages::{ItemPage, ListPosition, ListRange, ListedItem, StoredPage};
 pub use reads::{ItemLoader, ServedItem, ServedReads};
 pub use redaction::{REDACTED, is_secret, redacted};
-pub use references::{copied_part, elements, embedded_places, key_fields, place_of_id, target_place};
+pub use references::{
+    copied_part, elements, embedded_places, frozen_copies, key_fields, place_of_id, target_place,
+};
 pub use related_fields::{caller_reference, is_derived_of_caller, lists, related};
 pub use released::projections;
 pub use supported::{Unsupported, mutation_name, pascal};

@@ -109,6 +109,17 @@ pub fn copied_part(
     (part, known)
 }
 
+/// The properties of the frozen copies beside a single reference: without them the target's own values would be
+/// shown.
+pub fn frozen_copies<'a>(
+    field: &Field,
+    reference: &'a ReferenceField,
+) -> impl Iterator<Item = &'static str> + 'a {
+    let is_beside = reference.frozen && field.ty.list.is_none();
+    let copies = reference.copies.iter().filter(move |_| is_beside);
+    copies.flat_map(|copy| std::iter::once(&copy.property).chain(&copy.currency)).map(property_name)
+}
+
 /// Writes a reference with the copies of its targets' fields. An empty list of a single reference removes it.
 pub fn write_reference(model: &ServedModel, field: &Field, targets: &[(ItemPlace, &Body)], body: &mut Body) {
     let FieldKind::Reference(reference) = &field.kind else { return };

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cached::CachedAnswer;
 use crate::history::Recent;
 use crate::process::{ClientRequest, send};
+use crate::removals::UnderWay;
 use crate::trace;
 use crate::world::World;
 
@@ -115,7 +116,9 @@ impl Client {
         let last = u8::try_from(self.number + 1).expect("few clients");
         let address = IpAddr::V4(Ipv4Addr::new(10, last, 0, 4));
         let (sender, receiver) = tokio::sync::oneshot::channel();
+        let under_way = self.me().map(|user| UnderWay::begin(&self.world, user, group.0));
         self.world.executor.spawn(group, async move {
+            let _under_way = under_way;
             tokio::time::sleep(delay).await;
             let _ = sender.send(send(router, ClientRequest { address, token, body }).await);
         });
@@ -160,7 +163,9 @@ impl Client {
         let hang_up = CancellationToken::new();
         let (request, hung_up) =
             (send(router, ClientRequest { address, token: token.clone(), body }), hang_up.clone());
+        let under_way = self.me().map(|user| UnderWay::begin(&world, user, group.0));
         world.executor.spawn(group, async move {
+            let _under_way = under_way;
             if let Some(answer) = hung_up.run_until_cancelled(request).await {
                 let _ = sender.send(answer);
             }

@@ -6,12 +6,14 @@
 //!
 //! It runs as the one future of a tokio runtime with paused time, which advances when no task is ready. Tasks
 //! belong to groups: a group is a simulated process, whose tasks can be dropped at any await point or not be
-//! polled for a while.
+//! polled for a while. In some runs single tasks stall again and again, so that a request or a projection
+//! stands between two of its steps while the others go on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -36,6 +38,18 @@ const TRACE_LINES: usize = 40;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group(pub u32);
 
+/// The group of clients and disturbances, whose tasks do not stall.
+pub const OUTSIDE: Group = Group(0);
+
+/// Stalls of single tasks.
+#[derive(Debug, Clone, Copy)]
+pub struct Stalls {
+    /// The share of polls before which the task stalls, in one of a thousand.
+    pub per_mille: u64,
+    /// The longest stall, in milliseconds.
+    pub ms_max: u64,
+}
+
 /// The executor. Clones are handles to it.
 #[derive(Clone)]
 pub struct Executor(Arc<Shared>);
@@ -43,6 +57,7 @@ pub struct Executor(Arc<Shared>);
 struct Shared {
     dice: Dice,
     has_priorities: bool,
+    stalls: Option<(Stalls, Dice)>,
     state: Mutex<State>,
     root: AtomicWaker,
 }
@@ -56,6 +71,8 @@ struct State {
     paused: BTreeSet<Group>,
     /// Tasks that are not polled for a while.
     preempted: BTreeSet<u64>,
+    /// Whether no task stalls for the moment.
+    is_calm: bool,
 }
 
 struct Task {
@@ -88,9 +105,14 @@ impl Wake for TaskWaker {
 }
 
 impl Executor {
-    pub fn new(dice: Dice) -> Self {
-        let has_priorities = dice.percent(50);
-        Self(Arc::new(Shared { dice, has_priorities, state: Mutex::default(), root: AtomicWaker::new() }))
+    pub fn new(dice: Dice, stalls: Option<(Stalls, Dice)>) -> Self {
+        let (has_priorities, root) = (dice.percent(50), AtomicWaker::new());
+        Self(Arc::new(Shared { dice, has_priorities, stalls, state: Mutex::default(), root }))
+    }
+
+    /// Ends the stalls of single tasks, or begins them again.
+    pub fn set_calm(&self, is_calm: bool) {
+        self.0.state.lock().is_calm = is_calm;
     }
 
     /// Starts a task in a group.
@@ -180,7 +202,7 @@ impl Executor {
 
     fn poll_ready(&self, context: &Context<'_>) {
         self.0.root.register(context.waker());
-        while let Some((number, mut future)) = self.next() {
+        while let Some((number, mut future)) = self.next_running() {
             let waker = Waker::from(Arc::new(TaskWaker { task: number, shared: Arc::clone(&self.0) }));
             let is_done = future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
             let mut state = self.0.state.lock();
@@ -203,6 +225,41 @@ impl Executor {
             return self.0.dice.place(length);
         }
         (0..length).max_by_key(|place| priority(*place)).unwrap_or_default()
+    }
+
+    /// Takes a ready task that does not stall.
+    fn next_running(&self) -> Option<(u64, BoxFuture<'static, ()>)> {
+        loop {
+            let (number, future) = self.next()?;
+            let Some(stall) = self.stall_of(number) else { return Some((number, future)) };
+            let mut state = self.0.state.lock();
+            let State { tasks, ready, preempted, .. } = &mut *state;
+            if let Some(task) = tasks.get_mut(&number) {
+                task.future = Some(future);
+                // It may have been woken between the two locks.
+                if !std::mem::replace(&mut task.is_ready, true) {
+                    ready.push(number);
+                }
+                preempted.insert(number);
+            }
+            drop(state);
+            let executor = self.clone();
+            self.spawn(OUTSIDE, async move {
+                tokio::time::sleep(stall).await;
+                executor.continue_task(number);
+            });
+        }
+    }
+
+    /// The time for which a task stalls before its next poll.
+    fn stall_of(&self, number: u64) -> Option<Duration> {
+        let (stalls, dice) = self.0.stalls.as_ref()?;
+        let state = self.0.state.lock();
+        if state.is_calm || state.tasks.get(&number)?.group == OUTSIDE {
+            return None;
+        }
+        let stalls_now = dice.below(1_000) < stalls.per_mille;
+        stalls_now.then(|| Duration::from_millis(dice.below(stalls.ms_max)))
     }
 
     /// Takes a ready task of a group that is not paused.
@@ -251,7 +308,7 @@ mod tests {
     fn simulate<T>(seed: u64, main: impl AsyncFnOnce(Executor) -> T) -> T {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(main(Executor::new(Dice::of(seed, 0))))
+        runtime.block_on(main(Executor::new(Dice::of(seed, 0), None)))
     }
 
     fn order(seed: u64) -> Vec<u32> {

@@ -24,9 +24,22 @@ const FULL_PERCENT: u64 = 80;
 /// The latency of a request is below this, in milliseconds, unless its process is slow.
 const LATENCY_MS: u64 = 12;
 
+/// Commits that replicas show later.
+#[derive(Debug, Clone, Copy)]
+pub struct Lag {
+    /// Their percentage.
+    percent: u64,
+    /// The longest delay, in milliseconds.
+    ms_max: u64,
+}
+
+pub const LAG: Lag = Lag { percent: 40, ms_max: 3_000 };
+pub const LONG_LAG: Lag = Lag { percent: 90, ms_max: 8_000 };
+
 /// The faults of a run.
 pub struct Faults {
     dice: Dice,
+    lag: Lag,
     state: Mutex<State>,
 }
 
@@ -52,9 +65,10 @@ struct State {
 }
 
 impl Faults {
-    pub fn new(dice: Dice, kinds: Vec<&'static str>, (failing, lagging): (u64, u64)) -> Self {
+    pub fn new(dice: Dice, kinds: Vec<&'static str>, (failing, lagging, lag): (u64, u64, Lag)) -> Self {
         Self {
             dice,
+            lag,
             state: Mutex::new(State {
                 storms: BTreeMap::new(),
                 latencies_ms: BTreeMap::new(),
@@ -175,7 +189,10 @@ impl Faults {
             before: Duration::from_millis(self.dice.below(latency_ms)),
             after: Duration::from_millis(self.dice.below(8)),
             fault: kind.filter(|_| self.dice.percent(storm)).map(|kind| self.fault(kind, request)),
-            lag: Duration::from_millis(if self.dice.percent(40) { self.dice.below(3_000) } else { 0 }),
+            lag: Duration::from_millis(match self.dice.percent(self.lag.percent) {
+                true => self.dice.below(self.lag.ms_max),
+                false => 0,
+            }),
             is_lagging: self.dice.percent(lagging),
             lands_after_drop: self.dice.percent(50).then(|| Duration::from_millis(self.dice.below(5_000))),
         }

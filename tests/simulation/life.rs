@@ -7,9 +7,9 @@ use serde_json::json;
 use crate::client::{Answer, Client};
 use crate::history::{NOTHING, Recent};
 
-/// The longest time after which another tab writes beside a deletion, in milliseconds: a session may still be
-/// good in another process.
-const DELETION_MS_MAX: u64 = 12_000;
+/// The longest times after which other tabs write beside a deletion, in milliseconds: a session may still be
+/// good in another process, and a lagging replica still has the user.
+const DELETION_MS: [u64; 3] = [800, 3_000, 12_000];
 /// The register of an account, by its values.
 pub const OPEN: &str = "open";
 const DELETED: &str = "deleted";
@@ -35,8 +35,8 @@ impl Client {
         let others = [format!("name of {me}"), format!("username {me}")];
         let others = others.map(|register| history.begin(&register, NOTHING, self.number));
         let removal = history.removal_began(&me);
-        for _ in 0..world.dice.below(4) {
-            self.write_in_another_tab(&me, DELETION_MS_MAX);
+        for _ in 0..world.dice.below(8) {
+            self.write_in_another_tab(&me, *world.dice.pick(&DELETION_MS));
         }
         let sign_ins = self.sign_in_beside(&me);
         let query = "mutation($i: DeleteUserInput!) { deleteUser(input: $i) { deletedUserId } }";

@@ -4,7 +4,8 @@
 use onehop::app::projections;
 
 use crate::dice::Dice;
-use crate::faults::KINDS;
+use crate::executor::Stalls;
+use crate::faults::{KINDS, LAG, LONG_LAG, Lag};
 
 /// Disturbances of a run beside the faults of its store.
 pub const DISTURBANCES: [&str; 17] = [
@@ -35,6 +36,10 @@ const DISTURBANCE_PERCENTS: [u64; 3] = [85, 85, 30];
 ///
 /// Source: Groce, Zhang, Eide, Chen, Regehr, "Swarm Testing", 2012.
 const ACT_FACTORS: [u64; 5] = [1, 10, 10, 30, 100];
+/// Shares of polls before which a task stalls, in one of a thousand, and the longest stalls, in milliseconds:
+/// shorter than the delay of a request that a removal of an account need not withstand.
+const STALLS_PER_MILLE: [u64; 4] = [0, 1, 5, 20];
+const STALL_MS: [u64; 3] = [40, 400, 4_000];
 /// Acts that change the same items. Some runs do hardly anything else.
 const FOCUSES: [&[&str]; 13] = [
     &["rename", "change password", "renew session"],
@@ -148,6 +153,11 @@ fn added_projections(dice: &Dice) -> Vec<&'static str> {
     names.filter(|_| dice.percent(percent)).collect()
 }
 
+fn stalls(dice: &Dice) -> Option<Stalls> {
+    let (per_mille, ms_max) = (*dice.pick(&STALLS_PER_MILLE), *dice.pick(&STALL_MS));
+    (per_mille > 0).then_some(Stalls { per_mille, ms_max })
+}
+
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub seed: u64,
@@ -160,10 +170,16 @@ pub struct Plan {
     pub processes_max: usize,
     pub faults: Vec<&'static str>,
     pub disturbances: Vec<&'static str>,
+    /// Stalls of single tasks.
+    pub stalls: Option<Stalls>,
     /// The percentage of requests that fail where there is no storm.
     pub failing: u64,
     /// The percentage of reads that a lagging replica answers.
     pub lagging: u64,
+    /// The replicas behind the latest commit.
+    pub lag: Lag,
+    /// The percentage of acts that users of the blog do on another device.
+    pub other_devices: u64,
     /// The percentage of requests that go to another process than the one before.
     pub switching: u64,
     /// Whether a month passes after the first acts, and others follow.
@@ -191,7 +207,7 @@ pub struct Plan {
 
 impl Plan {
     pub fn of(seed: u64) -> Self {
-        let dice = Dice::of(seed, 1);
+        let (dice, rest) = (Dice::of(seed, 1), Dice::of(seed, 5));
         let some = |all: &[&'static str], percent| -> Vec<&'static str> {
             all.iter().copied().filter(|_| dice.percent(percent)).collect()
         };
@@ -220,8 +236,11 @@ impl Plan {
             processes_max: if is_embedded { 1 } else { processes_max },
             faults: some(&KINDS, 85),
             disturbances,
+            stalls: stalls(&rest),
             failing: *dice.pick(&[0, 2, 5, 10, 15]),
             lagging: *dice.pick(&[0, 20, 40, 80]),
+            lag: *rest.pick(&[LAG, LAG, LONG_LAG]),
+            other_devices: *rest.pick(&[12, 12, 50]),
             switching: *dice.pick(&[5, 20, 60]),
             pace_ms: *dice.pick(&[5, 50, 500, 3_000]),
             act_weights: Acts::of(&dice),

@@ -22,7 +22,7 @@ impl World {
     /// Lets a month pass where a process has caught up: tombstones and records of idempotency keys expire.
     pub async fn pass_a_month(self: &Arc<Self>) -> bool {
         self.process_numbers().iter().for_each(|number| self.executor.resume(Group(*number)));
-        self.store.calm();
+        self.calm();
         self.deploy_everywhere().await;
         // A month in which a change waits, or is parked, loses deletions.
         if !self.expect_caught_up().await || self.store.was_damaged() {
@@ -32,6 +32,7 @@ impl World {
         let Some(clock) = self.clock_of(number) else { return false };
         trace::line("world", format!("a month passes for process {number}"));
         clock.step_ms(MONTH_MS);
+        self.executor.set_calm(false);
         self.store.slow(number, &self.dice);
         self.purge_beside_acts(number);
         self.count("month");
@@ -42,7 +43,7 @@ impl World {
     /// later change would hide a drift from the end of the run.
     pub async fn lull(self: &Arc<Self>) {
         self.process_numbers().iter().for_each(|number| self.executor.resume(Group(*number)));
-        self.store.calm();
+        self.calm();
         self.deploy_everywhere().await;
         if self.expect_caught_up().await
             && !self.store.was_damaged()
@@ -53,6 +54,13 @@ impl World {
             self.count("lull");
         }
         self.store.stir(&self.plan);
+        self.executor.set_calm(false);
+    }
+
+    /// Ends faults and stalls for a while.
+    fn calm(&self) {
+        self.store.calm();
+        self.executor.set_calm(true);
     }
 
     /// Purges expired items again and again for a while.
@@ -73,6 +81,7 @@ impl World {
     /// its number.
     pub async fn settle(self: &Arc<Self>) -> Option<u32> {
         self.store.mend();
+        self.executor.set_calm(true);
         let numbers = self.process_numbers();
         numbers.iter().for_each(|number| self.executor.resume(Group(*number)));
         self.deploy_everywhere().await;

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::checker::{Violation, check};
 use crate::dice::Dice;
-use crate::executor::{Executor, Group};
+use crate::executor::{Executor, OUTSIDE};
 use crate::plan::Plan;
 use crate::world::World;
 use crate::{finale, randomness, trace};
@@ -77,14 +77,15 @@ fn play(plan: Plan) -> RunOutcome {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(async move {
             trace::begin(Instant::now());
-            let executor = Executor::new(Dice::of(plan.seed, 0));
+            let stalls = plan.stalls.map(|stalls| (stalls, Dice::of(plan.seed, 6)));
+            let executor = Executor::new(Dice::of(plan.seed, 0), stalls);
             let world = World::new(plan, executor.clone());
             let played = Arc::clone(&world);
             let main = async move {
                 played.play().await;
                 finale::conclude(&played).await;
             };
-            executor.run(Group(0), main).await;
+            executor.run(OUTSIDE, main).await;
             let recorded = world.history.take();
             let violations = check(&recorded).into_iter();
             let panics = std::mem::take(&mut *panics.lock());

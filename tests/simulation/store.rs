@@ -50,7 +50,7 @@ impl RunStore {
             let disk = SimulatedDisk::new(Arc::clone(&faults) as _);
             return Self::Disk { disk, faults, dice, open: parking_lot::Mutex::default() };
         }
-        let faults = Arc::new(Faults::new(dice, plan.faults.clone(), (plan.failing, plan.lagging)));
+        let faults = Arc::new(Faults::new(dice, plan.faults.clone(), (plan.failing, plan.lagging, plan.lag)));
         let partitions = u32::try_from(Dice::of(plan.seed, 4).between(1, 4)).expect("few partitions");
         let clock = ProcessClock::new(start, 0, 0);
         let account = AccountModel::new(specs, partitions, clock, Arc::clone(&faults) as _);

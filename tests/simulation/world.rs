@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::clock::ProcessClock;
 use crate::dice::Dice;
-use crate::executor::{Executor, Group};
+use crate::executor::{Executor, Group, OUTSIDE};
 use crate::faults::HANG_MAX;
 use crate::history::History;
 use crate::live::Subscriptions;
@@ -32,8 +32,6 @@ use crate::shop::Catalogue;
 use crate::store::RunStore;
 use crate::trace;
 
-/// The group of clients and disturbances.
-const OUTSIDE: Group = Group(0);
 /// Disturbances of a run: more hide each other.
 const DISTURBANCES_MAX: usize = 90;
 /// Processes that a run starts. A start takes as long as hundreds of requests.
@@ -194,7 +192,7 @@ impl World {
         let mut removals = self.removals.lock().clone();
         for hung in self.store.hung() {
             let since_ms = i64::try_from((hung - self.start).as_millis()).expect("a short run");
-            removals.delayed(since_ms, HANG_MAX);
+            removals.delayed(None, since_ms, HANG_MAX);
         }
         let is_user = |user: &&String| matches!(GlobalId::decode(user), Ok(GlobalId::User(user)) if user.0.to_string() == id);
         let users = self.blog_users();

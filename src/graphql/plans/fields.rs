@@ -18,6 +18,7 @@ use super::scalars::constant_of;
 use super::selection::Selected;
 use crate::domain::api_additions::{AddedField, AddedRight};
 use crate::served::formats::{format_of, is_money};
+use crate::served::frozen_copies;
 use crate::served::{is_derived_of_caller, related};
 
 /// Bytes of a truth value in the response budget.
@@ -126,6 +127,7 @@ impl<'d> Compiler<'d> {
             FieldKind::Reference(reference) => {
                 let slot = form.slot(field);
                 slot.is_some_and(|slot| form.target_id(reference, slot).is_some())
+                    && frozen_copies(field, reference).all(|property| form.has(property))
             }
             _ => form.property(field).is_some(),
         }

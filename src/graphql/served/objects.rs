@@ -18,8 +18,8 @@ use crate::graphql::errors::{self, Code};
 use crate::served::formats::{currency_roots, decoded, format_of, is_money};
 use crate::served::{
     Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, caller_reference, copied_part,
-    derived_place, elements, embedded_places, is_derived_of_caller, place_of_id, property_name, related,
-    stored, target_place,
+    derived_place, elements, embedded_places, frozen_copies, is_derived_of_caller, place_of_id,
+    property_name, related, stored, target_place,
 };
 
 /// The interface of all items.
@@ -55,9 +55,13 @@ impl ItemField {
             let field = self.model.ty(self.ty).item.field(by);
             field.and_then(property_of).is_none_or(|property| item.knows(property))
         };
-        // A target is found by the fields of its partition key, which an entry may lack.
+        // A target is found by the fields of its partition key, which an entry may lack, and so may frozen
+        // copies be, whose values the target has not any more.
         let is_found = match &self.declaration().kind {
-            FieldKind::Reference(reference) => reference.partition.iter().all(is_beside),
+            FieldKind::Reference(reference) => {
+                reference.partition.iter().all(is_beside)
+                    && frozen_copies(self.declaration(), reference).all(|property| item.knows(property))
+            }
             _ => true,
         };
         is_found

@@ -7,9 +7,6 @@ use super::{OUTSIDE, World};
 use crate::client::Client;
 use crate::shop::Role;
 
-/// The percentage of acts that users of the blog do on another device.
-const OTHER_DEVICE_PERCENT: u64 = 12;
-
 impl World {
     /// Plays the plan.
     pub async fn play(self: &Arc<Self>) {
@@ -62,7 +59,7 @@ impl World {
                     }
                     match role {
                         Some(role) => client.act_in_shop(role).await,
-                        None if client.session.is_some() && world.dice.percent(OTHER_DEVICE_PERCENT) => {
+                        None if client.session.is_some() && world.dice.percent(world.plan.other_devices) => {
                             client.other_device().act_in_blog().await;
                         }
                         None => client.act_in_blog().await,

@@ -91,7 +91,7 @@ impl World {
                 let group = Group(number);
                 let pause = Duration::from_millis(self.dice.below(90_000));
                 trace::line("world", format!("pause process {number} for {pause:?}"));
-                self.removals.lock().delayed(self.elapsed_ms(), pause);
+                self.removals.lock().delayed(Some(number), self.elapsed_ms(), pause);
                 self.executor.pause(group);
                 let executor = self.executor.clone();
                 self.executor.spawn(OUTSIDE, async move {
@@ -103,7 +103,7 @@ impl World {
                 let Some(task) = self.executor.preempt(Group(number)) else { return };
                 let pause = Duration::from_millis(self.dice.below(PREEMPTION_MS_MAX));
                 trace::line("world", format!("preempt task {task} of process {number} for {pause:?}"));
-                self.removals.lock().delayed(self.elapsed_ms(), pause);
+                self.removals.lock().delayed(Some(number), self.elapsed_ms(), pause);
                 let executor = self.executor.clone();
                 self.executor.spawn(OUTSIDE, async move {
                     tokio::time::sleep(pause).await;

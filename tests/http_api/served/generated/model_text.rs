@@ -292,12 +292,14 @@ impl Writer {
         let (Some(one), Some(other)) = (self.one_of(&fields), self.one_of(&fields)) else {
             return String::new();
         };
-        match self.below(3) {
-            0 => String::new(),
-            1 => format!(" @copy(fields: [\"{}\"])", one.name),
-            _ if one.name == other.name => format!(" @copy(fields: [\"{}\"])", one.name),
-            _ => format!(" @copy(fields: [\"{}\", \"{}\"])", one.name, other.name),
-        }
+        let fields = match self.below(3) {
+            0 => return String::new(),
+            1 => format!("\"{}\"", one.name),
+            _ if one.name == other.name => format!("\"{}\"", one.name),
+            _ => format!("\"{}\", \"{}\"", one.name, other.name),
+        };
+        let frozen = if self.chance(20) { ", frozen: true" } else { "" };
+        format!(" @copy(fields: [{fields}]{frozen})")
     }
 
     /// A reference to the parent, or one with a number.
@@ -387,9 +389,11 @@ impl Writer {
         text.push_str("type Detail @embedded { city: String! @length(max: 30) zip: String color: Color }\n");
         text.push_str("type Part @embedded { label: String! units: Int! @range(min: 1, max: 9) }\n");
         if text.contains("[Use!]!") {
+            let others =
+                if seed.is_multiple_of(2) { " others: [Alpha!] @reference @length(max: 3)" } else { "" };
             let _ = writeln!(
                 text,
-                "type Use @embedded {{ alpha: Alpha @reference{} note: String }}",
+                "type Use @embedded {{ alpha: Alpha @reference{} note: String{others} }}",
                 self.use_copies
             );
         }
