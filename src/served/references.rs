@@ -109,8 +109,8 @@ pub fn copied_part(
     (part, known)
 }
 
-/// The properties of the frozen copies beside a single reference: without them the target's own values would be
-/// shown.
+/// The properties of the frozen copies beside a single reference. Without them the present values of the
+/// target would be shown.
 pub fn frozen_copies<'a>(
     field: &Field,
     reference: &'a ReferenceField,
