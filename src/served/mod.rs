@@ -13,6 +13,7 @@ pub mod cursor;
 pub mod decimal;
 pub mod formats;
 mod former_values;
+mod held_copies;
 mod identity;
 mod ids;
 pub mod import;

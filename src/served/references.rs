@@ -96,14 +96,20 @@ pub fn copied_part(
     for copy in reference.copies.iter().filter(|copy| has(property_name(&copy.property))) {
         let Some(property) = target.item.field(&copy.field).and_then(Field::property) else { continue };
         known.push(property_name(property));
-        if let Some(value) = stored::get(copies, &copy.property) {
+        let value = stored::get(copies, &copy.property);
+        if let Some(value) = value {
             stored::set(&mut part, property, value.clone());
         }
         let Some(currency) = copy.currency.as_ref().filter(|path| has(property_name(path))) else { continue };
-        let of_target = target.item.field(&copy.field).and_then(currency_path);
-        if let (Some(path), Some(code)) = (of_target, stored::get(copies, currency)) {
-            known.push(property_name(path));
-            stored::set(&mut part, path, code.clone());
+        let Some(path) = target.item.field(&copy.field).and_then(currency_path) else { continue };
+        match stored::get(copies, currency) {
+            Some(code) => {
+                known.push(property_name(path));
+                stored::set(&mut part, path, code.clone());
+            }
+            // The source had no amount.
+            None if value.is_none_or(Value::is_null) => known.push(property_name(path)),
+            None => {}
         }
     }
     (part, known)
@@ -171,16 +177,7 @@ pub fn write_copied_scalars(
     for field in fields {
         let FieldKind::Stored(stored_field) = &field.kind else { continue };
         let ValueSource::Copied(source) = &stored_field.source else { continue };
-        let copied = match &source.from {
-            CopyOrigin::Reference { reference: of, field: copied } if **of == *reference => copied,
-            // The only reference to the type leads to its item.
-            CopyOrigin::Type { item_type, field: copied }
-                if is_reference_to(fields, reference, item_type) =>
-            {
-                copied
-            }
-            _ => continue,
-        };
+        let Some(copied) = field_copied_along(fields, reference, &source.from) else { continue };
         let value = target.and_then(|(place, target)| {
             let ty = model.ty(place.ty);
             let copied = ty.item.field(copied)?;
@@ -194,6 +191,18 @@ pub fn write_copied_scalars(
             Some(value)
         });
         stored::set(body, &stored_field.property, value.unwrap_or(Value::Null));
+    }
+}
+
+/// The field of the target that is copied along a reference, if its origin is there.
+#[must_use]
+pub fn field_copied_along<'a>(fields: &[Field], reference: &str, origin: &'a CopyOrigin) -> Option<&'a Name> {
+    match origin {
+        CopyOrigin::Reference { reference: of, field } => (**of == *reference).then_some(field),
+        // The only reference to the type leads to its item.
+        CopyOrigin::Type { item_type, field } => {
+            is_reference_to(fields, reference, item_type).then_some(field)
+        }
     }
 }
 

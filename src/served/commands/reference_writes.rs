@@ -6,6 +6,7 @@ use onehop_store::{KEY_SEPARATOR, Ledger, key_value};
 
 use super::ServedCommands;
 use crate::domain::error::{CommandError, Refusal};
+use crate::served::held_copies::HeldCopies;
 use crate::served::ids::ItemPlace;
 use crate::served::input::input_name;
 use crate::served::model::{Body, ServedType, TypeIndex};
@@ -41,8 +42,12 @@ impl ServedCommands {
             }
             let targets: Vec<(ItemPlace, &Body)> =
                 targets.iter().map(|(place, found)| (place.clone(), &**found)).collect();
+            let FieldKind::Reference(reference) = &field.kind else { continue };
+            let id = targets.first().map(|(place, _)| place.id.as_str());
+            let held = HeldCopies::of(&ty.item.fields, field, reference, (id, body));
             write_reference(&self.model, field, &targets, body);
             write_copied_scalars(&self.model, &ty.item.fields, &name, targets.first(), body);
+            held.restore(body);
             if let FieldKind::Reference(reference) = &field.kind
                 && let Some((place, _)) = targets.first()
             {

@@ -66,11 +66,11 @@ async fn frozen_amounts_keep_their_currency() {
         "lines": [{ "quantity": 2, "product": rug }] });
     assert_eq!(order, expected);
 
-    let update =
+    let rename =
         "mutation($input: UpdateProductInput!) { updateProduct(input: $input) { product { name } } }";
     for (id, price) in ids.iter().zip([money("3", "GBP"), money("4", "CHF")]) {
         let input = json!({ "input": { "productId": id, "name": "new", "price": price } });
-        server.data(None, update, input).await;
+        server.data(None, rename, input).await;
     }
     server.settle().await;
     let query = format!("query($id: ID!) {{ order(id: $id) {{ {ORDER} }} }}");
@@ -90,6 +90,23 @@ async fn frozen_amounts_keep_their_currency() {
     expected["product"] = json!({ "name": "new", "price": money("4.00", "CHF") });
     expected["gift"] = json!({ "price": { "amount": "3.00" } });
     expected["extras"] = json!([]);
+    assert_eq!(shown().await, expected);
+    // The same references once more keep the copies: those who send all fields of a form change no price.
+    for (id, price) in ids.iter().zip([money("5", "USD"), money("6", "USD")]) {
+        let input = json!({ "input": { "productId": id, "name": "newest", "price": price } });
+        server.data(None, rename, input).await;
+    }
+    let input = json!({ "orderId": id, "productId": ids[1], "giftId": ids[0], "extraIds": [ids[1]] });
+    server.data(None, update, json!({ "input": input })).await;
+    expected["extras"] = json!([{ "price": money("6.00", "USD") }]);
+    assert_eq!(shown().await, expected);
+    for (id, price) in ids.iter().zip([money("7", "USD"), money("8", "USD")]) {
+        let input = json!({ "input": { "productId": id, "price": price } });
+        server.data(None, rename, input).await;
+    }
+    let input = json!({ "orderId": id, "extraIds": [ids[0], ids[1]] });
+    server.data(None, update, json!({ "input": input })).await;
+    expected["extras"] = json!([{ "price": money("7.00", "USD") }, { "price": money("6.00", "USD") }]);
     assert_eq!(shown().await, expected);
     let input = json!({ "orderId": id, "giftId": null });
     server.data(None, update, json!({ "input": input })).await;
