@@ -4,7 +4,7 @@ use onehop_model::{Computed, Field, FieldKind, Function, Model, Scalar, TypeOf, 
 use serde_json::{Value, json};
 
 use super::decimal::ExactDecimal;
-use super::formats::{currency_path, decoded, format_of, is_currency_of_item, is_money};
+use super::formats::{decoded, format_of, is_currency_of_item, is_money};
 use super::model::Body;
 use super::properties::get;
 
@@ -148,7 +148,7 @@ fn sum(
     }
     let summed = rest.last().and_then(|last| fields.iter().find(|field| field.name == *last));
     // The currency of an empty list is the item's, if amounts have one there.
-    let currency = summed.filter(|field| is_currency_of_item(field)).and_then(currency_path);
+    let currency = summed.filter(|field| is_currency_of_item(field)).and_then(Field::currency);
     let currency = currency.and_then(|path| get(within.item, path)?.as_str()).map(str::to_owned);
     if currency.is_none() && summed.is_some_and(is_money) {
         return Ok(None);
@@ -200,7 +200,7 @@ fn operand(
 /// The code of the currency of an amount.
 #[must_use]
 pub fn currency_of(within: Within<'_>, field: &Field) -> Option<String> {
-    let path = currency_path(field)?;
+    let path = field.currency()?;
     let body = if is_currency_of_item(field) { within.item } else { within.object };
     Some(get(body, path)?.as_str()?.to_owned())
 }

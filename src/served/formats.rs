@@ -1,8 +1,6 @@
 //! Stored formats: times as numbers since 1970, and decimals as JSON numbers. Values of the API are texts.
 
-use onehop_model::{
-    CurrencyProperty, EmbeddedType, Field, FieldKind, Format, Model, PropertyPath, Scalar, TypeOf,
-};
+use onehop_model::{CurrencyProperty, EmbeddedType, Field, FieldKind, Format, Model, Scalar, TypeOf};
 use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use serde_json::{Number, Value, json};
 
@@ -85,17 +83,6 @@ pub fn fits_number(text: &str) -> bool {
     digits.bytes().filter(u8::is_ascii_digit).count() <= NUMBER_DIGITS_MAX
 }
 
-/// The path of the currency of a field of type `Money`.
-#[must_use]
-pub fn currency_path(field: &Field) -> Option<&PropertyPath> {
-    match &field.kind {
-        FieldKind::Stored(stored) => match stored.currency.as_ref()? {
-            CurrencyProperty::Beside(path) | CurrencyProperty::OfItem(path) => Some(path),
-        },
-        _ => None,
-    }
-}
-
 /// Whether the currency of a field is at the root of the item, for a field of an embedded type.
 #[must_use]
 pub fn is_currency_of_item(field: &Field) -> bool {
@@ -115,9 +102,7 @@ pub fn is_money(field: &Field) -> bool {
 pub fn currency_roots(model: &Model, field: &Field) -> Vec<&'static str> {
     let mut roots = Vec::new();
     if is_money(field) {
-        roots.extend(
-            currency_path(field).and_then(|path| path.properties().first()).map(|root| interned(root)),
-        );
+        roots.extend(field.currency().and_then(|path| path.properties().first()).map(|root| interned(root)));
     }
     if let TypeOf::Embedded(of) = &field.ty.of {
         add_inner_roots(model, model.embedded_type(of), &mut roots, DEPTH_MAX);
@@ -138,7 +123,7 @@ fn add_inner_roots(
     for field in &embedded.fields {
         if is_money(field)
             && is_currency_of_item(field)
-            && let Some(root) = currency_path(field).and_then(|path| path.properties().first())
+            && let Some(root) = field.currency().and_then(|path| path.properties().first())
         {
             let root = interned(root);
             if !roots.contains(&root) {

@@ -1,6 +1,6 @@
 //! Values that items have at a former property of a field.
 
-use onehop_model::{Field, FieldKind, Model, PropertyPath, ReferenceField, TypeOf};
+use onehop_model::{CopiedField, Field, FieldKind, Model, PropertyPath, ReferenceField, TypeOf};
 use onehop_store::{property_in, property_mut, property_of_path, set_property};
 use serde_json::{Map, Value};
 
@@ -56,13 +56,9 @@ fn embedded_fields<'a>(model: &'a Model, field: &Field) -> Option<&'a [Field]> {
 
 /// Moves the copies beside a reference, as far as their properties have its name.
 fn move_copies(object: &mut Map<String, Value>, reference: &ReferenceField, former: &PropertyPath) {
-    for copy in &reference.copies {
-        if let Some(former) = reference.former_copy(former, copy) {
-            move_value(object, &former, &copy.property);
-        }
-        let former = copy.currency.as_ref().and_then(|path| reference.former_beside(former, path));
-        if let (Some(former), Some(currency)) = (former, &copy.currency) {
-            move_value(object, &former, currency);
+    for property in reference.copies.iter().flat_map(CopiedField::properties) {
+        if let Some(former) = reference.former_copy(former, property) {
+            move_value(object, &former, property);
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Frozen copies of a reference that is written again with the target that it has: they stay as they were.
 
-use onehop_model::{Field, FieldKind, PropertyPath, ReferenceField, ValueSource};
+use onehop_model::{CopiedField, Field, FieldKind, PropertyPath, ReferenceField, ValueSource};
 use serde_json::Value;
 
-use super::formats::currency_path;
 use super::model::Body;
 use super::references::field_copied_along;
 use super::stored;
@@ -24,18 +23,18 @@ impl<'a> HeldCopies<'a> {
         fields: &'a [Field],
         field: &'a Field,
         reference: &'a ReferenceField,
-        (id, body): (Option<&str>, &Body),
+        (keeps_target, body): (bool, &Body),
     ) -> Self {
-        let held = stored::get(body, &reference.property);
         if field.ty.list.is_some() {
-            let elements = held.and_then(Value::as_array).filter(|_| reference.frozen);
+            let elements = stored::get(body, &reference.property).and_then(Value::as_array);
+            let elements = elements.filter(|_| reference.frozen);
             return Self { reference, values: Vec::new(), elements: elements.cloned().unwrap_or_default() };
         }
-        if id.is_none() || held.and_then(Value::as_str) != id {
+        if !keeps_target {
             return Self { reference, values: Vec::new(), elements: Vec::new() };
         }
         let beside = reference.copies.iter().filter(|_| reference.frozen);
-        let beside = beside.flat_map(|copy| std::iter::once(&copy.property).chain(&copy.currency));
+        let beside = beside.flat_map(CopiedField::properties);
         let scalars = fields.iter().filter(|scalar| {
             let source = match &scalar.kind {
                 FieldKind::Stored(stored) => &stored.source,
@@ -44,7 +43,7 @@ impl<'a> HeldCopies<'a> {
             matches!(source, ValueSource::Copied(source)
                 if source.frozen && field_copied_along(fields, &field.name, &source.from).is_some())
         });
-        let scalars = scalars.flat_map(|scalar| scalar.property().into_iter().chain(currency_path(scalar)));
+        let scalars = scalars.flat_map(|scalar| scalar.property().into_iter().chain(scalar.currency()));
         let values = beside.chain(scalars).map(|path| (path, stored::get(body, path).cloned())).collect();
         Self { reference, values, elements: Vec::new() }
     }

@@ -14,9 +14,7 @@ use onehop_runtime::clock::{format_timestamp, parse_timestamp};
 use serde_json::{Map, Value, json};
 
 use super::decimal::{DIGITS_MAX, ExactDecimal};
-use super::formats::{
-    NUMBER_DIGITS_MAX, currency_path, encoded, fits_number, format_of, is_currency_of_item, is_money,
-};
+use super::formats::{NUMBER_DIGITS_MAX, encoded, fits_number, format_of, is_currency_of_item, is_money};
 use super::ids::ItemPlace;
 use super::model::{ServedModel, ServedType};
 use super::names::interned;
@@ -183,7 +181,7 @@ impl<'a> InputCheck<'a> {
         }
         if is_money(field)
             && let (Some(path), Some(code)) =
-                (currency_path(field), value.get(CURRENCY_CODE).and_then(Value::as_str))
+                (field.currency(), value.get(CURRENCY_CODE).and_then(Value::as_str))
         {
             let is_of_item = within.is_empty() || is_currency_of_item(field);
             if is_of_item {
@@ -327,7 +325,7 @@ impl<'a> InputCheck<'a> {
         object: &mut Map<String, Value>,
         within: &[InputStep],
     ) {
-        let (Some(property), Some(path)) = (field.property(), currency_path(field)) else { return };
+        let (Some(property), Some(path)) = (field.property(), field.currency()) else { return };
         let code = value.get(CURRENCY_CODE).cloned();
         stored::set(object, property, value.get(AMOUNT).cloned().unwrap_or_default());
         let Some(code) = code.filter(|_| !is_currency_of_item(field)) else { return };

@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 
-use onehop_model::{Field, FieldKind, KeySource, ListSource, Model, Name, RelatedField, RelatedSource};
+use onehop_model::{
+    CopiedField, Field, FieldKind, KeySource, ListSource, Model, Name, RelatedField, RelatedSource,
+};
 use onehop_read_models::{Condition, ListPartition, Rule, list_conditions, list_order, shown_of_all};
 use onehop_store::{ContainerName, PartitionKey, joined_key, key_text};
 use serde_json::Value;
@@ -212,12 +214,8 @@ fn entry_properties(model: &Model, ty: &ServedType, field: &str) -> Vec<&'static
         FieldKind::Reference(reference) => {
             let mut properties = vec![property_name(&reference.property)];
             if field.ty.list.is_none() {
-                let copies = reference.copies.iter();
-                properties.extend(
-                    copies
-                        .flat_map(|copy| std::iter::once(&copy.property).chain(&copy.currency))
-                        .map(property_name),
-                );
+                let copies = reference.copies.iter().flat_map(CopiedField::properties);
+                properties.extend(copies.map(property_name));
             }
             properties
         }

@@ -6,7 +6,7 @@ use onehop_model::{CopiedField, CopyOrigin, Field, FieldKind, KeySource, Name, R
 use onehop_store::{PartitionKey, joined_key, key_text};
 use serde_json::{Map, Value, json};
 
-use super::formats::{currency_path, is_currency_of_item};
+use super::formats::is_currency_of_item;
 use super::ids::ItemPlace;
 use super::model::{Body, ServedModel, TypeIndex};
 use super::names::property_name;
@@ -101,7 +101,7 @@ pub fn copied_part(
             stored::set(&mut part, property, value.clone());
         }
         let Some(currency) = copy.currency.as_ref().filter(|path| has(property_name(path))) else { continue };
-        let Some(path) = target.item.field(&copy.field).and_then(currency_path) else { continue };
+        let Some(path) = target.item.field(&copy.field).and_then(Field::currency) else { continue };
         match stored::get(copies, currency) {
             Some(code) => {
                 known.push(property_name(path));
@@ -123,7 +123,7 @@ pub fn frozen_copies<'a>(
 ) -> impl Iterator<Item = &'static str> + 'a {
     let is_beside = reference.frozen && field.ty.list.is_none();
     let copies = reference.copies.iter().filter(move |_| is_beside);
-    copies.flat_map(|copy| std::iter::once(&copy.property).chain(&copy.currency)).map(property_name)
+    copies.flat_map(CopiedField::properties).map(property_name)
 }
 
 /// Writes a reference with the copies of its targets' fields. An empty list of a single reference removes it.
@@ -134,7 +134,7 @@ pub fn write_reference(model: &ServedModel, field: &Field, targets: &[(ItemPlace
         let Some(field) = ty.item.field(&copied.field) else { return };
         let value = stored::value_of(model.model(), &ty.item.fields, field, target);
         stored::set(body, &copied.property, value);
-        if let (Some(property), Some(path)) = (&copied.currency, currency_path(field)) {
+        if let (Some(property), Some(path)) = (&copied.currency, field.currency()) {
             stored::set(body, property, stored::get(target, path).cloned().unwrap_or(Value::Null));
         }
     };
@@ -158,7 +158,7 @@ pub fn write_reference(model: &ServedModel, field: &Field, targets: &[(ItemPlace
         match target {
             Some(target) => copy(target, copied, body),
             None => {
-                for property in std::iter::once(&copied.property).chain(&copied.currency) {
+                for property in copied.properties() {
                     stored::set(body, property, Value::Null);
                 }
             }
@@ -182,7 +182,7 @@ pub fn write_copied_scalars(
             let ty = model.ty(place.ty);
             let copied = ty.item.field(copied)?;
             let value = stored::value_of(model.model(), &ty.item.fields, copied, target);
-            if let (Some(path), Some(own)) = (currency_path(copied), currency_path(field))
+            if let (Some(path), Some(own)) = (copied.currency(), field.currency())
                 && !is_currency_of_item(field)
                 && let Some(code) = stored::get(target, path)
             {

@@ -76,7 +76,7 @@ pub(super) fn account_mutations(model: &Arc<ServedModel>) -> Vec<MutationTypes> 
     std::iter::once(first).chain(others).collect()
 }
 
-/// Whether anybody signs up.
+/// Whether signing up is open to everybody.
 fn is_open(model: &ServedModel, ty: TypeIndex) -> bool {
     let grants = &model.ty(ty).item.authorization.create;
     grants.public || grants.signed_in

@@ -122,8 +122,8 @@ pub(super) fn embedded_object(model: &Arc<ServedModel>, embedded: &onehop_model:
     object
 }
 
-/// A reference in an embedded object: the target, with the part that the copies beside it tell, or the
-/// targets of a list of references.
+/// A reference in an embedded object: the target, with the fields that its copies hold, or the targets of a
+/// list of references.
 fn embedded_reference(
     model: &Arc<ServedModel>,
     fields: &Arc<[onehop_model::Field]>,

@@ -157,7 +157,8 @@ impl ServedCommands {
         let reserved = self.unique.reservations().find(&key, ledger).await?;
         let place = reserved.and_then(|(reservation, _)| self.unique.place_of(&reservation));
         let Some(place) = place else {
-            // As many reads as for a login: none is repeated for the item that nobody has.
+            // As many reads as for a known login: the store of commands repeats a read of a missing item in
+            // the latest commit.
             if let Some(nobody) = ItemPlace::of_id(&self.model, ty, &Uuid::nil().to_string()) {
                 self.stored(&*self.latest, &nobody, ledger).await?;
             }

@@ -7,7 +7,7 @@ use super::ServedCommands;
 use super::embedded::FilledValues;
 use crate::domain::error::Refusal;
 use crate::served::amounts::{AmountError, evaluated, stored_form};
-use crate::served::formats::{currency_path, currency_roots, is_money};
+use crate::served::formats::{currency_roots, is_money};
 use crate::served::input::InputCurrency;
 use crate::served::model::{Body, ServedType, TypeIndex};
 use crate::served::names::interned;
@@ -82,7 +82,7 @@ impl ServedCommands {
                 }
                 let currency = found.and_then(|amount| amount.currency);
                 let value = stored::computed(self.model.model(), fields, (field, rule), body);
-                if let (Some(path), Some(currency)) = (currency_path(field), currency) {
+                if let (Some(path), Some(currency)) = (field.currency(), currency) {
                     stored::set(body, path, json!(currency));
                 }
                 stored::set(body, &stored_field.property, value);
@@ -105,12 +105,12 @@ impl ServedCommands {
         let Some(amount) = evaluated(within, rule).map_err(refused)? else { return Ok(()) };
         stored_form(field, &amount).map_err(refused)?;
         // Another amount beside it has the same property for its currency.
-        let present = currency_path(field).and_then(|path| stored::get(item, path)).and_then(Value::as_str);
+        let present = field.currency().and_then(|path| stored::get(item, path)).and_then(Value::as_str);
         let is_other = |present: &str| amount.currency.as_deref().is_some_and(|code| code != present);
         let shares = |other: &&Field| {
             other.name != field.name
                 && is_money(other)
-                && currency_path(other) == currency_path(field)
+                && other.currency() == field.currency()
                 && other.property().is_some_and(|property| stored::get(item, property).is_some())
         };
         if present.is_some_and(is_other) && fields.iter().any(|other| shares(&other)) {

@@ -92,7 +92,7 @@ impl ServedCommands {
                 references.extend(place.map(|place| (field.name.to_string(), vec![place])));
             }
         }
-        self.set_references(command.mutation.ty, references, &mut body, ledger).await?;
+        self.set_references(command.mutation.ty, references, (None, &mut body), ledger).await?;
         self.compute(command.mutation.ty, &mut body)?;
         self.check_recognised(ty, &body)?;
         Ok(body)

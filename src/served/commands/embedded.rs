@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::ServedCommands;
 use crate::domain::error::{CommandError, Refusal};
 use crate::served::amounts::evaluated;
-use crate::served::formats::{currency_path, is_currency_of_item};
+use crate::served::formats::is_currency_of_item;
 use crate::served::ids::ItemPlace;
-use crate::served::input::{InputCurrency, input_name};
+use crate::served::input::InputCurrency;
 use crate::served::model::{Body, ServedType};
 use crate::served::names::interned;
 use crate::served::references::{embedded_places, write_copied_scalars, write_reference};
@@ -66,15 +66,8 @@ impl ServedCommands {
             };
             for field in fields {
                 if let FieldKind::Reference(reference) = &field.kind {
-                    let mut found = Vec::new();
-                    for place in embedded_places(&self.model, fields, reference, object) {
-                        let target = self.reads.item(&place, ledger).await?;
-                        let target = target.ok_or_else(|| {
-                            let text = format!("there is no such {}", self.ty(place.ty).name);
-                            Refusal::not_found(input_name(field), &text)
-                        })?;
-                        found.push((place, target));
-                    }
+                    let places = embedded_places(&self.model, fields, reference, object);
+                    let found = self.existing_targets(field, places, ledger).await?;
                     let targets: Vec<(ItemPlace, &Body)> =
                         found.iter().map(|(place, target)| (place.clone(), &**target)).collect();
                     if !targets.is_empty() {
@@ -113,9 +106,9 @@ impl ServedCommands {
                 CopyOrigin::Type { item_type, field } if **item_type == *self.ty(place.ty).name => field,
                 _ => return None,
             };
-            let from = self.ty(place.ty).item.field(copied).and_then(currency_path)?;
+            let from = self.ty(place.ty).item.field(copied).and_then(Field::currency)?;
             let code = stored::get(target, from)?.as_str()?.to_owned();
-            Some(InputCurrency { path: currency_path(field)?.clone(), code, name: input })
+            Some(InputCurrency { path: field.currency()?.clone(), code, name: input })
         });
         found.collect()
     }
@@ -133,7 +126,7 @@ impl ServedCommands {
             let currency = evaluated(within, rule).ok().flatten().and_then(|amount| amount.currency);
             let value = stored::computed(self.model.model(), fields, (field, rule), object);
             if let (Some(path), Some(currency), false) =
-                (currency_path(field), currency, is_currency_of_item(field))
+                (field.currency(), currency, is_currency_of_item(field))
             {
                 stored::set(object, path, json!(currency));
             }

@@ -142,7 +142,7 @@ impl ServedCommands {
         let filled = self.filled(served, checked.values, ledger).await?;
         self.set_currencies(served, &checked.currencies, &filled, &mut body)?;
         self.set_values(served, filled.values, &mut body);
-        self.set_references(ty, checked.references, &mut body, ledger).await?;
+        self.set_references(ty, checked.references, (None, &mut body), ledger).await?;
         self.compute(ty, &mut body)?;
         self.check_recognised(served, &body)?;
         Ok(body)

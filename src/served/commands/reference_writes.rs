@@ -1,7 +1,9 @@
 //! References of an item: the ids and the copies of their targets, and the parts of partition keys that
 //! follow from them.
 
-use onehop_model::{FieldKind, ReferenceField, Scalar, TypeOf};
+use std::sync::Arc;
+
+use onehop_model::{Field, FieldKind, ReferenceField, Scalar, TypeOf};
 use onehop_store::{KEY_SEPARATOR, Ledger, key_value};
 
 use super::ServedCommands;
@@ -11,11 +13,14 @@ use crate::served::ids::ItemPlace;
 use crate::served::input::input_name;
 use crate::served::model::{Body, ServedType, TypeIndex};
 use crate::served::names::interned;
-use crate::served::references::{key_fields, partition_beside, write_copied_scalars, write_reference};
+use crate::served::references::{
+    key_fields, partition_beside, target_place, write_copied_scalars, write_reference,
+};
 use crate::served::stored;
 
 impl ServedCommands {
-    /// Reads the targets of references, and writes their ids and copies.
+    /// Reads the targets of references, and writes their ids and copies. The frozen copies of the item before
+    /// an update stay where the target stays.
     ///
     /// # Errors
     /// `NOT_FOUND` on the input of a reference without its target.
@@ -23,7 +28,7 @@ impl ServedCommands {
         &self,
         ty_index: TypeIndex,
         references: Vec<(String, Vec<ItemPlace>)>,
-        body: &mut Body,
+        (before, body): (Option<&Body>, &mut Body),
         ledger: &Ledger,
     ) -> Result<(), CommandError> {
         let ty = self.ty(ty_index);
@@ -31,23 +36,21 @@ impl ServedCommands {
         all.extend(references);
         for (name, places) in all {
             let Some(field) = ty.item.field(&name) else { continue };
-            let mut targets = Vec::new();
-            for place in places {
-                let found = self.reads.item(&place, ledger).await?;
-                let found = found.ok_or_else(|| {
-                    let text = format!("there is no such {}", self.ty(place.ty).name);
-                    Refusal::not_found(input_name(field), &text)
-                })?;
-                targets.push((place, found));
-            }
+            let targets = self.existing_targets(field, places, ledger).await?;
             let targets: Vec<(ItemPlace, &Body)> =
                 targets.iter().map(|(place, found)| (place.clone(), &**found)).collect();
             let FieldKind::Reference(reference) = &field.kind else { continue };
-            let id = targets.first().map(|(place, _)| place.id.as_str());
-            let held = HeldCopies::of(&ty.item.fields, field, reference, (id, body));
+            let held = before.map(|before| {
+                let known = target_place(&self.model, ty_index, field, before);
+                let keeps_target =
+                    known.is_some() && known.as_ref() == targets.first().map(|(place, _)| place);
+                HeldCopies::of(&ty.item.fields, field, reference, (keeps_target, before))
+            });
             write_reference(&self.model, field, &targets, body);
             write_copied_scalars(&self.model, &ty.item.fields, &name, targets.first(), body);
-            held.restore(body);
+            if let Some(held) = held {
+                held.restore(body);
+            }
             if let FieldKind::Reference(reference) = &field.kind
                 && let Some((place, _)) = targets.first()
             {
@@ -64,6 +67,28 @@ impl ServedCommands {
             }
         }
         Ok(())
+    }
+
+    /// The targets of a reference, which exist.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` on the input of the reference for a target that does not.
+    pub(super) async fn existing_targets(
+        &self,
+        field: &Field,
+        places: Vec<ItemPlace>,
+        ledger: &Ledger,
+    ) -> Result<Vec<(ItemPlace, Arc<Body>)>, CommandError> {
+        let mut targets = Vec::with_capacity(places.len());
+        for place in places {
+            let found = self.reads.item(&place, ledger).await?;
+            let found = found.ok_or_else(|| {
+                let text = format!("there is no such {}", self.ty(place.ty).name);
+                Refusal::not_found(input_name(field), &text)
+            })?;
+            targets.push((place, found));
+        }
+        Ok(targets)
     }
 
     /// The references without a value that are part of the partition key of another reference's target.

@@ -10,7 +10,7 @@ use super::create::Claimant;
 use super::{ServedCommand, ServedCommands, StoredBody, WrittenItem, new_item, next_version, refusal_of};
 use crate::domain::conditional_write::ATTEMPTS_MAX;
 use crate::domain::error::{CommandError, Refusal, RefusalCode, contended};
-use crate::served::formats::{currency_path, encoded};
+use crate::served::formats::encoded;
 use crate::served::ids::ItemPlace;
 use crate::served::input::{InputField, input_fields, input_name};
 use crate::served::model::{Body, ServedType};
@@ -120,15 +120,15 @@ impl ServedCommands {
         self.set_currencies(ty, &checked.currencies, &filled, &mut body)?;
         self.set_values(ty, filled.values, &mut body);
         let given: Vec<String> = checked.references.iter().map(|(name, _)| name.clone()).collect();
-        self.set_references(command.mutation.ty, checked.references, &mut body, ledger).await?;
+        self.set_references(command.mutation.ty, checked.references, (Some(before), &mut body), ledger)
+            .await?;
         self.check_kept_references(ty, &given, (before, &body))?;
         self.compute(command.mutation.ty, &mut body)?;
         self.check_recognised(ty, &body)?;
         let value =
             |field: &Field, body: &Body| stored::value_of(self.model.model(), &ty.item.fields, field, body);
-        let currency = |field: &Field, body: &Body| {
-            currency_path(field).and_then(|path| stored::get(body, path)).cloned()
-        };
+        let currency =
+            |field: &Field, body: &Body| field.currency().and_then(|path| stored::get(body, path)).cloned();
         let differs = |field: &&Field| {
             value(field, before) != value(field, &body) || currency(field, before) != currency(field, &body)
         };

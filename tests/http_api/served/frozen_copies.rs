@@ -115,3 +115,49 @@ async fn frozen_amounts_keep_their_currency() {
     server.settle().await;
     assert!(server.app.verify(false).await.unwrap().is_clean());
 }
+
+const HOTEL: &str = r#"
+extend schema
+  @model(name: "hotel")
+  @container(name: "rooms", key: "/house")
+  @container(name: "stays", key: "/stayId")
+
+type Room @item(container: "rooms", partition: "house", idFrom: ["number"], write: [CREATE, UPDATE]) @auth(on: [CREATE, UPDATE], allow: PUBLIC) {
+  id: ID!
+  house: String! @immutable
+  number: String! @immutable
+  name: String!
+}
+
+type Stay @item(container: "stays", partition: "id", write: [CREATE, UPDATE]) @auth(on: [CREATE, UPDATE], allow: PUBLIC) {
+  id: ID!
+  house: String!
+  room: Room! @reference(partition: "house") @copy(fields: ["name"], frozen: true)
+}
+"#;
+
+#[tokio::test]
+async fn the_same_id_in_another_partition_is_another_target() {
+    let server = ServedServer::start(HOTEL).await;
+    let create = "mutation($input: CreateRoomInput!) { createRoom(input: $input) { room { id } } }";
+    let mut ids = Vec::new();
+    for house in ["east", "west"] {
+        let input = json!({ "input": { "house": house, "number": "1", "name": format!("{house} room") } });
+        ids.push(server.data(None, create, input).await["createRoom"]["room"]["id"].clone());
+    }
+    let create =
+        "mutation($input: CreateStayInput!) { createStay(input: $input) { stay { id room { name } } } }";
+    let input = json!({ "input": { "house": "east", "roomId": ids[0] } });
+    let stay = server.data(None, create, input).await["createStay"]["stay"].take();
+    assert_eq!(stay["room"]["name"], "east room");
+    let rename = "mutation($input: UpdateRoomInput!) { updateRoom(input: $input) { room { name } } }";
+    for id in &ids {
+        server.data(None, rename, json!({ "input": { "roomId": id, "name": "new" } })).await;
+    }
+    let update =
+        "mutation($input: UpdateStayInput!) { updateStay(input: $input) { stay { room { name } } } }";
+    for (house, room, name) in [("east", &ids[0], "east room"), ("west", &ids[1], "new")] {
+        let input = json!({ "input": { "stayId": stay["id"], "house": house, "roomId": room } });
+        assert_eq!(server.data(None, update, input).await["updateStay"]["stay"]["room"]["name"], name);
+    }
+}

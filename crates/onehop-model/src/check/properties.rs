@@ -63,8 +63,9 @@ fn present_properties(field: &Field) -> Vec<PropertyPath> {
 fn former_properties(field: &Field) -> Vec<PropertyPath> {
     let mut properties = field.former().to_vec();
     if let Some(reference) = single_reference(field) {
-        let of_copies =
-            |former| reference.copies.iter().filter_map(move |copy| reference.former_copy(former, copy));
+        let of_copies = |former| {
+            reference.copies.iter().filter_map(move |copy| reference.former_copy(former, &copy.property))
+        };
         properties.extend(reference.former.iter().flat_map(of_copies));
     }
     properties

@@ -267,6 +267,13 @@ pub struct CopiedField {
     pub currency: Option<PropertyPath>,
 }
 
+impl CopiedField {
+    /// The properties that hold the copy: its value, and its currency if it has one.
+    pub fn properties(&self) -> impl Iterator<Item = &PropertyPath> {
+        std::iter::once(&self.property).chain(&self.currency)
+    }
+}
+
 /// A stored or counted number of related items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountField {
@@ -315,6 +322,16 @@ pub struct Checks {
 }
 
 impl Field {
+    /// The property of an amount's currency; `None` for another field.
+    pub fn currency(&self) -> Option<&PropertyPath> {
+        match &self.kind {
+            FieldKind::Stored(stored) => match stored.currency.as_ref()? {
+                CurrencyProperty::Beside(path) | CurrencyProperty::OfItem(path) => Some(path),
+            },
+            _ => None,
+        }
+    }
+
     /// The property that the field is stored at; `None` where items do not store it.
     pub fn property(&self) -> Option<&PropertyPath> {
         match &self.kind {
@@ -344,13 +361,9 @@ impl Field {
 }
 
 impl ReferenceField {
-    /// The property of a copy beside a former property of the id; `None` where the copy has another name.
-    pub fn former_copy(&self, former: &PropertyPath, copy: &CopiedField) -> Option<PropertyPath> {
-        self.former_beside(former, &copy.property)
-    }
-
-    /// The same for a property beside the present one of the id.
-    pub fn former_beside(&self, former: &PropertyPath, property: &PropertyPath) -> Option<PropertyPath> {
+    /// The former property of a copy beside a former property of the id; `None` where the present one is not
+    /// named after the reference.
+    pub fn former_copy(&self, former: &PropertyPath, property: &PropertyPath) -> Option<PropertyPath> {
         let copied = property.last().strip_prefix(stem(self.property.last()))?;
         Some(former.beside(&format!("{}{copied}", stem(former.last()))))
     }

@@ -1,10 +1,8 @@
 //! Currencies of frozen copies of amounts: an amount that stays as it was written keeps its currency.
 
-use super::field::{CurrencyProperty, Field, FieldKind, ReferenceField};
+use super::Model;
+use super::field::{Field, FieldKind, ReferenceField, stem};
 use super::names::{Name, PropertyPath};
-use super::{Model, TypeOf};
-use crate::value::Scalar;
-use crate::value::field::stem;
 
 impl Model {
     /// Gives each frozen copy of an amount a property for its currency, beside it.
@@ -31,7 +29,7 @@ impl Model {
             let target = self.item(&reference.target).filter(|_| reference.frozen);
             for (copy, copied) in reference.copies.iter().enumerate() {
                 let Some(of_target) =
-                    target.and_then(|target| target.field(&copied.field)).and_then(currency)
+                    target.and_then(|target| target.field(&copied.field)).and_then(Field::currency)
                 else {
                     continue;
                 };
@@ -44,18 +42,6 @@ impl Model {
             }
         }
         found
-    }
-}
-
-/// The property of an amount's currency; `None` for another field.
-fn currency(field: &Field) -> Option<&PropertyPath> {
-    match &field.kind {
-        FieldKind::Stored(stored) if field.ty.of == TypeOf::Scalar(Scalar::Money) => {
-            match stored.currency.as_ref()? {
-                CurrencyProperty::Beside(path) | CurrencyProperty::OfItem(path) => Some(path),
-            }
-        }
-        _ => None,
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use onehop_model::{
-    CurrencyProperty, Deletion, Field, FieldKind, ItemVersion, KeySource, Model, Name, PropertyPath, Scalar,
-    TypeOf, ValueSource,
+    CopiedField, CurrencyProperty, Deletion, Field, FieldKind, ItemVersion, KeySource, Model, Name,
+    PropertyPath, Scalar, TypeOf, ValueSource,
 };
 use onehop_store::{ContainerName, interned, property_of_path};
 
@@ -155,10 +155,7 @@ fn add_properties(
                 (true, false) => properties.push(interned(&format!("{prefix}{elements}{ID}"))?),
                 (false, _) => {}
             }
-            for path in
-                reference.copies.iter().flat_map(|copy| [Some(&copy.property), copy.currency.as_ref()])
-            {
-                let Some(path) = path else { continue };
+            for path in reference.copies.iter().flat_map(CopiedField::properties) {
                 properties.push(interned(&format!("{prefix}{elements}{}", path.last()))?);
             }
         }
