@@ -11,7 +11,12 @@ import { SkeletonLines } from "../ui/Skeleton.js";
 import { CatalogueDocument } from "./catalogue.generated.js";
 import { formatMoney } from "./money.js";
 import { ProductPageDocument, type ProductPageQuery } from "./product.generated.js";
-import { CreateProductDocument, DeleteProductDocument, UpdateProductDocument } from "./staff.generated.js";
+import {
+  CreateProductDocument,
+  DeleteProductDocument,
+  UpdateProductDocument,
+  type UpdateProductInput,
+} from "./staff.generated.js";
 
 /** The longest texts that the server accepts, in characters. */
 const NAME_CHARS_MAX = 200;
@@ -171,30 +176,62 @@ function EditedProduct({ id }: { id: string }) {
   return <EditProduct product={product} />;
 }
 
+type ProductTextChange = Partial<Record<"name" | "description" | "amount", string>>;
+
+interface ProductEdits {
+  texts?: ProductTextChange;
+  isSoldOut?: boolean;
+  tagIds?: readonly string[];
+}
+
+function idsOf(items: readonly { id: string }[]): string[] {
+  return items.map(({ id }) => id);
+}
+
+function haveSameIds(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((id) => others.includes(id));
+}
+
+/** The edited fields whose values the product does not have: only these are sent, so that other changes stay. */
+function changesOf(
+  product: Product,
+  { texts = {}, isSoldOut, tagIds }: ProductEdits,
+): Omit<UpdateProductInput, "productId"> {
+  const { name, description } = texts;
+  const { currencyCode } = product.price;
+  const amount = texts.amount?.trim();
+  return {
+    ...(name !== undefined && name !== product.name && { name }),
+    ...(description !== undefined && description !== product.description && { description }),
+    ...(amount !== undefined && amount !== product.price.amount && { price: { amount, currencyCode } }),
+    ...(isSoldOut !== undefined && isSoldOut !== product.isSoldOut && { isSoldOut }),
+    ...(tagIds !== undefined && !haveSameIds(tagIds, idsOf(product.tags)) && { tagIds: [...tagIds] }),
+  };
+}
+
 function EditProduct({ product }: { product: Product }) {
   const [{ fetching, error }, updateProduct] = useMutation(UpdateProductDocument);
   const [deleting, deleteProduct] = useMutation(DeleteProductDocument);
+  const [{ data: catalogue }] = useQuery({ query: CatalogueDocument });
   const [, navigate] = useLocation();
   const { id, category, price } = product;
-  const [texts, setTexts] = useState({
-    name: product.name,
-    description: product.description,
-    amount: price.amount,
-  });
-  const [isSoldOut, setIsSoldOut] = useState(product.isSoldOut);
+  const [edits, setEdits] = useState<ProductEdits>({});
   const [hasSaved, setHasSaved] = useState(false);
+  // A field that nobody has edited here shows what another member of staff saves meanwhile.
+  const texts = { name: product.name, description: product.description, amount: price.amount, ...edits.texts };
+  const isSoldOut = edits.isSoldOut ?? product.isSoldOut;
+  const edit = (change: ProductEdits): void => {
+    setHasSaved(false);
+    setEdits((now) => ({ ...now, ...change, texts: { ...now.texts, ...change.texts } }));
+  };
   const save = async (): Promise<void> => {
-    const { name, description, amount } = texts;
-    const result = await updateProduct({
-      input: {
-        productId: id,
-        name,
-        description,
-        price: { amount: amount.trim(), currencyCode: price.currencyCode },
-        isSoldOut,
-      },
-    });
-    setHasSaved(result.error === undefined);
+    const input = changesOf(product, edits);
+    const result =
+      Object.keys(input).length > 0 ? await updateProduct({ input: { productId: id, ...input } }) : undefined;
+    if (result?.error === undefined) {
+      setEdits({});
+      setHasSaved(true);
+    }
   };
   return (
     <>
@@ -216,9 +253,8 @@ function EditProduct({ product }: { product: Product }) {
         <ProductTexts
           texts={texts}
           error={error}
-          onTexts={(change) => {
-            setHasSaved(false);
-            setTexts((now) => ({ ...now, ...change }));
+          onTexts={(texts) => {
+            edit({ texts });
           }}
         />
         <label className="staff-sold-out">
@@ -226,12 +262,21 @@ function EditProduct({ product }: { product: Product }) {
             type="checkbox"
             checked={isSoldOut}
             onChange={({ target }) => {
-              setHasSaved(false);
-              setIsSoldOut(target.checked);
+              edit({ isSoldOut: target.checked });
             }}
           />{" "}
           Sold out
         </label>
+        {catalogue?.productTags != null && (
+          <TagChoice
+            tags={catalogue.productTags}
+            chosen={edits.tagIds ?? idsOf(product.tags)}
+            onChosen={(tagIds) => {
+              edit({ tagIds });
+            }}
+          />
+        )}
+        {messageAt(error, "tagIds") !== undefined && <p className="field-error">{messageAt(error, "tagIds")}</p>}
         <FormError error={error} />
         <div className="checkout-actions">
           <button type="submit" className="button" disabled={fetching}>
@@ -267,9 +312,9 @@ function ProductTexts({
   error,
   onTexts,
 }: {
-  texts: { name: string; description: string; amount: string };
+  texts: Required<ProductTextChange>;
   error: Parameters<typeof messageAt>[0];
-  onTexts: (change: { name?: string; description?: string; amount?: string }) => void;
+  onTexts: (change: ProductTextChange) => void;
 }) {
   return (
     <>

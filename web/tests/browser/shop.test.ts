@@ -343,6 +343,23 @@ describe("staff", () => {
     await page.locator(".product").getByText("Sold out").waitFor();
     await page.getByRole("link", { name: "Edit", exact: true }).click();
     expect(await page.getByLabel("Sold out").isChecked()).toBe(true);
+    // A second form saves another field, and leaves the price that the first one has changed meanwhile.
+    const { page: second } = await openPage(browser, new URL(page.url()).pathname + new URL(page.url()).search);
+    await signInAsStaff(second, "staff");
+    await second.goto(page.url());
+    await second.getByLabel("Description").fill("Rings farther.");
+    const tag = second.getByRole("group", { name: "Tags, at most" }).getByRole("checkbox").first();
+    await tag.check();
+    await page.getByLabel("Price").fill("13.75");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved. The price is €13.75").waitFor();
+    await second.getByRole("button", { name: "Save" }).click();
+    await second.getByText("Saved. The price is €13.75").waitFor();
+    expect(await second.getByLabel("Price").inputValue()).toBe("13.75");
+    await page.reload();
+    await page.getByText("Rings farther.").waitFor();
+    expect(await page.getByLabel("Price").inputValue()).toBe("13.75");
+    await page.getByRole("group", { name: "Tags, at most" }).getByRole("checkbox", { checked: true }).waitFor();
     await page.getByRole("button", { name: "Withdraw product" }).click();
     await page.getByRole("button", { name: "Withdraw product" }).click();
     await page.waitForURL("**/shop/category/**");
