@@ -192,7 +192,7 @@ function haveSameIds(some: readonly string[], others: readonly string[]): boolea
   return some.length === others.length && some.every((id) => others.includes(id));
 }
 
-/** The edited fields whose values the product does not have: only these are sent, so that other changes stay. */
+/** The edited fields with other values than the product. Only these are sent: other changes stay. */
 function changesOf(
   product: Product,
   { texts = {}, isSoldOut, tagIds }: ProductEdits,
