@@ -176,36 +176,30 @@ function EditedProduct({ id }: { id: string }) {
   return <EditProduct product={product} />;
 }
 
-type ProductTextChange = Partial<Record<"name" | "description" | "amount", string>>;
+type ProductTextFields = Record<"name" | "description" | "amount", string>;
 
-interface ProductEdits {
-  texts?: ProductTextChange;
-  isSoldOut?: boolean;
-  tagIds?: readonly string[];
+/** The fields that staff edit. */
+interface ProductFields extends ProductTextFields {
+  isSoldOut: boolean;
+  tagIds: readonly string[];
 }
 
-function idsOf(items: readonly { id: string }[]): string[] {
-  return items.map(({ id }) => id);
+function fieldsOf({ name, description, price, isSoldOut, tags }: Product): ProductFields {
+  return { name, description, amount: price.amount, isSoldOut, tagIds: tags.map(({ id }) => id) };
 }
 
-function haveSameIds(some: readonly string[], others: readonly string[]): boolean {
-  return some.length === others.length && some.every((id) => others.includes(id));
-}
-
-/** The edited fields with other values than the product. Only these are sent: other changes stay. */
-function changesOf(
-  product: Product,
-  { texts = {}, isSoldOut, tagIds }: ProductEdits,
-): Omit<UpdateProductInput, "productId"> {
-  const { name, description } = texts;
-  const { currencyCode } = product.price;
-  const amount = texts.amount?.trim();
+/** The fields with other values than the product's. Only these are sent: changes from another form stay. */
+function changesOf(product: Product, fields: ProductFields): Omit<UpdateProductInput, "productId"> {
+  const before = fieldsOf(product);
+  const { name, description, isSoldOut, tagIds } = fields;
+  const amount = fields.amount.trim();
+  const hasOtherTags = tagIds.length !== before.tagIds.length || tagIds.some((id) => !before.tagIds.includes(id));
   return {
-    ...(name !== undefined && name !== product.name && { name }),
-    ...(description !== undefined && description !== product.description && { description }),
-    ...(amount !== undefined && amount !== product.price.amount && { price: { amount, currencyCode } }),
-    ...(isSoldOut !== undefined && isSoldOut !== product.isSoldOut && { isSoldOut }),
-    ...(tagIds !== undefined && !haveSameIds(tagIds, idsOf(product.tags)) && { tagIds: [...tagIds] }),
+    ...(name !== before.name && { name }),
+    ...(description !== before.description && { description }),
+    ...(amount !== before.amount && { price: { amount, currencyCode: product.price.currencyCode } }),
+    ...(isSoldOut !== before.isSoldOut && { isSoldOut }),
+    ...(hasOtherTags && { tagIds: [...tagIds] }),
   };
 }
 
@@ -215,23 +209,25 @@ function EditProduct({ product }: { product: Product }) {
   const [{ data: catalogue }] = useQuery({ query: CatalogueDocument });
   const [, navigate] = useLocation();
   const { id, category, price } = product;
-  const [edits, setEdits] = useState<ProductEdits>({});
+  const [edits, setEdits] = useState<Partial<ProductFields>>({});
   const [hasSaved, setHasSaved] = useState(false);
-  // A field that nobody has edited here shows what another member of staff saves meanwhile.
-  const texts = { name: product.name, description: product.description, amount: price.amount, ...edits.texts };
-  const isSoldOut = edits.isSoldOut ?? product.isSoldOut;
-  const edit = (change: ProductEdits): void => {
+  // Unedited fields follow the product.
+  const fields = { ...fieldsOf(product), ...edits };
+  const edit = (change: Partial<ProductFields>): void => {
     setHasSaved(false);
-    setEdits((now) => ({ ...now, ...change, texts: { ...now.texts, ...change.texts } }));
+    setEdits((now) => ({ ...now, ...change }));
   };
   const save = async (): Promise<void> => {
-    const input = changesOf(product, edits);
-    const result =
-      Object.keys(input).length > 0 ? await updateProduct({ input: { productId: id, ...input } }) : undefined;
-    if (result?.error === undefined) {
-      setEdits({});
-      setHasSaved(true);
+    const input = changesOf(product, fields);
+    if (Object.keys(input).length > 0) {
+      const result = await updateProduct({ input: { productId: id, ...input } });
+      if (result.error !== undefined) {
+        return;
+      }
     }
+    setHasSaved(true);
+    // What was typed during the request stays.
+    setEdits((now) => (now === edits ? {} : now));
   };
   return (
     <>
@@ -250,17 +246,11 @@ function EditProduct({ product }: { product: Product }) {
           }
         }}
       >
-        <ProductTexts
-          texts={texts}
-          error={error}
-          onTexts={(texts) => {
-            edit({ texts });
-          }}
-        />
+        <ProductTexts texts={fields} error={error} onTexts={edit} />
         <label className="staff-sold-out">
           <input
             type="checkbox"
-            checked={isSoldOut}
+            checked={fields.isSoldOut}
             onChange={({ target }) => {
               edit({ isSoldOut: target.checked });
             }}
@@ -270,7 +260,7 @@ function EditProduct({ product }: { product: Product }) {
         {catalogue?.productTags != null && (
           <TagChoice
             tags={catalogue.productTags}
-            chosen={edits.tagIds ?? idsOf(product.tags)}
+            chosen={fields.tagIds}
             onChosen={(tagIds) => {
               edit({ tagIds });
             }}
@@ -312,9 +302,9 @@ function ProductTexts({
   error,
   onTexts,
 }: {
-  texts: Required<ProductTextChange>;
+  texts: ProductTextFields;
   error: Parameters<typeof messageAt>[0];
-  onTexts: (change: ProductTextChange) => void;
+  onTexts: (change: Partial<ProductTextFields>) => void;
 }) {
   return (
     <>

@@ -360,6 +360,16 @@ describe("staff", () => {
     await page.getByText("Rings farther.").waitFor();
     expect(await page.getByLabel("Price").inputValue()).toBe("13.75");
     await page.getByRole("group", { name: "Tags, at most" }).getByRole("checkbox", { checked: true }).waitFor();
+    // What is typed while a request is under way stays in the form.
+    await page.route("**/graphql", async (route) => {
+      await page.getByLabel("Description").fill("Rings farthest.");
+      await route.continue();
+    });
+    await page.getByLabel("Price").fill("14.25");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved. The price is €14.25").waitFor();
+    expect(await page.getByLabel("Description").inputValue()).toBe("Rings farthest.");
+    await page.unroute("**/graphql");
     await page.getByRole("button", { name: "Withdraw product" }).click();
     await page.getByRole("button", { name: "Withdraw product" }).click();
     await page.waitForURL("**/shop/category/**");
