@@ -226,7 +226,7 @@ function EditProduct({ product }: { product: Product }) {
       }
     }
     setHasSaved(true);
-    // What was typed during the request stays.
+    // Edits made during the request stay.
     setEdits((now) => (now === edits ? {} : now));
   };
   return (

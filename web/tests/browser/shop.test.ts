@@ -360,7 +360,7 @@ describe("staff", () => {
     await page.getByText("Rings farther.").waitFor();
     expect(await page.getByLabel("Price").inputValue()).toBe("13.75");
     await page.getByRole("group", { name: "Tags, at most" }).getByRole("checkbox", { checked: true }).waitFor();
-    // What is typed while a request is under way stays in the form.
+    // Text typed during a request stays in the form.
     await page.route("**/graphql", async (route) => {
       await page.getByLabel("Description").fill("Rings farthest.");
       await route.continue();
