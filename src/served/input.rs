@@ -81,7 +81,8 @@ fn input_field<'a>(ty: &ServedType, field: &'a Field, action: Action) -> Option<
 pub fn follows_reference(fields: &[Field], name: &str) -> bool {
     fields.iter().any(|field| match &field.kind {
         FieldKind::Reference(reference) => {
-            field.ty.non_null && *field.name != *name && reference.partition.iter().any(|by| **by == *name)
+            let is_given = field.ty.non_null && field.ty.list.is_none();
+            is_given && *field.name != *name && reference.partition.iter().any(|by| **by == *name)
         }
         _ => false,
     })

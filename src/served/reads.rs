@@ -162,19 +162,27 @@ impl ServedReads {
         Keyset { order_value: value.unwrap_or_default(), id: id.to_owned() }
     }
 
-    /// The number of items of a list.
+    /// The number of items of a list of these types; `None` where they are too many to be counted one by one.
     ///
     /// # Errors
-    /// A fault of the store, and a list of too many items to count them one by one.
-    pub async fn count(&self, list: &ListPlace, owner: &ServedItem, ledger: &Ledger) -> Result<u64, Fault> {
+    /// A fault of the store.
+    pub async fn count(
+        &self,
+        (ty, list): (TypeIndex, &ListPlace),
+        owner: &ServedItem,
+        ledger: &Ledger,
+    ) -> Result<Option<u64>, Fault> {
+        if let Some(through) = &list.through {
+            return self.count_through((ty, list, through), owner, ledger).await;
+        }
         match (&list.scope, partition_of(list, Some(owner))?) {
             (_, Some(partition)) if list.conditions.is_empty() => {
-                self.store.count(list.container, &partition, list.item_type, ledger).await
+                self.store.count(list.container, &partition, list.item_type, ledger).await.map(Some)
             }
             (ListScope::Equality(_) | ListScope::All, _) | (_, Some(_)) => {
                 self.count_one_by_one(list, owner, ledger).await
             }
-            (_, None) => Ok(0),
+            (_, None) => Ok(Some(0)),
         }
     }
 
@@ -184,14 +192,14 @@ impl ServedReads {
         list: &ListPlace,
         owner: &ServedItem,
         ledger: &Ledger,
-    ) -> Result<u64, Fault> {
+    ) -> Result<Option<u64>, Fault> {
         let mut counted = 0;
         let count = |_: &Body| {
             counted += 1;
             ControlFlow::Continue(())
         };
-        self.look_through(list, owner, ledger, count).await?;
-        Ok(counted)
+        let is_whole = self.look_through(list, owner, ledger, count).await?;
+        Ok(is_whole.then_some(counted))
     }
 
     /// Whether an item of a list refers to this id at a property.
@@ -211,36 +219,39 @@ impl ServedReads {
             is_found = stored::get(body, property).and_then(Value::as_str) == Some(&id);
             if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        self.look_through(list, owner, ledger, look).await?;
-        Ok(is_found)
+        if self.look_through(list, owner, ledger, look).await? {
+            return Ok(is_found);
+        }
+        Err(Fault::new(FaultKind::Internal, "a list has too many items to look through"))
     }
 
-    /// Looks at each stored item of a list for which its conditions hold, page by page.
+    /// Looks at each stored item of a list for which its conditions hold, page by page, until a look breaks.
+    /// `false` where there are too many items.
     async fn look_through(
         &self,
         list: &ListPlace,
         owner: &ServedItem,
         ledger: &Ledger,
         mut look: impl FnMut(&Body) -> ControlFlow<()> + Send,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let mut after = None;
         for _ in 0..LOOKED_THROUGH_PAGES_MAX {
             let part = (after.as_ref(), PAGE_ITEMS_MAX, false);
-            let Some(page) = self.query(list, Some(owner), part, ledger).await? else { return Ok(()) };
+            let Some(page) = self.query(list, Some(owner), part, ledger).await? else { return Ok(true) };
             for item in page.items.iter() {
                 let body: Body = item.decode()?;
                 after = Some(self.keyset_of(&body, list));
                 if list.conditions.iter().all(|condition| condition.holds_for(&body))
                     && look(&body).is_break()
                 {
-                    return Ok(());
+                    return Ok(true);
                 }
             }
             if !page.has_more {
-                return Ok(());
+                return Ok(true);
             }
         }
-        Err(Fault::new(FaultKind::Internal, "a list has too many items to look through"))
+        Ok(false)
     }
 
     /// The place of an item or of its entry.

@@ -29,24 +29,9 @@ impl ServedReads {
         range: ListRange<'_>,
         ledger: &Ledger,
     ) -> Result<StoredPage, Fault> {
-        let Some(places) = self.linked(list, through, owner, ledger).await? else {
+        let Some(mut found) = self.found_through((ty, list, through), owner, ledger).await? else {
             return Ok(StoredPage { is_too_long: true, ..StoredPage::default() });
         };
-        let container = self.model.ty(ty).container;
-        let mut found = Vec::new();
-        for batch in places.chunks(BATCH_MAX) {
-            let keys: Vec<(PartitionKey, String)> =
-                batch.iter().map(|place| (place.partition.clone(), place.id.clone())).collect();
-            let items = self.store.read_many(container, &keys, ledger).await?;
-            for (place, item) in batch.iter().zip(items) {
-                let Some(item) = item else { continue };
-                let Some(body) = self.present(ty, Some(item.clone()))? else { continue };
-                if list.conditions.iter().all(|condition| condition.holds_for(&body)) {
-                    let keyset = keyset(through, place, &body);
-                    found.push((keyset, ListedItem { item, place: place.clone(), body }));
-                }
-            }
-        }
         found.sort_by(|(one, _), (other, _)| natural(list, one, other));
         let is_within = |keyset: &Keyset| {
             let compared = |position: &ListPosition| natural(list, keyset, &position.keyset);
@@ -68,6 +53,46 @@ impl ServedReads {
             page.items.push(item.clone());
         }
         Ok(page)
+    }
+
+    /// The number of items of a list through a link type; `None` where it has too many links.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub(super) async fn count_through(
+        &self,
+        (ty, list, through): (TypeIndex, &ListPlace, &ThroughLink),
+        owner: &ServedItem,
+        ledger: &Ledger,
+    ) -> Result<Option<u64>, Fault> {
+        let found = self.found_through((ty, list, through), Some(owner), ledger).await?;
+        Ok(found.map(|found| found.len() as u64))
+    }
+
+    /// All items of a list through a link type, in no order; `None` where it has too many links.
+    async fn found_through(
+        &self,
+        (ty, list, through): (TypeIndex, &ListPlace, &ThroughLink),
+        owner: Option<&ServedItem>,
+        ledger: &Ledger,
+    ) -> Result<Option<Vec<(Keyset, ListedItem)>>, Fault> {
+        let Some(places) = self.linked(list, through, owner, ledger).await? else { return Ok(None) };
+        let container = self.model.ty(ty).container;
+        let mut found = Vec::new();
+        for batch in places.chunks(BATCH_MAX) {
+            let keys: Vec<(PartitionKey, String)> =
+                batch.iter().map(|place| (place.partition.clone(), place.id.clone())).collect();
+            let items = self.store.read_many(container, &keys, ledger).await?;
+            for (place, item) in batch.iter().zip(items) {
+                let Some(item) = item else { continue };
+                let Some(body) = self.present(ty, Some(item.clone()))? else { continue };
+                if list.conditions.iter().all(|condition| condition.holds_for(&body)) {
+                    let keyset = keyset(through, place, &body);
+                    found.push((keyset, ListedItem { item, place: place.clone(), body }));
+                }
+            }
+        }
+        Ok(Some(found))
     }
 
     /// The places that the links of an owner lead to; `None` where these are too many.

@@ -25,8 +25,16 @@ pub(crate) struct KeyedCopy<'a> {
     /// The id of its source.
     pub(crate) id: &'a str,
     pub(crate) stored: Option<&'a Value>,
-    /// The item, or the element of its array.
-    pub(crate) object: &'a Map<String, Value>,
+    item: &'a Map<String, Value>,
+    /// The element of the item's array that has the copy; the item itself where it has it.
+    object: &'a Map<String, Value>,
+}
+
+impl KeyedCopy<'_> {
+    /// The partition key of its source, from these fields; `None` where one is absent.
+    pub(crate) fn source_key(&self, fields: &str) -> Option<String> {
+        source_key_of(self.item, self.object, fields)
+    }
 }
 
 /// A source as its targets name it.
@@ -38,13 +46,29 @@ pub(crate) struct SourcePlace<'a> {
 }
 
 impl SourcePlace<'_> {
-    /// Whether an object names this source by its foreign key.
-    fn is_in(&self, object: &Map<String, Value>, by: &str) -> bool {
+    /// Whether an item, or the element of its array, names this source by its foreign key.
+    fn is_in(&self, item: &Map<String, Value>, object: &Map<String, Value>, by: &str) -> bool {
         let is_its_key = |(fields, key): (&str, &PartitionKey)| {
-            Body::joined_key_of(object, fields).is_some_and(|found| found == key.as_str())
+            source_key_of(item, object, fields).is_some_and(|found| found == key.as_str())
         };
         object.get(by).and_then(Value::as_str) == Some(self.id) && self.key.is_none_or(is_its_key)
     }
+}
+
+/// A field of the element in the fields of a source's partition key, as `[].id`; `None` for a field of the
+/// item.
+pub(crate) fn field_of_element(field: &str) -> Option<&str> {
+    field.strip_prefix("[].")
+}
+
+/// The partition key of fields of an item, or of the element of its array, with slashes between them.
+fn source_key_of(item: &Map<String, Value>, object: &Map<String, Value>, fields: &str) -> Option<String> {
+    let value = |field| match field_of_element(field) {
+        Some(field) => object.get(field),
+        None => item.get(field),
+    };
+    let values: Option<Vec<_>> = fields.split('/').map(|field| value(field).and_then(key_text)).collect();
+    Some(joined_key(values?.iter().map(AsRef::as_ref)))
 }
 
 impl Body {
@@ -79,13 +103,6 @@ impl Body {
     pub(crate) fn joined_key(&self, fields: &str) -> Result<String, ProjectionError> {
         let values: Result<Vec<_>, _> = fields.split('/').map(|field| self.key_text(field)).collect();
         Ok(joined_key(values?.iter().map(AsRef::as_ref)))
-    }
-
-    /// The same of an object in the item.
-    pub(crate) fn joined_key_of(object: &Map<String, Value>, fields: &str) -> Option<String> {
-        let values: Option<Vec<_>> =
-            fields.split('/').map(|field| object.get(field).and_then(key_text)).collect();
-        Some(joined_key(values?.iter().map(AsRef::as_ref)))
     }
 
     /// A value of a partition key that has to be there.
@@ -169,13 +186,19 @@ impl Body {
     ) -> bool {
         match (path, by) {
             (FieldPath::Field(field), FieldPath::Field(by)) => {
-                source.is_in(&self.0, by) && set_copy(&mut self.0, field, value)
+                source.is_in(&self.0, &self.0, by) && set_copy(&mut self.0, field, value)
             }
             (FieldPath::Element { array, field }, FieldPath::Element { field: by, .. }) => {
+                let Some(mut values) = property_mut(&mut self.0, array).map(std::mem::take) else {
+                    return false;
+                };
                 let mut is_changed = false;
-                for element in property_mut(&mut self.0, array).map(elements_mut).unwrap_or_default() {
+                for element in elements_mut(&mut values) {
                     let Value::Object(element) = element else { continue };
-                    is_changed |= source.is_in(element, by) && set_copy(element, field, value);
+                    is_changed |= source.is_in(&self.0, element, by) && set_copy(element, field, value);
+                }
+                if let Some(place) = property_mut(&mut self.0, array) {
+                    *place = values;
                 }
                 is_changed
             }
@@ -188,7 +211,8 @@ impl Body {
         match (path, by) {
             (FieldPath::Field(field), FieldPath::Field(by)) => {
                 let id = self.get(by).and_then(Value::as_str);
-                id.map(|id| KeyedCopy { id, stored: self.get(field), object: &self.0 }).into_iter().collect()
+                let copy = |id| KeyedCopy { id, stored: self.get(field), item: &self.0, object: &self.0 };
+                id.map(copy).into_iter().collect()
             }
             (FieldPath::Element { array, field }, FieldPath::Element { field: by, .. }) => {
                 let keyed = self
@@ -199,7 +223,7 @@ impl Body {
                     .filter_map(Value::as_object)
                     .filter_map(|object| {
                         let id = object.get(by)?.as_str()?;
-                        Some(KeyedCopy { id, stored: object.get(field), object })
+                        Some(KeyedCopy { id, stored: object.get(field), item: &self.0, object })
                     });
                 keyed.collect()
             }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use onehop_store::{ContainerName, ContainerSpec};
 use thiserror::Error;
 
+use crate::body::field_of_element;
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
 use crate::item_type::{ID, ItemPartition, ItemType, TYPE};
@@ -181,10 +182,9 @@ impl<'a> Check<'a> {
                     "the target has the id of the source, and its partition key where that is a field",
                 );
             }
+            let key = target.source_key.into_iter().flat_map(|fields| fields.split('/'));
             // The fields of elements are named by their arrays.
-            let is_element = FieldPath::parse(target.by).array().is_some();
-            let key = target.source_key.filter(|_| !is_element).into_iter();
-            let key = key.flat_map(|fields| fields.split('/'));
+            let key = key.filter(|field| field_of_element(field).is_none());
             key.for_each(|field| self.field(name, &target.item_type, field));
             self.item_type(name, &target.item_type);
             self.field(name, &target.item_type, target.field);

@@ -55,8 +55,8 @@ pub struct CopyTarget {
     /// The foreign key: the field of the target that holds the id of the source; `array[].field` for a copy
     /// in elements. Empty for a frozen copy whose source the command finds without one.
     pub by: &'static str,
-    /// The fields of the target, or of the element, that hold the partition key of the source, with slashes
-    /// between them; `None` where the key is the source's id or constant.
+    /// The fields of the target, and of the element as `[].id`, that hold the partition key of the source,
+    /// with slashes between them; `None` where the key is the source's id or constant.
     pub source_key: Option<&'static str>,
     /// Whether targets may lack the foreign key, and then have no copy.
     pub is_optional: bool,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use onehop_change_feed::{ProjectionError, ReadRequest};
 use onehop_store::PartitionKey;
 
-use crate::body::{Body, KeyedCopy, SourcePlace};
+use crate::body::{Body, KeyedCopy, SourcePlace, field_of_element};
 use crate::field_path::FieldPath;
 use crate::item_type::ItemType;
 use crate::rule::CopyRule;
@@ -18,7 +18,7 @@ pub(crate) struct TargetCopy {
     pub(crate) item_type: ItemType,
     pub(crate) path: FieldPath,
     pub(crate) by: FieldPath,
-    /// The fields of the items, or of the elements, with the partition key of the source.
+    /// The fields of the items, and of the elements as `[].id`, with the partition key of the source.
     pub(crate) key_fields: Option<&'static str>,
     /// Whether items may lack the foreign key.
     pub(crate) is_optional: bool,
@@ -44,7 +44,7 @@ impl TargetCopy {
     /// The partition key of the source of a copy.
     pub(crate) fn source_key(&self, copy: &KeyedCopy<'_>) -> Result<PartitionKey, ProjectionError> {
         let Some(fields) = self.key_fields else { return Ok(source_key(&self.rule.source, copy.id)) };
-        let key = Body::joined_key_of(copy.object, fields).map(PartitionKey::new);
+        let key = copy.source_key(fields).map(PartitionKey::new);
         key.ok_or_else(|| ProjectionError::text(format!("a reference lacks the fields `{fields}` beside it")))
     }
 
@@ -56,6 +56,7 @@ impl TargetCopy {
     /// The fields of an item that a comparison of the copy needs.
     pub(crate) fn needed_fields(&self) -> impl Iterator<Item = &'static str> {
         let key = self.key_fields.into_iter().flat_map(|fields| fields.split('/'));
+        let key = key.filter(|field| field_of_element(field).is_none());
         [self.path.root(), self.by.root()].into_iter().chain(key)
     }
 }

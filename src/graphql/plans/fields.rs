@@ -340,6 +340,10 @@ impl<'d> Compiler<'d> {
             let fields = self.object(&selected.sets(), &target, &mut part)?;
             return Some(ObjectValue::Target { id: slot, missing: absent(field), guard, fields });
         }
+        // The partition key of its targets lies beside the list, not in its elements.
+        if !reference.partition.is_empty() {
+            return None;
+        }
         let has_copies = !reference.copies.is_empty();
         let element = Form::of_item(planned, of, FormKind::Whole, ShapeBuilder::default());
         let target = TargetId {

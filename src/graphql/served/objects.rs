@@ -222,10 +222,17 @@ async fn later<'a>(
             Some(value) => Ok(Some(value)),
             None => {
                 let list = field.model.ty(field.ty).item.field(&count.of).and_then(related);
-                let list = list.and_then(|list| field.model.list_place(Some(field.ty), list));
-                let list = list.ok_or_else(|| errors::error(Code::Internal, "The list is unknown."))?;
-                let counted = scope.reads().count(&list, known, scope.ledger()).await;
+                let place = list.and_then(|list| {
+                    let counted = field.model.index_of(&list.item_type)?;
+                    Some((counted, field.model.list_place(Some(field.ty), list)?))
+                });
+                let (counted, list) =
+                    place.ok_or_else(|| errors::error(Code::Internal, "The list is unknown."))?;
+                let counted = scope.reads().count((counted, &list), known, scope.ledger()).await;
                 let counted = counted.map_err(|fault| scope.fault(&fault))?;
+                let counted = counted.ok_or_else(|| {
+                    errors::limit_exceeded(format!("{} has too many items to be counted.", count.of))
+                })?;
                 Ok(Some(FieldValue::value(i32::try_from(counted).unwrap_or(i32::MAX))))
             }
         },

@@ -11,8 +11,7 @@ use crate::domain::error::{CommandError, Refusal};
 use crate::served::held_copies::HeldCopies;
 use crate::served::ids::ItemPlace;
 use crate::served::input::input_name;
-use crate::served::model::{Body, ServedType, TypeIndex};
-use crate::served::names::interned;
+use crate::served::model::{Body, ServedModel, ServedType, TypeIndex};
 use crate::served::references::{
     key_fields, partition_beside, target_place, write_copied_scalars, write_reference,
 };
@@ -23,7 +22,8 @@ impl ServedCommands {
     /// an update stay where the target stays.
     ///
     /// # Errors
-    /// `NOT_FOUND` on the input of a reference without its target.
+    /// `NOT_FOUND` on the input of a reference without its target; `BAD_USER_INPUT` on one whose target lies
+    /// in another logical partition than the fields beside it say.
     pub(super) async fn set_references(
         &self,
         ty_index: TypeIndex,
@@ -34,6 +34,7 @@ impl ServedCommands {
         let ty = self.ty(ty_index);
         let mut all = self.implied_references(ty, &references, body);
         all.extend(references);
+        let mut written = Vec::new();
         for (name, places) in all {
             let Some(field) = ty.item.field(&name) else { continue };
             let targets = self.existing_targets(field, places, ledger).await?;
@@ -51,21 +52,12 @@ impl ServedCommands {
             if let Some(held) = held {
                 held.restore(body);
             }
-            if let FieldKind::Reference(reference) = &field.kind
-                && let Some((place, _)) = targets.first()
-            {
+            if let Some((place, _)) = targets.first() {
                 self.fill_partition(ty, reference, place, body);
             }
-            if let FieldKind::Reference(reference) = &field.kind
-                && let Some((place, _)) = targets.first()
-                && let Some((_, by)) = key_fields(&self.model, reference).first()
-                && partition_beside(&self.model, (&ty.item.fields, reference), &place.id, body).as_ref()
-                    != Some(&place.partition)
-            {
-                let input = interned(&format!("{name}Id"));
-                return Err(Refusal::bad_input(input, format_args!("must be of the same {by}")).into());
-            }
+            written.push((field, reference, targets.into_iter().map(|(place, _)| place).collect()));
         }
+        check_partitions(&self.model, &ty.item.fields, &written, body)?;
         Ok(())
     }
 
@@ -142,4 +134,24 @@ impl ServedCommands {
             }
         }
     }
+}
+
+/// # Errors
+/// `BAD_USER_INPUT` on a reference to a target in another logical partition than the fields beside it say.
+fn check_partitions(
+    model: &ServedModel,
+    fields: &[Field],
+    written: &[(&Field, &ReferenceField, Vec<ItemPlace>)],
+    body: &Body,
+) -> Result<(), Refusal> {
+    for (field, reference, places) in written {
+        let Some((_, by)) = key_fields(model, reference).into_iter().next() else { continue };
+        let is_beside = |place: &ItemPlace| {
+            partition_beside(model, (fields, reference), &place.id, body).as_ref() == Some(&place.partition)
+        };
+        if !places.iter().all(is_beside) {
+            return Err(Refusal::bad_input(input_name(field), format_args!("must be of the same {by}")));
+        }
+    }
+    Ok(())
 }

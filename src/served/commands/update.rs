@@ -170,7 +170,9 @@ impl ServedCommands {
         let value = |field: &Field, body| field.property().and_then(|path| stored::get(body, path)).cloned();
         for field in &ty.item.fields {
             let FieldKind::Reference(reference) = &field.kind else { continue };
-            if given.iter().any(|name| **name == *field.name) || value(field, after).is_none() {
+            let has_target =
+                value(field, after).is_some_and(|value| value.as_array().is_none_or(|ids| !ids.is_empty()));
+            if !has_target || given.iter().any(|name| **name == *field.name) {
                 continue;
             }
             let beside = key_fields(&self.model, reference).into_iter();

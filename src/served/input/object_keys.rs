@@ -1,7 +1,7 @@
 //! Partition keys of references in objects of an input: the fields beside a reference that hold the key of
 //! its target.
 
-use onehop_model::{EmbeddedType, Field, FieldKind};
+use onehop_model::{EmbeddedType, Field, FieldKind, ReferenceField};
 use onehop_store::{KEY_SEPARATOR, key_value};
 use serde_json::{Map, Value};
 
@@ -22,20 +22,36 @@ impl InputCheck<'_> {
     ) {
         for field in &embedded.fields {
             let FieldKind::Reference(reference) = &field.kind else { continue };
-            let typed = values.get(input_name(field)).and_then(Value::as_str);
-            let Some(place) = typed.and_then(|typed| ItemPlace::decode(self.model, typed).ok()) else {
-                continue;
+            let typed = match values.get(input_name(field)) {
+                Some(Value::Array(typed)) => typed.as_slice(),
+                Some(typed) => std::slice::from_ref(typed),
+                None => continue,
             };
-            let parts: Vec<&str> = place.partition.as_str().split(KEY_SEPARATOR).collect();
-            for (part, by) in key_fields(self.model, reference) {
-                let beside = embedded.fields.iter().find(|field| field.name == *by).and_then(Field::property);
-                let (Some(property), Some(part)) = (beside, parts.get(part)) else { continue };
-                let value = key_value(part);
-                if stored::get(object, property).is_some_and(|present| *present != value) {
-                    self.refuse(input_name(field), within, format_args!("must be of the same {by}"));
-                }
-                stored::set(object, property, value);
+            for place in typed.iter().filter_map(|typed| ItemPlace::decode(self.model, typed.as_str()?).ok())
+            {
+                self.set_key(embedded, (field, reference), &place, object, within);
             }
+        }
+    }
+
+    /// Writes the partition key of one target.
+    fn set_key(
+        &mut self,
+        embedded: &EmbeddedType,
+        (field, reference): (&Field, &ReferenceField),
+        place: &ItemPlace,
+        object: &mut Map<String, Value>,
+        within: &[InputStep],
+    ) {
+        let parts: Vec<&str> = place.partition.as_str().split(KEY_SEPARATOR).collect();
+        for (part, by) in key_fields(self.model, reference) {
+            let beside = embedded.fields.iter().find(|field| field.name == *by).and_then(Field::property);
+            let (Some(property), Some(part)) = (beside, parts.get(part)) else { continue };
+            let value = key_value(part);
+            if stored::get(object, property).is_some_and(|present| *present != value) {
+                self.refuse(input_name(field), within, format_args!("must be of the same {by}"));
+            }
+            stored::set(object, property, value);
         }
     }
 }

@@ -119,15 +119,9 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
                 "leaves a non-null reference without input",
             );
             let target = model.item(&reference.target);
-            let needs_fields = reference.partition.is_empty()
-                && target.is_some_and(|target| target.key.iter().any(is_field));
+            let needs_fields =
+                reference.partition.is_empty() && target.is_some_and(ItemType::has_field_in_key);
             findings.add_if(needs_fields, &place, "@reference(partition)", "is needed here");
-            findings.add_if(
-                field.ty.list.is_some() && !reference.partition.is_empty(),
-                &place,
-                "@reference(partition)",
-                "of a list is not served yet",
-            );
         }
         FieldKind::Related(related) => {
             let found = model.item(&related.item_type);
@@ -152,11 +146,11 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
                 (_, Kept::Behind { .. }) => true,
                 (RelatedSource::Partition { .. }, Kept::Batch { .. }) => true,
                 (RelatedSource::Partition { .. }, Kept::Query) => true,
-                (RelatedSource::Find { through, .. }, Kept::Query) => through.is_none(),
+                (RelatedSource::Find { .. }, Kept::Query) => true,
                 (RelatedSource::List(list), Kept::Query) => list.keep.is_none(),
                 _ => false,
             });
-            let reason = "counts no list through a link type, and no list with `keep`";
+            let reason = "counts no list with `keep`";
             findings.add_if(!is_counted, &place, "@count(of)", reason);
         }
         FieldKind::HasCaller(list) => {
@@ -211,20 +205,13 @@ fn embedded_field(model: &Model, place: &str, (fields, field): (&[Field], &Field
             values(model, place, fields, field, stored, findings);
         }
         FieldKind::Reference(reference) => {
-            let is_list = field.ty.list.is_some() && !reference.partition.is_empty();
-            findings.add_if(is_list, place, "@reference(partition)", "of a list is not served yet");
-            let is_found =
-                model.item(&reference.target).is_none_or(|target| !target.key.iter().any(is_field));
+            let is_found = model.item(&reference.target).is_none_or(|target| !target.has_field_in_key());
             let is_found = is_found || !reference.partition.is_empty();
             findings.add_if(!is_found, place, "@reference(partition)", "is needed here");
             findings.add_if(reference.caller, place, "@caller", "is not served in an embedded type");
         }
         _ => findings.add(place, "@embedded", "has stored values and references alone"),
     }
-}
-
-fn is_field(source: &KeySource) -> bool {
-    matches!(source, KeySource::Field(_))
 }
 
 /// The values of a field of an item or an object: amounts, computed values and copies.

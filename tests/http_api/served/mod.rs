@@ -17,4 +17,5 @@ mod schema;
 mod server;
 mod strangers;
 mod subscriptions;
+mod tenant_references;
 mod writes;

@@ -70,5 +70,6 @@ served_models!(
     freight,
     hospital,
     festival,
-    clinic
+    clinic,
+    tenants
 );

@@ -3,12 +3,12 @@
 mod authorization;
 mod container;
 mod field;
-mod filtered_counts;
 mod frozen_amounts;
 mod keyword;
 mod literal;
 mod names;
 mod operation;
+mod queried_counts;
 mod related;
 mod reserved;
 mod serving;

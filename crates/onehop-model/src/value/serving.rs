@@ -30,6 +30,7 @@ impl Model {
     /// - Products, sums and values that are computed from below an object are stored where entries have them.
     /// - Counts of expiring items are queries. So are counts of the items of a `@partition` with conditions;
     ///   where the model uses the stored value, the items are a list in a container of its own.
+    /// - Stored counts that no projection can keep are queries, unless the model uses the stored value.
     /// - Frozen copies of amounts have their currency beside them.
     /// - Claims name no caller: the tokens of the server have none. People sign up as an account type, so it
     ///   has no other creation.
@@ -42,6 +43,7 @@ impl Model {
         self.list_found_items();
         self.count_expiring_items();
         self.count_filtered_items();
+        self.count_without_projection();
         self.distinguish_entries();
         self.store_listed_amounts();
         self.keep_currencies();
@@ -117,10 +119,11 @@ impl Model {
         let RelatedSource::Find { by: Some(by), through: None } = &related.source else { return None };
         let found = self.item(&related.item_type)?;
         let reference = found.field(by)?;
-        let is_counted_behind = item.fields.iter().any(|count| match &count.kind {
+        let is_behind = |count: &Field| match &count.kind {
             FieldKind::Count(count) => count.of == field.name && matches!(count.kept, Kept::Behind { .. }),
             _ => false,
-        });
+        };
+        let is_counted_behind = !item.has_field_in_key() && item.fields.iter().any(is_behind);
         let is_list = reference.ty.list.is_some();
         if !is_list && !is_counted_behind || found.deletion == Deletion::Hard || self.expires(found) {
             return None;

@@ -54,6 +54,11 @@ impl ItemType {
         let is_id = |field: &Field| !field.hidden && matches!(field.kind, FieldKind::Stored(_));
         !self.hidden && self.field("id").is_some_and(is_id)
     }
+
+    /// Whether the partition key has fields, so that the id of an item does not tell its place.
+    pub fn has_field_in_key(&self) -> bool {
+        self.key.iter().any(|source| matches!(source, KeySource::Field(_)))
+    }
 }
 
 /// The source of one path of a partition key.

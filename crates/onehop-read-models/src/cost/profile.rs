@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::cost_charges::CostCharges;
 use super::sample::ItemKey;
-use crate::body::Body;
+use crate::body::{Body, KeyedCopy};
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
 use crate::item_type::ItemType;
@@ -146,14 +146,17 @@ impl DataProfile {
                 if target.item_type.container != container || target.item_type.name != name {
                     continue;
                 }
-                let sources: BTreeSet<&str> = body.texts(FieldPath::parse(target.by)).into_iter().collect();
-                for id in sources {
-                    let partition_key = match target.source_key.map(|fields| body.joined_key(fields)) {
-                        Some(Ok(key)) => key.into(),
-                        Some(Err(_)) => continue,
-                        None => source_key(&rule.source, id),
+                let (path, by) = (FieldPath::parse(target.field), FieldPath::parse(target.by));
+                let key_of = |copy: KeyedCopy<'_>| {
+                    let partition_key = match target.source_key {
+                        Some(fields) => copy.source_key(fields)?.into(),
+                        None => source_key(&rule.source, copy.id),
                     };
-                    let key = ItemKey { partition_key, id: id.to_owned() };
+                    Some(ItemKey { partition_key, id: copy.id.to_owned() })
+                };
+                let sources: BTreeSet<ItemKey> =
+                    body.keyed(path, by).into_iter().filter_map(key_of).collect();
+                for key in sources {
                     self.count(rule.name, key, place, rule.targets.len());
                 }
             }

@@ -209,10 +209,6 @@ fn target(
         return Ok(target);
     }
     let source_key = source_key(model, types, copy)?;
-    if source_key.is_some() && reference_list.is_some() {
-        let reason = format!("the partition key of `{}` is a field, which no id of a list has", copy.source);
-        return Err(ModelError::unsupported(&copy.place, COPY, reason));
-    }
     let target = CopyTarget { source_key, ..target };
     let target = CopyTarget { catch_up: interned(&names.of_catch_up(&copy.item.container))?, ..target };
     let list = match (copy.array, reference_list) {
@@ -243,7 +239,7 @@ fn source_key(
     if !matches!(types.get(copy.source)?.partition, ItemPartition::Field(_)) {
         return Ok(None);
     }
-    // The fields beside the reference: of the item, or of the object in it.
+    // The fields beside the reference: of the item, or of the object in it. The ids of a list are elements.
     let fields = match copy.array.map(|array| &array.ty.of) {
         Some(TypeOf::Embedded(name)) => model.embedded_type(name).map_or(&[][..], |found| &found.fields),
         _ => &copy.item.fields,
@@ -261,7 +257,12 @@ fn source_key(
             let reason = "a copy needs the fields of its source's partition key beside the reference";
             ModelError::unsupported(&copy.place, COPY, reason)
         })?;
-        properties.push(root_property(&copy.place, path)?);
+        let is_of_element = copy.array.is_some() || *part == KeySource::Id && field.ty.list.is_some();
+        let property = match *part {
+            KeySource::Id if field.ty.list.is_some() => ID,
+            _ => root_property(&copy.place, path)?,
+        };
+        properties.push(if is_of_element { format!("[].{property}") } else { property.to_owned() });
     }
     Ok(Some(interned(&properties.join("/"))?))
 }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use onehop::served::input::{InputField, follows_reference, input_fields, input_name};
-use onehop::served::{ServedModel, TypeIndex};
+use onehop::served::{ItemPlace, ServedModel, TypeIndex};
 use onehop_model::{
     Action, Checks, Field, FieldKind, FieldType, ItemType, Literal, Name, Normalize, Scalar, StoredField,
     TypeOf,
 };
+use onehop_store::PartitionKey;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::string::string_regex;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -125,14 +126,19 @@ impl Inputs {
             if let FieldKind::Reference(reference) = &field.kind {
                 let target = model.index_of(&reference.target)?;
                 let is_near = |item: &&Driven| {
-                    let is_same =
-                        |by: &onehop_model::Name| is_same_partition(&served.item, &generated, by, item);
+                    let is_same = |by: &onehop_model::Name| {
+                        is_same_partition(&served.item, (&generated, before), by, item)
+                    };
                     item.ty == target
                         && before.is_none_or(|before| before.id != item.id)
-                        && (reference.partition.is_empty()
-                            || before.is_none() && reference.partition.iter().all(is_same))
+                        && reference.partition.iter().all(is_same)
                 };
-                let found: Vec<&Driven> = items.iter().filter(is_near).collect();
+                let mut found: Vec<&Driven> = items.iter().filter(is_near).collect();
+                // All targets of a list lie in one logical partition.
+                if field.ty.list.is_some() && !reference.partition.is_empty() && !found.is_empty() {
+                    let chosen = partition_of(model, found[self.below(found.len())]);
+                    found.retain(|item| partition_of(model, item) == chosen);
+                }
                 let wanted = match field.ty.list {
                     Some(_) => self.below(ELEMENTS_MAX.min(found.len()) + 1),
                     None => usize::from(!found.is_empty() && (field.ty.non_null || self.below(4) > 0)),
@@ -146,7 +152,9 @@ impl Inputs {
                     if !ids.contains(&chosen.id) {
                         ids.push(chosen.id.clone());
                     }
-                    follow_partition(reference, chosen, &served.item, model, &mut generated);
+                    if before.is_none() {
+                        follow_partition(reference, chosen, &served.item, model, &mut generated);
+                    }
                 }
                 let value = match field.ty.list {
                     Some(_) => json!(ids),
@@ -212,6 +220,7 @@ impl Inputs {
             TypeOf::Embedded(name) => {
                 let mut object = Map::new();
                 let fields = &model.embedded(name)?.fields;
+                let mut partitions = BTreeMap::new();
                 for field in fields {
                     let FieldKind::Reference(reference) = &field.kind else {
                         // The server knows it from the target.
@@ -226,7 +235,13 @@ impl Inputs {
                         continue;
                     };
                     let target = model.index_of(&reference.target)?;
-                    let found: Vec<&Driven> = items.iter().filter(|item| item.ty == target).collect();
+                    let mut found: Vec<&Driven> = items.iter().filter(|item| item.ty == target).collect();
+                    // References with the same fields beside them lie in one logical partition.
+                    if !reference.partition.is_empty() && !found.is_empty() {
+                        let chosen = partition_of(model, found[self.below(found.len())]);
+                        let chosen = partitions.entry(reference.partition.clone()).or_insert(chosen);
+                        found.retain(|item| partition_of(model, item) == *chosen);
+                    }
                     let is_wanted = !found.is_empty() && (field.ty.non_null || self.below(2) == 0);
                     let wanted = match field.ty.list {
                         Some(_) => self.below(ELEMENTS_MAX.min(found.len()) + 1),
@@ -297,14 +312,25 @@ impl Inputs {
     }
 }
 
-/// Whether the item lies in the logical partition that a field of the input names, as far as it does.
-fn is_same_partition(ty: &ItemType, generated: &Generated, by: &str, target: &Driven) -> bool {
+fn partition_of(model: &ServedModel, item: &Driven) -> PartitionKey {
+    ItemPlace::decode(model, &item.id).unwrap().partition
+}
+
+/// Whether the item lies in the logical partition that a field of the input, or of the item before an update,
+/// names, as far as it does.
+fn is_same_partition(
+    ty: &ItemType,
+    (generated, before): (&Generated, Option<&Driven>),
+    by: &str,
+    target: &Driven,
+) -> bool {
     match ty.field(by).map(|field| &field.kind) {
         Some(FieldKind::Reference(_)) => {
             let own = generated.references.get(by);
+            let own = own.or_else(|| before?.references.get(by));
             own.is_some_and(|own| Some(own) == target.references.get(by))
         }
-        _ => true,
+        _ => before.is_none_or(|before| before.values.get(by) == target.values.get(by)),
     }
 }
 

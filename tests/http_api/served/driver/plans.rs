@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use onehop::api::{ApiOptions, ServedApiParts, served_executor_of};
 use onehop::graphql::served::ServedExecutor;
 use onehop::served::{ItemPlace, ServedModel, is_derived_of_caller, related};
-use onehop_model::{CountField, FieldKind, Kept, QueryKind, RelatedField};
+use onehop_model::{CountField, Field, FieldKind, Kept, QueryKind, RelatedField};
 
 use super::Driver;
 use crate::planned_requests::Asked;
@@ -95,8 +95,12 @@ fn reason(model: &ServedModel, type_name: &str, field: &str) -> Option<&'static 
             _ => None,
         };
     }
+    if let Some(embedded) = model.embedded(type_name) {
+        return keyed_list(embedded.fields.iter().find(|found| *found.name == *field)?);
+    }
     let item = &model.ty(model.index_of(type_name)?).item;
-    match &item.field(field)?.kind {
+    let declared = item.field(field)?;
+    match &declared.kind {
         FieldKind::HasCaller(list) if item.field(list).and_then(related).is_some_and(has_conditions) => {
             Some("its list has conditions")
         }
@@ -105,7 +109,21 @@ fn reason(model: &ServedModel, type_name: &str, field: &str) -> Option<&'static 
             let listed = &model.ty(model.index_of(&listed.item_type)?).item;
             (!is_derived_of_caller(&item.name, listed)).then_some("its list is looked through")
         }
+        FieldKind::Reference(_) => keyed_list(declared),
+        FieldKind::Stored(stored) if stored.property.properties().len() > 1 => {
+            Some("its property lies below an object")
+        }
         FieldKind::Count(CountField { kept: Kept::Query, .. }) => Some("items are counted when it is read"),
+        _ => None,
+    }
+}
+
+/// The reason of a list of references whose targets have a partition key beside the list.
+fn keyed_list(field: &Field) -> Option<&'static str> {
+    match &field.kind {
+        FieldKind::Reference(reference) if field.ty.list.is_some() => {
+            (!reference.partition.is_empty()).then_some("the partition key lies beside the list")
+        }
         _ => None,
     }
 }

@@ -187,8 +187,10 @@ impl Writer {
         }
         let (link, name, order) = (self.types[place].name, self.types[to].name, self.order(to));
         let field = format!("{}By{link}", self.types[to].camel());
+        let kept = if self.chance(50) { "QUERY" } else { "BEHIND" };
         let find = format!("@find(by: \"{}\", through: \"{link}\")", one.name);
-        self.types[from].related.push(format!("{field}: [{name}!]! {find}{order}"));
+        let count = format!("{field}Count: Int! @count(of: \"{field}\", kept: {kept})");
+        self.types[from].related.extend([format!("{field}: [{name}!]! {find}{order}"), count]);
     }
 
     /// A list of all items, or of some, under `Query`.

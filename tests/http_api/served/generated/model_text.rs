@@ -243,6 +243,7 @@ impl Writer {
             let Some(target) = self.one_of(&targets) else { continue };
             self.add_reference(&mut ty, target, Some(number));
         }
+        self.add_near_reference(&mut ty);
         self.add_stored(&mut ty, is_account);
         let writes = if is_account {
             "UPDATE"
@@ -326,6 +327,26 @@ impl Writer {
                 }
             }
         }
+    }
+
+    /// A reference, or a list of references, to items that share a part of their partition key with these.
+    fn add_near_reference(&mut self, ty: &mut ItemType) {
+        let shared = |home: Home| match home {
+            Home::Parent(parent) | Home::ParentAndId(parent) => Some(Some(parent)),
+            Home::Region | Home::RegionAndId => Some(None),
+            Home::Id | Home::Type => None,
+        };
+        let Some(own) = shared(ty.home) else { return };
+        let targets = self.types_that(|target| shared(target.home) == Some(own));
+        let target = self.one_of(&targets).filter(|_| self.chance(60));
+        let Some(target) = target else { return };
+        let by = own.map_or_else(|| "region".to_owned(), |parent| self.types[parent].camel());
+        let (of, copies) = (self.types[target].name, self.copies(target));
+        let (of, length) = match self.below(3) {
+            0 => (of.to_owned(), ""),
+            _ => (format!("[{of}!]!"), " @length(max: 3)"),
+        };
+        self.push(ty, "near", "reference", &of, &format!("@reference(partition: \"{by}\"){copies}{length}"));
     }
 
     /// A value that is copied along a reference.

@@ -1,9 +1,9 @@
-//! Counts of the items in a logical partition that meet conditions, in the form in which a server keeps them.
+//! Counts that no command and no projection keeps as the model says, in the form that a server has.
 
 use super::field::{CopyOrigin, Field, FieldKind, Kept, ValueSource};
 use super::names::{Name, PropertyPath};
 use super::related::{Condition, RelatedField, RelatedSource};
-use super::types::ItemType;
+use super::types::{Deletion, ItemType};
 use super::{Model, QueryKind};
 
 impl Model {
@@ -33,6 +33,37 @@ impl Model {
         let is_filtered =
             matches!(related.source, RelatedSource::Partition { .. }) && !related.conditions.is_empty();
         (is_filtered && count.kept != Kept::Query).then_some(of)
+    }
+
+    /// A stored count that no projection can keep is a query, where the model does not use its stored value.
+    pub(super) fn count_without_projection(&mut self) {
+        for place in 0..self.parts.items.len() {
+            for field in 0..self.parts.items[place].fields.len() {
+                let item = &self.parts.items[place];
+                if self.is_without_projection(item, &item.fields[field])
+                    && !self.uses_stored(item, &item.fields[field].name)
+                {
+                    self.count_by_query(place, field);
+                }
+            }
+        }
+    }
+
+    /// Whether a field is a stored count of items whose changes do not lead to it: through a link type, in a
+    /// list by several fields or of a parent whose partition key has fields, or with `HARD` deletions.
+    fn is_without_projection(&self, item: &ItemType, field: &Field) -> bool {
+        let FieldKind::Count(count) = &field.kind else { return false };
+        let of = item.fields.iter().find(|field| field.name == count.of);
+        let Some(related) = of.and_then(related_of) else { return false };
+        let is_hard = self.item(&related.item_type).is_some_and(|counted| counted.deletion == Deletion::Hard);
+        match (&related.source, &count.kept) {
+            (_, Kept::Query) => false,
+            (RelatedSource::Find { .. }, _) => true,
+            // Entries lead to their parent by its id alone.
+            (RelatedSource::List(list), _) => list.by.len() != 1 || item.has_field_in_key(),
+            (RelatedSource::Partition { .. }, Kept::Behind { .. }) => is_hard,
+            (RelatedSource::Partition { .. }, Kept::Batch { .. }) => false,
+        }
     }
 
     /// Whether an order, a condition, a computed value or a copy has the stored value of a count.
