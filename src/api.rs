@@ -69,6 +69,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
         staff: Arc::new(options.staff.clone()),
         live: app.live.clone(),
         live_reads: ReadModels::new(&app.recent),
+        webstore_events: app.webstore_events.clone(),
         attempts: Arc::new(Attempts::new(options.attempts)),
         writes: Arc::new(AccountWrites::new(declared_writes, &options.writes)),
         tokens: tokens.clone(),

@@ -27,7 +27,7 @@ use model_record::ModelRecord;
 pub use model_record::{AcceptedChanges, RefusedChange};
 pub use open_store::OpenStore;
 pub use operated::{OperatedDomain, ServedDomain};
-pub use planned_domains::planned_domains;
+pub use planned_domains::{planned_domains, webstore_model};
 pub use predicted_costs::PredictionError;
 pub use served::ServedApp;
 
@@ -41,6 +41,7 @@ use crate::blog::live::{LiveEvents, LiveParts, LiveSettings};
 use crate::blog::reads::ReadModels;
 use crate::config::StoreChoice;
 use crate::domain::containers::WrittenItems;
+use crate::served::live::{ServedLive, ServedLiveParts};
 use crate::webstore;
 use crate::webstore::commands::{WebstoreCommands, WebstoreParts};
 use crate::webstore::reads::WebstoreReads;
@@ -89,6 +90,8 @@ pub struct App {
     pub webstore_commands: WebstoreCommands,
     /// Events of the blog, from all processes.
     pub live: LiveEvents,
+    /// The changes of the web store's items.
+    pub webstore_events: ServedLive,
 }
 
 impl Deref for App {
@@ -141,8 +144,7 @@ impl App {
             Sharing::Alone => CommandLimits::default(),
             Sharing::WithOthers { .. } => CommandLimits::on_account(),
         };
-        let live_settings =
-            LiveSettings { tail: tail_settings(&member, live_poll), ..LiveSettings::default() };
+        let tail = tail_settings(&member, live_poll);
         let exposures = &partitions::KEY_EXPOSURES;
         let engine =
             Engine::over(open, member, projections, (&container_specs(), exposures), options).await?;
@@ -168,7 +170,14 @@ impl App {
             store: Arc::clone(&engine.recent),
             clock: Arc::clone(clock),
             tasks: tasks.clone(),
-            settings: live_settings,
+            settings: LiveSettings { tail, ..LiveSettings::default() },
+        });
+        let webstore_events = ServedLive::new(ServedLiveParts {
+            store: Arc::clone(&engine.recent),
+            model: webstore_model(),
+            watches: Arc::clone(&engine.watches),
+            tasks: tasks.clone(),
+            tail,
         });
         Ok(Self {
             reads: ReadModels::new(&engine.store),
@@ -176,6 +185,7 @@ impl App {
             engine: Arc::new(engine),
             webstore_commands,
             live,
+            webstore_events,
             commands,
         })
     }

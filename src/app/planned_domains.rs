@@ -19,6 +19,15 @@ fn prepared(model: &Model) -> Arc<ServedModel> {
     Arc::new(served.unwrap_or_else(|refused| panic!("the model of a domain of the program: {refused:?}")))
 }
 
+/// The web store's model, as its reads need it.
+///
+/// # Panics
+/// A mistake in the model, which a test finds.
+#[must_use]
+pub fn webstore_model() -> Arc<ServedModel> {
+    Arc::clone(&WEBSTORE)
+}
+
 /// The domains over a store, and over the view of it that sees commits of other processes. Accounts of the
 /// first one are users, accounts of the second one are customers.
 ///

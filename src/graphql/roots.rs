@@ -1,15 +1,17 @@
 //! The roots of the schema: the queries and the mutations of all domains.
 
-use async_graphql::MergedObject;
+use async_graphql::{MergedObject, MergedSubscription};
 
 use super::moderation::{ModerationMutation, ModerationQuery};
 use super::mutation::BlogMutation;
 use super::query::BlogQuery;
+use super::subscription::BlogSubscription;
 use super::webstore::customer_accounts::CustomerAccountMutation;
 use super::webstore::customers::{CustomerMutation, CustomerQuery};
 use super::webstore::mutation::WebstoreMutation;
 use super::webstore::orders::SalesOrderMutation;
 use super::webstore::query::WebstoreQuery;
+use super::webstore::subscription::WebstoreSubscription;
 
 /// Where every read begins. A field that fails is null, and hides no other.
 #[derive(MergedObject, Default)]
@@ -25,3 +27,9 @@ pub struct Mutation(
     CustomerMutation,
     SalesOrderMutation,
 );
+
+/// News of the blog and of the web store as they happen. A subscription begins with the events after its
+/// beginning, and ends when there is nothing more to come. An event is sent when something that was selected
+/// has changed.
+#[derive(MergedSubscription, Default)]
+pub struct Subscription(BlogSubscription, WebstoreSubscription);

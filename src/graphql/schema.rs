@@ -3,8 +3,7 @@
 use async_graphql::{SDLExportOptions, Schema, SchemaBuilder, ValidationMode};
 
 use super::event_scope::EventScopes;
-use super::roots::{Mutation, Query};
-use super::subscription::Subscription;
+use super::roots::{Mutation, Query, Subscription};
 use super::validation::SkipsValidation;
 use super::webstore::decimal::Decimal;
 use onehop_graphql_server::live_directive::LIVE_DIRECTIVE_SDL;
@@ -61,7 +60,8 @@ pub(super) fn live_schema(options: SchemaOptions) -> BlogSchema {
 
 /// The schema before its extensions.
 pub(super) fn builder(options: SchemaOptions) -> SchemaBuilder<Query, Mutation, Subscription> {
-    let mut builder = Schema::build(Query::default(), Mutation::default(), Subscription).data(options);
+    let mut builder =
+        Schema::build(Query::default(), Mutation::default(), Subscription::default()).data(options);
     if !options.introspection {
         builder = builder.disable_introspection();
     }

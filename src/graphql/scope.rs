@@ -21,6 +21,7 @@ use crate::blog::live::LiveEvents;
 use crate::blog::reads::{DataModel, ReadModels, Reads, Session};
 use crate::domain::accounts::sessions::Sessions;
 use crate::domain::error::CommandError;
+use crate::served::live::ServedLive;
 use crate::webstore::Webstore;
 use crate::webstore::ids::CustomerId;
 use onehop_graphql_server::pipeline::context::RequestContext;
@@ -44,6 +45,8 @@ pub struct Services {
     pub live: LiveEvents,
     /// The reads beneath events: they see commits of other processes.
     pub live_reads: ReadModels,
+    /// The changes of the web store's items, written by any process.
+    pub webstore_events: ServedLive,
     /// Brute-force protection of signing in and up.
     pub attempts: Arc<Attempts>,
     /// The write limits of an account.

@@ -1,5 +1,6 @@
 //! The `Subscription` type: the writes to the blog from all processes, as V3 reads them.
 
+use std::fmt::Display;
 use std::future::ready;
 use std::sync::Arc;
 
@@ -16,8 +17,9 @@ use super::post::Post;
 use super::resolution::One;
 use super::scope;
 use super::selected::selected_parts;
+use super::webstore::subscription::PERSONAL;
 use crate::blog::ids::PostId;
-use crate::blog::live::{BlogEvent, EventReceiver, ListenerOverrun, LiveTopic, PostEvent};
+use crate::blog::live::{BlogEvent, EventReceiver, LiveTopic, PostEvent};
 use crate::blog::reads::{CommentView, DataModel, PostView};
 use onehop_graphql_server::limit_exceeded::LimitExceeded;
 
@@ -26,8 +28,9 @@ const MODEL: DataModel = DataModel::V3;
 /// The names of the fields whose value depends on who asks begin with this word, and no other names do.
 const VIEWER_PREFIX: &str = "viewer";
 
-/// The root of all subscriptions.
-pub struct Subscription;
+/// The subscriptions of the blog.
+#[derive(Default)]
+pub struct BlogSubscription;
 
 /// A post left the feed.
 #[derive(SimpleObject)]
@@ -50,10 +53,8 @@ pub struct CommentDeleted {
     comment_id: ID,
 }
 
-/// News of the blog as they happen. A subscription begins with the events after its beginning, and ends
-/// when there is nothing more to come. An event is sent when something that was selected has changed.
 #[Subscription]
-impl Subscription {
+impl BlogSubscription {
     /// A post entered the feed, or a post of the feed changed. A post that takes the last place again after
     /// a deletion does not enter.
     async fn feed_changed(&self, ctx: &Context<'_>) -> Result<impl Stream<Item = Result<One<Post>>>> {
@@ -146,7 +147,7 @@ impl Subscription {
     }
 }
 
-/// Whether a document selects something whose value depends on who asks.
+/// Whether a document selects something whose value depends on who asks, or is for some callers alone.
 pub(super) fn is_personal(document: &ExecutableDocument) -> bool {
     let operations = document.operations.iter().map(|(_, operation)| &operation.node.selection_set.node);
     let fragments = document.fragments.values().map(|fragment| &fragment.node.selection_set.node);
@@ -156,7 +157,9 @@ pub(super) fn is_personal(document: &ExecutableDocument) -> bool {
 fn selects_of_viewer(selections: &SelectionSet) -> bool {
     selections.items.iter().any(|selection| match &selection.node {
         Selection::Field(field) => {
-            field.node.name.node.starts_with(VIEWER_PREFIX)
+            let name = field.node.name.node.as_str();
+            name.starts_with(VIEWER_PREFIX)
+                || PERSONAL.contains(&name)
                 || selects_of_viewer(&field.node.selection_set.node)
         }
         Selection::InlineFragment(inline) => selects_of_viewer(&inline.node.selection_set.node),
@@ -174,7 +177,7 @@ impl Begun {
         (Self(Mutex::new(Some(sender))), receiver)
     }
 
-    fn tell(&self) {
+    pub(super) fn tell(&self) {
         if let Some(sender) = self.0.lock().take() {
             // There is no receiver when the client has left meanwhile.
             let _ = sender.send(());
@@ -229,7 +232,8 @@ fn comments(
     })
 }
 
-fn overrun_of(overrun: ListenerOverrun) -> async_graphql::Error {
+/// The error of a listener that did not keep up.
+pub(super) fn overrun_of(overrun: impl Display) -> async_graphql::Error {
     async_graphql::Error::new(format!("The subscription did not keep up: {overrun}. Begin it again."))
         .extend_with(|_, extensions| extensions.set("code", LimitExceeded::CODE))
 }

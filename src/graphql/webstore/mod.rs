@@ -13,4 +13,5 @@ pub(super) mod payloads;
 pub(super) mod product;
 pub(super) mod query;
 pub(super) mod sales_order;
+pub(super) mod subscription;
 mod tag;

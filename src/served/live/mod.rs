@@ -98,7 +98,9 @@ impl ServedLive {
         }))))
     }
 
-    fn model(&self) -> &ServedModel {
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &ServedModel {
         &self.0.outside.model
     }
 

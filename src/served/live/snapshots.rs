@@ -60,7 +60,8 @@ impl ServedLive {
     async fn watch(&self, subject: Subject, ledger: &Ledger) -> Result<ItemEvents, Fault> {
         let watch = self.0.outside.watches.watch(ledger).await?;
         let snapshot = self.snapshot(&subject, &watch, ledger).await?;
-        let (events, has_ended) = (VecDeque::new(), false);
+        let has_ended = has_gone(&subject, &snapshot);
+        let events = VecDeque::new();
         let watched = Watched { live: self.clone(), subject, watch, snapshot, events, has_ended };
         Ok(unfold(Some(watched), |watched| async { watched?.next().await }).boxed())
     }
@@ -112,10 +113,15 @@ impl Watched {
                     }
                 }
             }
-            self.has_ended = matches!(self.subject, Subject::Item(_)) && snapshot.items.is_empty();
+            self.has_ended = has_gone(&self.subject, &snapshot);
             self.snapshot = snapshot;
         }
     }
+}
+
+/// Whether the item that is watched is not there any more.
+fn has_gone(subject: &Subject, snapshot: &Snapshot) -> bool {
+    matches!(subject, Subject::Item(_)) && snapshot.items.is_empty()
 }
 
 /// The events between two snapshots: items that have left, then new and changed ones, in the order of the

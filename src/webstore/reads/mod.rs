@@ -8,13 +8,14 @@ mod views;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::containers::CUSTOMER;
 use super::ids::{CategoryId, CustomerId, ProductId, SalesOrderId, TagId};
 use super::items::{SkuReservationItem, types};
 use crate::domain::page::{Page, PageRequest};
 use crate::domain::search::{LOOKED_AT_MAX, SearchWords};
-use onehop_store::{Direction, Fault, Item, Ledger, Query, QueryPage, Store};
+use onehop_store::{Direction, Fault, FaultKind, Item, Ledger, Query, QueryPage, ShapeError, Store};
 
 use stored::StoredWebstoreReads;
 pub use views::{
@@ -189,6 +190,17 @@ fn decode_found<T: DeserializeOwned>(item: Option<Item>, item_type: &str) -> Res
         return Ok(None);
     }
     item.decode().map(Some)
+}
+
+/// The view of an item with this body.
+///
+/// # Errors
+/// A fault of kind [`FaultKind::Corrupt`] when the body is not a `T`.
+pub fn view_of<T: DeserializeOwned>(body: &Map<String, Value>) -> Result<T, Fault> {
+    T::deserialize(body).map_err(|error| {
+        Fault::new(FaultKind::Corrupt, "an item's body has an unexpected shape")
+            .with_source(ShapeError::from(error))
+    })
 }
 
 fn decode_all<T: DeserializeOwned>(page: &QueryPage) -> Result<Vec<T>, Fault> {

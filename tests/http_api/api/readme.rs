@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use crate::api::caller::Caller;
+use crate::api::caller::{Caller, id_of};
 use crate::api::server::Server;
+use crate::webstore::shop;
 use onehop_testing::websocket::WebSocketClient;
 
 const DOCUMENTS: [&str; 2] = [include_str!("../../../README.md"), include_str!("../../../docs/api.md")];
@@ -50,15 +51,26 @@ async fn every_operation_of_the_documents_works() {
 
 #[tokio::test]
 async fn every_subscription_of_the_documents_begins() {
-    let server = Server::start().await;
+    let server = shop::open().await;
     let author = server.sign_up("author").await;
     let post = author.post("Engines").await;
     let comment = author.comment(&post, "Indeed.").await;
+    let staff = shop::staff_member(&server).await;
+    let category = shop::category(&staff, "Bikes").await;
+    let product = id_of(&shop::product(&staff, "Bell", "9.50", &category, &[]).await);
+    let customer = shop::sign_up_customer(&server, "eva@example.com").await;
+    let lines = json!({ "lines": [{ "productId": product, "quantity": 1 }] });
+    let order = shop::mutate(&customer, "createSalesOrder", lines, "salesOrder { id }").await;
+    let order = id_of(&order["salesOrder"]);
     let subscriptions = operations(|operation| operation.starts_with("subscription"));
-    assert!(subscriptions.len() >= 3, "{subscriptions:?}");
-    let mut socket = WebSocketClient::open(server.address()).await;
+    assert!(subscriptions.len() >= 5, "{subscriptions:?}");
+    let token = json!({ "authorization": format!("Bearer {}", customer.token()) });
+    let mut socket = WebSocketClient::open_with(server.address(), token).await;
     for (id, subscription) in subscriptions.iter().enumerate() {
-        socket.subscribe(&id.to_string(), &with_ids(subscription, &author, (&post, &comment))).await;
+        let subscription = subscription
+            .replace("productChanged(id: \"...\"", &format!("productChanged(id: \"{product}\""))
+            .replace("salesOrderChanged(id: \"...\"", &format!("salesOrderChanged(id: \"{order}\""));
+        socket.subscribe(&id.to_string(), &with_ids(&subscription, &author, (&post, &comment))).await;
     }
     socket.settle().await;
 }

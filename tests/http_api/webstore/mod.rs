@@ -9,4 +9,5 @@ mod quotas;
 mod read_models;
 pub mod shop;
 mod staff;
+mod subscriptions;
 mod viewer_rights;

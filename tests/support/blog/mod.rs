@@ -16,7 +16,7 @@ use onehop::accounts::staff::Staff;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
 use onehop::accounts::write_limits::{AccountWrites, WriteLimits};
 use onehop::accounts::{Authenticator, PasswordHasher};
-use onehop::app::{container_specs, planned_domains};
+use onehop::app::{container_specs, planned_domains, webstore_model};
 use onehop::blog::commands::{CommandLimits, CommandParts, Commands};
 use onehop::blog::containers::{ACCOUNTS, POSTS, USERS};
 use onehop::blog::ids::{CommentId, LikeId, PostId, RandomIds, UserId};
@@ -26,10 +26,11 @@ use onehop::blog::read_models;
 use onehop::blog::reads::ReadModels;
 use onehop::domain::accounts::sessions::{SessionSettings, SessionStart, Sessions};
 use onehop::graphql::{Executor, GlobalId, Recency, SchemaOptions, Services};
+use onehop::served::live::{ServedLive, ServedLiveParts};
 use onehop::webstore::Webstore;
 use onehop::webstore::commands::{WebstoreCommands, WebstoreParts};
 use onehop::webstore::reads::WebstoreReads;
-use onehop_change_feed::{Processor, Settings, WriteScope};
+use onehop_change_feed::{Processor, Settings, TailSettings, WriteScope, WriteWatches};
 use onehop_graphql_server::authentication::Authentication as _;
 use onehop_graphql_server::caller::{Caller, RequestRejection};
 use onehop_graphql_server::client_address::ClientAddress;
@@ -93,6 +94,13 @@ pub async fn empty() -> Blog {
         planned: planned_domains(&port, &port),
         live,
         live_reads: reads.clone(),
+        webstore_events: ServedLive::new(ServedLiveParts {
+            store: port.clone(),
+            model: webstore_model(),
+            watches: WriteWatches::new(port.clone(), Vec::new(), TailSettings::default(), Tasks::new()),
+            tasks: Tasks::new(),
+            tail: TailSettings::default(),
+        }),
         commands: Commands::new(CommandParts {
             store: port.clone(),
             latest: port.clone(),

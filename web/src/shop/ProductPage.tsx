@@ -1,5 +1,6 @@
-import { useQuery } from "urql";
+import { useQuery, useSubscription } from "urql";
 import { Link } from "wouter";
+import { useOnSubscriptionEnd } from "../api/connection.js";
 import { usePagePolicy } from "../api/embedded.js";
 import { codeOf } from "../api/errors.js";
 import { usePageTitle } from "../app/page-title.js";
@@ -10,7 +11,7 @@ import { SkeletonLines } from "../ui/Skeleton.js";
 import { TagLinks } from "../ui/TagLinks.js";
 import { AddToCart } from "./AddToCart.js";
 import { formatMoney } from "./money.js";
-import { ProductPageDocument, type ProductPageQuery } from "./product.generated.js";
+import { ProductChangesDocument, ProductPageDocument, type ProductPageQuery } from "./product.generated.js";
 import { RelatedProducts } from "./RelatedProducts.js";
 import { ShopFrame } from "./ShopFrame.js";
 import { productTagLinks } from "./product-tags.js";
@@ -34,7 +35,14 @@ function LoadedProduct({ id }: { id: string }) {
   const product = data?.product;
   usePageTitle(product?.name ?? null, product?.description);
   if (product != null) {
-    return <Product product={product} />;
+    return (
+      <Product
+        product={product}
+        onEnded={() => {
+          readAgain({ requestPolicy: "network-only" });
+        }}
+      />
+    );
   }
   // An invalid id is refused.
   if (error !== undefined && codeOf(error) !== "BAD_USER_INPUT") {
@@ -43,9 +51,16 @@ function LoadedProduct({ id }: { id: string }) {
   return data === undefined && error === undefined ? <SkeletonLines lines={8} /> : <NotFoundPage what="product" />;
 }
 
-function Product({ product }: { product: NonNullable<ProductPageQuery["product"]> }) {
+function Product({ product, onEnded }: { product: NonNullable<ProductPageQuery["product"]>; onEnded: () => void }) {
   const { id, category, name, sku, price, isSoldOut, description, tags } = product;
   const isStaff = useViewerIsStaff() === true;
+  useSubscription({ query: ProductChangesDocument, variables: { id } });
+  // It ends when the product is deleted.
+  useOnSubscriptionEnd((variables) => {
+    if ((variables as { id?: string }).id === id) {
+      onEnded();
+    }
+  });
   return (
     <>
       <article className="product">

@@ -42,7 +42,7 @@ export interface OpenOptions {
   expectedStatuses?: readonly number[];
   width?: number;
   /** Observes the page from before its first request. */
-  watch?: (page: Page) => void;
+  watch?: (page: Page) => void | Promise<void>;
 }
 
 /**
@@ -104,7 +104,7 @@ export async function openPage(
   });
   page.on("pageerror", (error) => errors.push(String(error)));
 
-  watch?.(page);
+  await watch?.(page);
   await page.goto(new URL(path, url).href);
   await applicationStarted(page);
   return { page, conduct: { foreignRequests, errors } };
@@ -166,20 +166,32 @@ function endsSession(request: Request): boolean {
   return isSignOut || (request.method() === "POST" && ENDS_SESSION.test(request.postData() ?? ""));
 }
 
-/** Waits until a page has subscribed to events of this name. The page shows its text before that. */
-export function subscription(event: string): { watch: (page: Page) => void; begun: Promise<void> } {
+/**
+ * Waits until the server has begun a subscription of a page to events of this name: it answers a ping behind
+ * it no earlier. The page shows its text before that.
+ */
+export function subscription(event: string): { watch: (page: Page) => Promise<void>; begun: Promise<void> } {
   let resolve: () => void = () => undefined;
   const begun = new Promise<void>((done) => {
     resolve = done;
   });
-  const watch = (page: Page): void => {
-    page.on("websocket", (socket) => {
-      socket.on("framesent", ({ payload }) => {
-        if (String(payload).includes(event)) {
+  const watch = (page: Page): Promise<void> =>
+    page.routeWebSocket(/\/graphql$/, (socket) => {
+      const server = socket.connectToServer();
+      socket.onMessage((message) => {
+        server.send(message);
+        if (String(message).includes(event)) {
+          server.send(JSON.stringify({ type: "ping" }));
+        }
+      });
+      server.onMessage((message) => {
+        // Pages send no ping of their own.
+        if (String(message).includes('"type":"pong"')) {
           resolve();
+        } else {
+          socket.send(message);
         }
       });
     });
-  };
   return { watch, begun };
 }

@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { projectionsDrained } from "../server.js";
-import { baseUrl, launchBrowser, leave, openPage, type Conduct } from "./browser.js";
+import { baseUrl, launchBrowser, leave, openPage, subscription, type Conduct } from "./browser.js";
 import { showCosts } from "./cost-switch.js";
 import { freshName, signUp } from "./people.js";
 import {
@@ -11,6 +11,7 @@ import {
   fillAddress,
   goToReview,
   placeOrder,
+  seller,
   signInAsStaff,
   signUpCustomer,
   type Category,
@@ -74,6 +75,24 @@ describe("a visitor", () => {
     await heading(tag).waitFor();
     await page.locator(".product-card").first().waitFor();
     expect(await charge()).toBeGreaterThan(0);
+  });
+
+  test("sees a new price, that a product is sold out, and that it is withdrawn, as it happens", async () => {
+    const staff = await seller();
+    const name = `Trail Lamp ${freshName()}`;
+    const id = await staff.sell(category.id, name, "20");
+    const { watch, begun } = subscription("productChanged");
+    ({ page, conduct } = await openPage(browser, `/shop/product/${id}`, { watch }));
+    await heading(name).waitFor();
+    await begun;
+    await staff.reprice(id, "18.50");
+    await page.locator(".product-price", { hasText: "€18.50" }).waitFor();
+    await staff.markSoldOut(id, true);
+    const shown = page.locator(".product");
+    await shown.getByText("Sold out").waitFor();
+    expect(await shown.getByRole("button", { name: "Add to cart" }).count()).toBe(0);
+    await staff.withdraw(id);
+    await heading("Product not found").waitFor();
   });
 
   test("sorts and filters a category, and finds the view again after a reload and by the back button", async () => {
