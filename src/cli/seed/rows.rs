@@ -73,27 +73,27 @@ impl<'a> SampleRows<'a> {
         let kind = self.model.items().iter().position(|other| other.name == item.name).unwrap_or_default();
         let mut rng = StreamRng::new(self.seed, Stream(ROWS + kind as u64), number);
         let mut row = self.object(&item.fields, Some((item, number)), &mut rng, depth);
-        self.refer_within_partitions(item, number, &mut row, &mut rng, depth);
         row.insert("id".to_owned(), json!(row_id(&item.name, number)));
         row
     }
 
-    /// Chooses the targets of references whose partition keys are fields of the row, and these fields.
+    /// Chooses the targets of references whose partition keys are fields beside them, and these fields.
     fn refer_within_partitions(
         &self,
-        item: &ItemType,
-        number: u64,
-        row: &mut Map<String, Value>,
+        fields: &[Field],
+        row: Option<(&ItemType, u64)>,
+        object: &mut Map<String, Value>,
         rng: &mut StreamRng,
         depth: usize,
     ) {
         let mut fixed: Vec<&Name> = Vec::new();
-        for field in &item.fields {
+        for field in fields {
             let FieldKind::Reference(reference) = &field.kind else { continue };
             let Some(target) = self.model.item(&reference.target) else { continue };
-            if reference.partition.is_empty() || depth >= DEPTH_MAX || !row.contains_key(&*field.name) {
+            if reference.partition.is_empty() || depth >= DEPTH_MAX {
                 continue;
             }
+            let Some(drawn) = object.remove(&*field.name) else { continue };
             // The reference names the fields of the key alone, or a field for each path of it.
             let is_whole = reference.partition.len() == target.key.len();
             let key = target.key.iter().filter(|source| is_whole || matches!(source, KeySource::Field(_)));
@@ -102,22 +102,29 @@ impl<'a> SampleRows<'a> {
                 KeySource::Id | KeySource::Type => None,
             });
             let pairs: Vec<(&Name, &Name)> = pairs.collect();
-            let chosen = (0..TARGETS_MAX).find_map(|_| {
-                let id = self.reference(field, &reference.target, Some((item, number)), rng)?;
-                let other = number_of(id.as_str()?)?;
-                let values = self.row(target, other, depth + 1);
-                let fits =
-                    |(by, of): &(&Name, &Name)| !fixed.contains(by) || row.get(&***by) == values.get(&***of);
-                pairs.iter().all(fits).then_some((id, values))
-            });
-            row.remove(&*field.name);
-            let Some((id, mut values)) = chosen else { continue };
-            row.insert(field.name.to_string(), id);
-            for (by, of) in pairs {
-                if let Some(value) = values.remove(&**of) {
-                    row.insert(by.to_string(), value);
-                    fixed.push(by);
+            let wanted = drawn.as_array().map_or(1, Vec::len);
+            let mut ids: Vec<Value> = Vec::new();
+            for _ in 0..wanted {
+                let chosen = (0..TARGETS_MAX).find_map(|_| {
+                    let id = self.target(&reference.target, row, rng)?;
+                    let values = self.row(target, number_of(id.as_str()?)?, depth + 1);
+                    let fits = |(by, of): &(&Name, &Name)| {
+                        !fixed.contains(by) || object.get(&***by) == values.get(&***of)
+                    };
+                    (!ids.contains(&id) && pairs.iter().all(fits)).then_some((id, values))
+                });
+                let Some((id, mut values)) = chosen else { break };
+                ids.push(id);
+                for (by, of) in &pairs {
+                    if let Some(value) = values.remove(&***of) {
+                        object.insert(by.to_string(), value);
+                        fixed.push(by);
+                    }
                 }
+            }
+            let value = if drawn.is_array() { Some(Value::Array(ids)) } else { ids.pop() };
+            if let Some(value) = value {
+                object.insert(field.name.to_string(), value);
             }
         }
     }
@@ -150,6 +157,7 @@ impl<'a> SampleRows<'a> {
                 object.insert(field.name.to_string(), value);
             }
         }
+        self.refer_within_partitions(fields, row, &mut object, rng, depth);
         object
     }
 
@@ -185,30 +193,29 @@ impl<'a> SampleRows<'a> {
         row: Option<(&ItemType, u64)>,
         rng: &mut StreamRng,
     ) -> Option<Value> {
-        // A row refers to earlier rows of its own type.
-        let count = match row {
-            Some((item, number)) if item.name == *target => number,
-            _ => self.counts.get(target).copied().unwrap_or_default(),
-        };
-        if count == 0 {
-            return None;
-        }
-        let one = |rng: &mut StreamRng| {
-            // The square makes some targets far more popular than others.
-            let fraction = rng.fraction();
-            json!(row_id(target, (fraction * fraction * count as f64) as u64))
-        };
         if field.ty.list.is_none() {
-            return Some(one(rng));
+            return self.target(target, row, rng);
         }
         let mut elements: Vec<Value> = Vec::new();
         for _ in 0..elements_of(&field.checks, rng) {
-            let element = one(rng);
+            let element = self.target(target, row, rng)?;
             if !elements.contains(&element) {
                 elements.push(element);
             }
         }
         Some(Value::Array(elements))
+    }
+
+    /// The id of a row of a type, to which another row refers; `None` where there is none.
+    fn target(&self, target: &Name, row: Option<(&ItemType, u64)>, rng: &mut StreamRng) -> Option<Value> {
+        // A row refers to earlier rows of its own type.
+        let count = match row {
+            Some((item, number)) if item.name == *target => number,
+            _ => self.counts.get(target).copied().unwrap_or_default(),
+        };
+        // The square makes some targets far more popular than others.
+        let place = |fraction: f64| (fraction * fraction * count as f64) as u64;
+        (count > 0).then(|| json!(row_id(target, place(rng.fraction()))))
     }
 
     fn stored(

@@ -58,6 +58,13 @@ impl ServedCommands {
         {
             stored::set(body, property, json!(0));
         }
+        // Entries have it, also where a row of an import leaves it out.
+        if let FieldKind::Reference(reference) = &field.kind
+            && field.ty.non_null
+            && field.ty.list.is_some()
+        {
+            stored::set(body, &reference.property, json!([]));
+        }
         let FieldKind::Stored(stored_field) = &field.kind else { return };
         let value = match (&stored_field.source, &stored_field.default) {
             (ValueSource::Created, _) => encoded(stored_field.format, json!(self.timestamp())),

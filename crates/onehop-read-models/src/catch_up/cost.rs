@@ -11,6 +11,7 @@ use crate::cost::{
     Charged, DataProfile, FieldEdit, Operations, PredictedChange, RuleProjection, SampleChange, SampleEdit,
     StoredType,
 };
+use crate::field_path::FieldPath;
 use crate::item_type::ItemType;
 
 impl RuleProjection for CatchUp {
@@ -26,15 +27,18 @@ impl CatchUp {
         let stored = StoredType::from(item_type);
         let Some(item) = data.typical_item(&stored, |_| true) else { return Vec::new() };
         let reads = self.compare(item_type, data);
-        let fields: Vec<_> =
-            self.copies.iter().filter(|copy| copy.item_type == *item_type).map(|copy| copy.path).collect();
-        let Some(first) = fields.first() else { return Vec::new() };
-        let corrected = data.replace_charge(&stored, &[*first, Cause::FIELD.into()]);
+        let copies: Vec<_> = self.copies.iter().filter(|copy| copy.item_type == *item_type).collect();
+        let Some(first) = copies.first().map(|copy| copy.path) else { return Vec::new() };
+        let corrected = data.replace_charge(&stored, &[first, Cause::FIELD.into()]);
+        let edit = match first {
+            FieldPath::Field(field) => FieldEdit::Alter(field),
+            path => FieldEdit::AlterCopy { path, by: copies[0].by },
+        };
         let name = item_type.name;
         let predicted = |change, operations, edits| PredictedChange {
             charged: Charged::Projection(self.name),
             change,
-            fan_out: fields.len(),
+            fan_out: copies.len(),
             operations,
             sample: SampleChange {
                 item_type: item_type.clone(),
@@ -45,11 +49,7 @@ impl CatchUp {
         let old = reads.clone().and(Replace, 1, corrected).then(reads.clone());
         vec![
             predicted(format!("a new {name}"), reads, Vec::new()),
-            predicted(
-                format!("a new {name} with an old `{}`", first.root()),
-                old,
-                vec![FieldEdit::Alter(first.root())],
-            ),
+            predicted(format!("a new {name} with an old `{}`", first.root()), old, vec![edit]),
         ]
     }
 

@@ -206,7 +206,7 @@ impl Measurement {
         if_match: Option<ETag>,
     ) -> Result<WriteOp, CostError> {
         let spec = self.declared.container(item_type.container).ok_or(CostError::NoSample(item_type.name))?;
-        let item: NewItem = edit.apply(item_type, spec, body, self.new_items)?.into_item()?;
+        let item: NewItem = edit.apply(spec, body, self.new_items)?.into_item()?;
         Ok(match edit {
             SampleEdit::Create(_) => WriteOp::Create(item),
             SampleEdit::Change(_) | SampleEdit::Delete => WriteOp::Replace { item, if_match },

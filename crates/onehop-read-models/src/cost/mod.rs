@@ -103,7 +103,13 @@ impl ReadModels {
     /// Each kind of change that the data has a sample of.
     fn predict(&self, projections: &[Arc<dyn RuleProjection>], data: &DataProfile) -> Vec<PredictedChange> {
         let mut predicted = self.predict_feeds(projections, data);
-        predicted.extend(projections.iter().flat_map(|projection| projection.predict(data)));
+        // Nobody deletes items of a container without soft-deleted ones.
+        let may_happen = |change: &PredictedChange| {
+            let SampleChange { item_type, edit, .. } = &change.sample;
+            !edit.is_deletion() || data.has_soft_deletes(&StoredType::from(item_type))
+        };
+        let of_rules = projections.iter().flat_map(|projection| projection.predict(data));
+        predicted.extend(of_rules.filter(may_happen));
         predicted.extend(
             self.counts().filter(|rule| rule.projection.is_none()).filter_map(|rule| rule.predict(data)),
         );

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use onehop_change_feed::ProjectionError;
 use onehop_store::charges::{Calibration, IndexTerms, IndexingPolicy, TermCount};
-use onehop_store::{ContainerName, Fault, FaultKind, RequestCharge, Store, json_text, order_value_of};
+use onehop_store::{
+    ContainerName, Fault, FaultKind, RequestCharge, Store, json_text, order_value_of, properties_of_order,
+};
 use serde_json::Value;
 
 use super::cost_charges::CostCharges;
@@ -229,10 +231,13 @@ impl DataProfile {
     /// The first field of a list's entries that is neither a key, nor orders anything, nor is a copy.
     pub(crate) fn plain_field(&self, rule: &ListRule) -> Option<&'static str> {
         let of_source = self.declared.order_by(rule.source.container, rule.source.name);
-        let order = [of_source, self.declared.order_of(rule)];
+        let order = [of_source, self.declared.order_of(rule)].into_iter().flatten();
+        let order = order.flat_map(properties_of_order).map(|property| property.name);
         let key = self.declared.container(rule.source.container).map(|spec| spec.partition_key);
+        let key = key.into_iter().flat_map(|fields| fields.split('/'));
         let copies = self.declared.target_copies().flat_map(|copy| [copy.path.root(), copy.by.root()]);
-        let taken: BTreeSet<_> = order.into_iter().flatten().chain(key).chain(copies).collect();
+        let keys = key.chain(rule.partition.fields());
+        let taken: BTreeSet<_> = order.chain(keys).chain(copies).collect();
         rule.fields.iter().copied().find(|field| !taken.contains(field))
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::body::{Body, SourcePlace};
 use crate::field_path::FieldPath;
-use crate::item_type::{DELETED, ID, ItemPartition, ItemType, TTL, VERSION};
+use crate::item_type::{DELETED, ID, ItemType, TTL, VERSION};
 
 /// The time to live of a soft-deleted item, s.
 const DELETED_TTL_SECONDS: u32 = 30 * 24 * 3600;
@@ -60,7 +60,6 @@ impl SampleEdit {
     /// The item with the edit. `number` distinguishes new items of one measurement.
     pub(crate) fn apply(
         &self,
-        item_type: &ItemType,
         spec: &ContainerSpec,
         mut body: Body,
         number: u32,
@@ -73,8 +72,12 @@ impl SampleEdit {
         match self {
             Self::Create(edits) => {
                 let id = new_id(body.id()?, number);
-                if item_type.partition == ItemPartition::Id {
-                    body.0.insert(spec.partition_key.to_owned(), id.as_str().into());
+                let former = body.get(ID).cloned();
+                // The id may be the partition key, or a part of it.
+                for property in spec.partition_key.split('/') {
+                    if body.get(property) == former.as_ref() {
+                        body.0.insert(property.to_owned(), id.as_str().into());
+                    }
                 }
                 body.0.insert(ID.to_owned(), id.into());
                 edits.iter().for_each(|edit| edit.apply(&mut body));

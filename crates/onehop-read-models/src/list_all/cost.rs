@@ -12,10 +12,7 @@ use crate::cost::{
 impl RuleProjection for CompleteList {
     fn predict(&self, data: &DataProfile) -> Vec<PredictedChange> {
         let (source, entry) = (StoredType::from(&self.rule.source), StoredType::entry_of(&self.rule));
-        let (Some(item), Some(field)) = (data.typical_item(&source, |_| true), data.plain_field(&self.rule))
-        else {
-            return Vec::new();
-        };
+        let Some(item) = data.typical_item(&source, |_| true) else { return Vec::new() };
         let name = self.rule.source.name;
         let predicted = |change, operations, edit| PredictedChange {
             charged: Charged::Projection(self.rule.name),
@@ -26,13 +23,15 @@ impl RuleProjection for CompleteList {
         };
         let new = Operations::default().and(Create, 1, data.create_charge(&entry));
         let read = Operations::default().and(PointRead, 1, data.read_charge(&entry));
-        let changed = read.clone().and(Replace, 1, data.replace_charge(&entry, &[field]));
-        let deleted = read.and(Replace, 1, data.soft_delete_charge(&entry));
-        let alter = SampleEdit::Change(vec![FieldEdit::Alter(field)]);
-        vec![
-            predicted(format!("a new {name}"), new, SampleEdit::Create(Vec::new())),
-            predicted(format!("`{field}` of {} changes", a(name)), changed, alter),
-            predicted(format!("{} is deleted", a(name)), deleted, SampleEdit::Delete),
-        ]
+        let changed = data.plain_field(&self.rule).map(|field| {
+            let operations = read.clone().and(Replace, 1, data.replace_charge(&entry, &[field]));
+            let alter = SampleEdit::Change(vec![FieldEdit::Alter(field)]);
+            predicted(format!("`{field}` of {} changes", a(name)), operations, alter)
+        });
+        let deleted = read.clone().and(Replace, 1, data.soft_delete_charge(&entry));
+        let mut changes = vec![predicted(format!("a new {name}"), new, SampleEdit::Create(Vec::new()))];
+        changes.extend(changed);
+        changes.push(predicted(format!("{} is deleted", a(name)), deleted, SampleEdit::Delete));
+        changes
     }
 }

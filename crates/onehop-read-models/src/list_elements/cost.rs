@@ -14,11 +14,7 @@ use crate::field_path::FieldPath;
 
 impl RuleProjection for ElementList {
     fn predict(&self, data: &DataProfile) -> Vec<PredictedChange> {
-        let (Some((item, counts)), Some(field)) =
-            (data.typical_source(self.rule.name), data.plain_field(&self.rule))
-        else {
-            return Vec::new();
-        };
+        let Some((item, counts)) = data.typical_source(self.rule.name) else { return Vec::new() };
         let elements = counts.iter().sum();
         let (source, entry) = (StoredType::from(&self.rule.source), StoredType::entry_of(&self.rule));
         let (name, rule) = (self.rule.source.name, &self.rule);
@@ -49,15 +45,13 @@ impl RuleProjection for ElementList {
             .and(Delete, elements, data.delete_charge(&entry))
             .then(self.comparison(0, data));
         let new = if is_free { Operations::default() } else { new };
-        let mut changes = vec![
-            predicted(format!("a new {name}"), new.clone(), SampleEdit::Create(Vec::new())),
-            predicted(
-                format!("`{field}` of {} changes", a(name)),
-                replaced(field.into()),
-                SampleEdit::Change(vec![FieldEdit::Alter(field)]),
-            ),
-            predicted(format!("{} is deleted", a(name)), deleted, SampleEdit::Delete),
-        ];
+        let mut changes =
+            vec![predicted(format!("a new {name}"), new.clone(), SampleEdit::Create(Vec::new()))];
+        changes.extend(data.plain_field(rule).map(|field| {
+            let alter = SampleEdit::Change(vec![FieldEdit::Alter(field)]);
+            predicted(format!("`{field}` of {} changes", a(name)), replaced(field.into()), alter)
+        }));
+        changes.push(predicted(format!("{} is deleted", a(name)), deleted, SampleEdit::Delete));
         if let Some(copy) = self.copies.first() {
             // The corrected item is a change by itself.
             let replace = data.replace_charge(&source, &[copy.path, Cause::FIELD.into()]);
