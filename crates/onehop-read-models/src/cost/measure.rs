@@ -18,10 +18,12 @@ use super::sample::{FieldEdit, SampleChange, SampleEdit};
 use crate::body::Body;
 use crate::declaration::ReadModels;
 use crate::item_type::ItemType;
-use crate::rule::CountRule;
+use crate::rule::{CountRule, OwnsRule};
 
 /// The processor whose leases this measurement holds.
 const PROCESSOR: &str = "read-model-costs";
+/// The levels of owners above owned items, which may own others in turn.
+const OWNED_LEVELS_MAX: usize = 8;
 
 /// A store decorator that keeps charges without a rule apart: pages of the change feed, which are counted by
 /// container, and operations on leases.
@@ -83,8 +85,11 @@ impl Measurement {
         predicted: &[PredictedChange],
     ) -> Result<Vec<RequestCharge>, CostError> {
         let mut charges = vec![None; predicted.len()];
-        let (deletions, others): (Vec<_>, Vec<_>) =
+        let (mut deletions, others): (Vec<_>, Vec<_>) =
             (0..predicted.len()).partition(|place| predicted[*place].sample.edit.is_deletion());
+        // Owned items go with their owners.
+        deletions
+            .sort_by_key(|place| self.owned_levels(&predicted[*place].sample.item_type, OWNED_LEVELS_MAX));
         for place in others.into_iter().chain(deletions) {
             if charges[place].is_some() {
                 continue;
@@ -106,6 +111,17 @@ impl Measurement {
             }
         }
         Ok(charges.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    /// The levels of types that are deleted with an item of a type.
+    fn owned_levels(&self, owner: &ItemType, levels_max: usize) -> usize {
+        if levels_max == 0 {
+            return 0;
+        }
+        let is_owner =
+            |rule: &&Arc<OwnsRule>| (rule.owner.container, rule.owner.name) == (owner.container, owner.name);
+        let owned = self.declared.owners().filter(is_owner).flat_map(|rule| &rule.owned);
+        owned.map(|owned| 1 + self.owned_levels(&owned.item_type, levels_max - 1)).max().unwrap_or(0)
     }
 
     /// The charge of a change to each of these.

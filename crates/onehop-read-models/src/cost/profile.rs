@@ -16,7 +16,7 @@ use crate::body::{Body, KeyedCopy};
 use crate::declaration::ReadModels;
 use crate::field_path::FieldPath;
 use crate::item_type::ItemType;
-use crate::rule::{ListRule, OwnedType};
+use crate::rule::{ListPartition, ListRule, OwnedType};
 use crate::source_value::source_key;
 use crate::verify::for_each_change;
 
@@ -236,7 +236,11 @@ impl DataProfile {
         let key = self.declared.container(rule.source.container).map(|spec| spec.partition_key);
         let key = key.into_iter().flat_map(|fields| fields.split('/'));
         let copies = self.declared.target_copies().flat_map(|copy| [copy.path.root(), copy.by.root()]);
-        let keys = key.chain(rule.partition.fields());
+        let of_elements = self.declared.lists().filter_map(|list| match list.partition {
+            ListPartition::Element(by) => Some(FieldPath::parse(by).root()),
+            ListPartition::Field(_) | ListPartition::Constant(_) => None,
+        });
+        let keys = key.chain(rule.partition.fields()).chain(of_elements);
         let taken: BTreeSet<_> = order.chain(keys).chain(copies).collect();
         rule.fields.iter().copied().find(|field| !taken.contains(field))
     }

@@ -123,6 +123,20 @@ fn altered(value: Option<&Value>) -> Value {
             }
             Value::String(characters.into_iter().collect())
         }
+        Some(Value::Array(elements)) => {
+            let mut elements = elements.clone();
+            let last = elements.pop();
+            elements.push(altered(last.as_ref()));
+            Value::Array(elements)
+        }
+        Some(Value::Object(members)) => {
+            let mut members = members.clone();
+            if let Some(member) = members.values_mut().next() {
+                *member = altered(Some(member));
+            }
+            Value::Object(members)
+        }
+        Some(Value::Bool(value)) => json!(!value),
         _ => json!("x"),
     }
 }
