@@ -29,7 +29,7 @@ pub struct Mutation(
 );
 
 /// News of the blog and of the web store as they happen. A subscription begins with the events after its
-/// beginning, and ends when there is nothing more to come. An event is sent when something that was selected
-/// has changed.
+/// beginning, and ends when there is nothing more to come. An event of the blog is sent when something that
+/// was selected has changed.
 #[derive(MergedSubscription, Default)]
 pub struct Subscription(BlogSubscription, WebstoreSubscription);
