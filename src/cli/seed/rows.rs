@@ -206,7 +206,7 @@ impl<'a> SampleRows<'a> {
         Some(Value::Array(elements))
     }
 
-    /// The id of a row of a type, to which another row refers; `None` where there is none.
+    /// A foreign key of a row: the id of a random row of a type; `None` for a type without rows.
     fn target(&self, target: &Name, row: Option<(&ItemType, u64)>, rng: &mut StreamRng) -> Option<Value> {
         // A row refers to earlier rows of its own type.
         let count = match row {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Context, ID, Result, Subscription};
+use async_graphql::{Context, Error, ID, Result, Subscription};
 use futures::{Stream, StreamExt as _};
 use onehop_model::Subscription as Declared;
 use serde::de::DeserializeOwned;
@@ -75,14 +75,18 @@ impl WebstoreSubscription {
 /// The declaration of a subscription in the model.
 fn declared(name: &str) -> Result<&'static Declared> {
     let found = MODEL.subscriptions().iter().find(|found| *found.name == *name);
-    found.ok_or_else(|| errors::error(Code::Internal, "The subscription is unknown."))
+    found.ok_or_else(unknown)
+}
+
+/// The error of a subscription that the model does not declare, which a test finds.
+fn unknown() -> Error {
+    errors::error(Code::Internal, "The subscription is unknown.")
 }
 
 /// The type of a subscription's items.
 fn item_type(ctx: &Context<'_>, name: &str) -> Result<TypeIndex> {
     let model = scope::of(ctx).services().webstore_events.model();
-    let found = model.index_of(&declared(name)?.item_type);
-    found.ok_or_else(|| errors::error(Code::Internal, "The type is unknown."))
+    model.index_of(&declared(name)?.item_type).ok_or_else(unknown)
 }
 
 /// The changes of the item at a place, as its reads decode it.
@@ -96,7 +100,7 @@ async fn changes<T: DeserializeOwned>(
     let item = WrittenItem { place, body: Arc::default() };
     let events = events.listen(declared(name)?, Some(item), scope.ledger()).await;
     let events = events.map_err(|fault| scope.fault(&fault))?;
-    let events = events.ok_or_else(|| errors::error(Code::NotFound, "There is no such list."))?;
+    let events = events.ok_or_else(unknown)?;
     ctx.data_unchecked::<Begun>().tell();
     let scope = Arc::clone(scope);
     Ok(events.map(move |event| match event {

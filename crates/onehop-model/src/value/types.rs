@@ -55,7 +55,7 @@ impl ItemType {
         !self.hidden && self.field("id").is_some_and(is_id)
     }
 
-    /// Whether the partition key has fields, so that the id of an item does not tell its place.
+    /// Whether the partition key has fields: the id of an item alone does not address it then.
     pub fn has_field_in_key(&self) -> bool {
         self.key.iter().any(|source| matches!(source, KeySource::Field(_)))
     }
