@@ -248,6 +248,7 @@ pages-test: web/dist/index.html test-browser
 # Needs root on Linux. DRILL names scenarios: full-disk killed.
 ## Make real faults on real servers, and measure the seconds until each alert: DRILL
 alert-drill: promtool program
+	$(CARGO) build --locked --package onehop-testing --example account_server
 	PROMETHEUS=/usr/bin/prometheus .ci/alert-drill target/debug/onehop $(DRILL)
 
 ## Replay the alert rules with Prometheus' promtool

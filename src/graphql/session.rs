@@ -12,6 +12,7 @@ use crate::accounts::session::{RefreshToken, SessionId};
 use crate::domain::accounts::sessions::{NewSession, Renewal};
 use crate::http::session_cookie::SessionCookie;
 use onehop_runtime::clock::format_timestamp;
+use onehop_runtime::planted;
 use onehop_store::{Fault, FaultKind};
 
 /// The tokens of a session that has just been started or renewed.
@@ -75,6 +76,7 @@ pub(super) fn no_session() -> async_graphql::Error {
 /// Ends the session of the request's access token, or all sessions of its account.
 pub(super) async fn end(scope: &RequestScope, account: AccountId, everywhere: bool) -> Result<()> {
     let sessions = &scope.services().sessions;
+    let everywhere = everywhere && !planted!("sign-out-leaves-other-sessions");
     let ended = match (everywhere, scope.token_session()) {
         (true, _) => sessions.end_all(account, scope.ledger()).await,
         (false, Some(session)) => sessions.end(account, session, scope.ledger()).await,

@@ -39,6 +39,7 @@ impl Client {
         match self.world.dice.weighted(&self.world.plan.act_weights.blog) {
             "create post" => self.create_post().await,
             "update post" => self.update_post().await,
+            "edit a version" => self.edit_a_version().await,
             "subscribe" => self.subscribe_and_write().await,
             "delete post" => self.delete_post().await,
             "like" => self.like(true).await,
@@ -234,7 +235,7 @@ impl Client {
         (!posts.is_empty()).then(|| self.world.dice.pick(&posts[recent..]).clone())
     }
 
-    fn own_post(&self) -> Option<KnownPost> {
+    pub fn own_post(&self) -> Option<KnownPost> {
         let me = self.me()?;
         let own: Vec<KnownPost> =
             self.world.posts.lock().iter().filter(|post| post.author == me).cloned().collect();
@@ -243,6 +244,10 @@ impl Client {
 
     async fn update_post(&mut self) {
         let Some(post) = self.own_post() else { return };
+        self.update_this_post(&post).await;
+    }
+
+    pub async fn update_this_post(&mut self, post: &KnownPost) {
         let title = self.world.next("title");
         let write = self.world.clone().history.begin(&format!("post {}", post.id), &title, self.number);
         let query = "mutation($i: UpdatePostInput!) { updatePost(input: $i) { post { id title } } }";
@@ -257,7 +262,7 @@ impl Client {
         }
     }
 
-    /// Tags of a post, in half of the cases none.
+    /// Tags of a post; none in half of the cases.
     fn some_tags(&self) -> Vec<&'static str> {
         let percent = *self.world.dice.pick(&[0, 50]);
         TAGS.into_iter().filter(|_| self.world.dice.percent(percent)).collect()
@@ -314,7 +319,8 @@ impl Client {
                 if !likes {
                     world.taken_back.lock().push((post.clone(), me));
                 }
-                let Some(count) = data[command]["post"]["likeCount"].as_u64() else { return };
+                let count = data[command]["post"]["likeCount"].as_u64();
+                let Some(count) = count.filter(|_| !world.plan.has_drifts) else { return };
                 let (prefix, end) = (format!("like of {} by ", post.id), world.history.now());
                 world.history.counted(Count { prefix, value: "1", count, start, end });
             }
@@ -356,7 +362,7 @@ impl Client {
     pub async fn comment_on(&mut self, post: KnownPost) {
         let Some(me) = self.me() else { return };
         let world = self.world.clone();
-        let (content, key) = (world.next("comment"), world.next("comment-key"));
+        let (content, key) = (world.next("comment"), self.new_comment_key(&me));
         let start = world.history.now();
         let query = "mutation($i: CreateCommentInput!) { createComment(input: $i) { comment { id } } }";
         let input = json!({ "postId": post.id, "content": content, "idempotencyKey": key });
@@ -365,7 +371,7 @@ impl Client {
             Answer::Data { data, .. } => {
                 let Some(id) = data["createComment"]["comment"]["id"].as_str() else { return };
                 let end = Some(world.history.now());
-                world.history.created_by_key(&key, id);
+                world.history.created_by_key(&format!("{key} of {me}"), id);
                 let register = format!("comment {id}");
                 world.history.set_first(&register, NOTHING);
                 world.history.written(&register, Write { value: content, client: self.number, start, end });
@@ -374,16 +380,37 @@ impl Client {
             }
             Answer::Refused { code } => {
                 self.drop_refused_session(&code);
-                if code == "NOT_FOUND" {
-                    self.saw("command", &format!("post {}", post.id), NOTHING, Recent::All, start);
+                match code.as_str() {
+                    "NOT_FOUND" => {
+                        self.saw("command", &format!("post {}", post.id), NOTHING, Recent::All, start);
+                    }
+                    "CONFLICT" => world.history.broken("an idempotency key belongs to its user", key),
+                    _ => {}
                 }
             }
             Answer::Unknown => {}
         }
     }
 
+    /// An idempotency key that this user has not used. Another user may have.
+    fn new_comment_key(&self, me: &str) -> String {
+        let mut keys = self.world.comment_keys.lock();
+        let is_used = |key: &str| keys.iter().any(|(user, used)| user == me && used == key);
+        let of_others: Vec<_> = keys
+            .iter()
+            .filter(|(user, key)| user != me && !is_used(key))
+            .map(|(_, key)| key.clone())
+            .collect();
+        let key = match of_others.is_empty() || self.world.dice.percent(80) {
+            true => self.world.next("comment-key"),
+            false => self.world.dice.pick(&of_others).clone(),
+        };
+        keys.push((me.to_owned(), key.clone()));
+        key
+    }
+
     /// The id of a comment of the client's user.
-    fn own_comment(&self) -> Option<String> {
+    pub fn own_comment(&self) -> Option<String> {
         let me = self.me()?;
         let comments = self.world.comments.lock();
         let own: Vec<&String> =

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::history::{Count, Moment, NOTHING, Read, Recent, Recorded, Register, Write};
+use crate::history::{Count, Edit, Moment, NOTHING, Read, Recent, Recorded, Register, Write};
 
 /// Milliseconds after its end in which a session's access token may still be good in another process.
 pub const SESSION_GRACE_MS: i64 = 15_000;
@@ -36,12 +36,33 @@ pub fn check(recorded: &Recorded) -> Vec<Violation> {
     for (key, ids) in recorded.ids_of_keys.iter().filter(|(_, ids)| ids.len() > 1) {
         found.push(violation("a repeated command is carried out once", format!("{key}: {ids:?}")));
     }
+    check_versions(recorded, &mut found);
     for late in recorded.late_uses.iter().filter(|late| late.late_ms > SESSION_GRACE_MS) {
         let detail = format!("session {} was used {} ms after its end", late.session, late.late_ms);
         found.push(violation("an ended session is refused", detail));
     }
     found.extend(recorded.broken.iter().map(|(invariant, detail)| violation(invariant, detail.clone())));
     found
+}
+
+/// A version stands for one text, and an edit of a version replaces no other one.
+fn check_versions(recorded: &Recorded, found: &mut Vec<Violation>) {
+    for ((register, version), texts) in recorded.versions.iter().filter(|(_, texts)| texts.len() > 1) {
+        let detail = format!("version {version} of {register}: {texts:?}");
+        found.push(violation("a version stands for one text", detail));
+    }
+    for (register, edits) in &recorded.edits {
+        for (place, edit) in edits.iter().enumerate() {
+            let Some(of) = edit.of else { continue };
+            let is_replaced = |other: &&Edit| other.version > of && other.end < edit.start;
+            let same_base = |other: &&Edit| other.of == edit.of;
+            let later = edits[place + 1..].iter().find(same_base);
+            if edit.version <= of || later.is_some() || edits.iter().any(|other| is_replaced(&other)) {
+                let detail = format!("{register}: {edit:?} of {edits:?}");
+                found.push(violation("an edit of a version replaces no other edit", detail));
+            }
+        }
+    }
 }
 
 /// When a write surely had its effect; the first value had it before everything else.
@@ -256,6 +277,39 @@ mod tests {
         let writes = [write("a", 1, Some(2)), write("b", 3, None)];
         let reads = [read(Recent::Own(2), "b", (4, 5)), read(Recent::Own(2), "a", (6, 7))];
         assert_eq!(invariants(&writes, &reads), ["reads never go back"]);
+    }
+
+    #[test]
+    fn an_edit_of_a_version_replaces_no_other_edit() {
+        let found = |edits: &[Edit]| {
+            let history = History::default();
+            edits.iter().for_each(|edit| history.edited("post p", *edit));
+            check(&history.into_recorded()).len()
+        };
+        let edit = |of, version, (start, end)| Edit { of, version, start, end };
+        let first = edit(Some(1), 2, (1, 2));
+        assert_eq!(found(&[first, edit(Some(2), 3, (3, 4))]), 0);
+        assert_eq!(found(&[first, edit(None, 3, (3, 4))]), 0, "an edit of any version replaces all");
+        assert_eq!(found(&[edit(None, 2, (1, 2)), edit(Some(1), 3, (3, 4))]), 1);
+        assert_eq!(
+            found(&[edit(None, 2, (1, 4)), edit(Some(1), 3, (3, 5))]),
+            0,
+            "they may have been at once"
+        );
+        assert_eq!(found(&[first, edit(Some(1), 3, (1, 3))]), 1, "one of them was behind the other");
+        assert_eq!(found(&[edit(Some(1), 1, (1, 2))]), 1);
+    }
+
+    #[test]
+    fn a_version_stands_for_one_text() {
+        let history = History::default();
+        history.saw_version("post p", 1, "a");
+        history.saw_version("post p", 2, "b");
+        history.saw_version("post p", 1, "a");
+        assert_eq!(check(&history.take()).len(), 0);
+        history.saw_version("post p", 1, "a");
+        history.saw_version("post p", 1, "b");
+        assert_eq!(check(&history.into_recorded()).len(), 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -62,7 +63,7 @@ struct ClientPosition {
     user: Option<String>,
 }
 
-/// The number of a client's other device, above its own number.
+/// The numbers of clients are below this. Other devices have higher numbers.
 const OTHER_DEVICE: usize = 100;
 /// The time for which a client counts on a process to remember its writes.
 const REMEMBERED_MS: i64 = 30_000;
@@ -80,9 +81,17 @@ impl Client {
         }
     }
 
+    /// The last part of the client's address, which its other devices share.
+    pub fn host(&self) -> u8 {
+        u8::try_from(self.number % OTHER_DEVICE + 1).expect("few clients")
+    }
+
     /// Another device of the client's user, without the position of this one's writes.
     pub fn other_device(&self) -> Self {
-        let other = Self::new(Arc::clone(&self.world), self.number + OTHER_DEVICE);
+        // A device knows its own writes alone, so each has a number of its own.
+        let devices = self.world.devices.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.number % OTHER_DEVICE + OTHER_DEVICE * devices;
+        let other = Self::new(Arc::clone(&self.world), number);
         Self { session: self.session.clone(), ..other }
     }
 
@@ -113,7 +122,7 @@ impl Client {
         body: Value,
     ) -> Option<tokio::sync::oneshot::Receiver<Option<Value>>> {
         let (group, router) = self.world.any_process().and_then(|number| self.world.router_of(number))?;
-        let last = u8::try_from(self.number + 1).expect("few clients");
+        let last = self.host();
         let address = IpAddr::V4(Ipv4Addr::new(10, last, 0, 4));
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let under_way = self.me().map(|user| UnderWay::begin(&self.world, user, group.0));
@@ -157,7 +166,7 @@ impl Client {
         }
         let faults_before = world.store.faults();
         let names_position = body.get("extensions").is_some();
-        let last = u8::try_from(self.number + 1).expect("few clients");
+        let last = self.host();
         let address = IpAddr::V4(Ipv4Addr::new(10, last, 0, 1));
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let hang_up = CancellationToken::new();

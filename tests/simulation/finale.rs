@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use onehop::app::work::ProgressSink;
 use onehop_read_models::verify::{Drift, VerificationReport};
-use onehop_runtime::planted;
 use serde_json::{Value, json};
 
-use crate::blog::PASSWORD;
 use crate::executor::Group;
 use crate::history::{NOTHING, Read, Recent};
 use crate::monitors;
-use crate::process::{ClientRequest, STAFF_NAME, send};
-use crate::shop::count_of_orders;
+use crate::orders::NEWEST;
+use crate::process::{ClientRequest, send};
+use crate::shop_in_quiet::read_shop;
 use crate::signing_in;
 use crate::world::World;
 
@@ -76,6 +75,7 @@ async fn note_removal(world: &Arc<World>, number: u32, user: &str) {
 
 /// Verifies, repairs the remains of dead commands and late creates, and verifies once more.
 async fn verify(world: &Arc<World>, number: u32) {
+    repair_drifts(world, number).await;
     let Some(report) = verification(world, number, false).await else { return };
     let (brought_back, drifts): (Vec<&Drift>, Vec<&Drift>) =
         report.drifts.iter().partition(|drift| was_brought_back(world, drift));
@@ -115,8 +115,17 @@ async fn verify(world: &Arc<World>, number: u32) {
     }
 }
 
+/// Repairs counts that became wrong on purpose.
+async fn repair_drifts(world: &Arc<World>, number: u32) {
+    if world.plan.has_drifts {
+        verification(world, number, true).await;
+        drain(world, number).await;
+    }
+}
+
 /// Verifies beside idle clients. Reservations that dead commands have left are counted at the end.
 pub async fn verify_in_a_lull(world: &Arc<World>, number: u32) {
+    repair_drifts(world, number).await;
     let Some(report) = verification(world, number, false).await else { return };
     let has_late_items = report.drifts.iter().any(|drift| is_late_item(world, drift));
     let is_drift = |drift: &&Drift| {
@@ -213,7 +222,7 @@ pub async fn ask(world: &Arc<World>, number: u32, query: String, variables: Valu
     ask_as(world, number, None, query, variables).await
 }
 
-async fn ask_as(
+pub async fn ask_as(
     world: &Arc<World>,
     number: u32,
     token: Option<&str>,
@@ -260,7 +269,7 @@ async fn across_models(
 }
 
 /// A list of an item, read page by page under one of the data models.
-struct Pages<'a> {
+pub struct Pages<'a> {
     world: &'a Arc<World>,
     number: u32,
     /// The field of the item, with all arguments.
@@ -276,17 +285,24 @@ impl<'a> Pages<'a> {
         Self { world, number, root, token: None, first: world.dice.between(2, 40) }
     }
 
-    /// Of an item that staff may read.
-    fn for_staff(world: &'a Arc<World>, number: u32, token: &'a str, root: String) -> Self {
-        Self { world, number, root, token: Some(token), first: world.dice.between(20, 100) }
+    /// The orders of a customer, for staff.
+    pub fn of_orders(world: &'a Arc<World>, number: u32, token: &'a str, root: String) -> Self {
+        Self { world, number, root, token: Some(token), first: world.dice.between(2, NEWEST) }
+    }
+
+    /// The same by the id of an item, for everybody.
+    pub fn of_node(world: &'a Arc<World>, number: u32, (id, of_type): (&str, &str)) -> Self {
+        let root = format!("node(id: {id:?}) {{ ... on {of_type}");
+        Self { world, number, root, token: None, first: world.dice.between(2, 40) }
     }
 
     /// All nodes of a connection. An id on two pages is a violation.
-    async fn nodes(&self, field: &str, fields: &str) -> Vec<Value> {
+    pub async fn nodes(&self, field: &str, fields: &str) -> Vec<Value> {
         let Self { world, number, root, token, first } = self;
+        let closed = "}".repeat(root.matches('{').count());
         let query = format!(
             "query($after: String) {{ item: {root} {{ page: {field}(first: {first}, after: $after) {{ \
-             nodes {{ {fields} }} pageInfo {{ hasNextPage endCursor }} }} }} }}"
+             nodes {{ {fields} }} pageInfo {{ hasNextPage endCursor }} }} }} {closed} }}"
         );
         let (mut nodes, mut after) = (Vec::new(), Value::Null);
         loop {
@@ -313,82 +329,6 @@ fn agree(world: &World, what: &str, answers: &[Value]) {
             world.history.broken("the data models agree", detail);
         }
     }
-}
-
-/// Reads products, and compares the ranking of customers with the query across partitions.
-async fn read_shop(world: &Arc<World>, number: u32) {
-    let products = world.catalogue.lock().products.clone();
-    for id in products {
-        let start = world.history.now();
-        let query = "query($id: ID!) { product(id: $id) { name category { id name } tags { id name } } }";
-        let found = ask(world, number, query.to_owned(), json!({ "id": id })).await["product"].take();
-        saw(world, &format!("product {id}"), found["name"].as_str().unwrap_or(NOTHING), start);
-        let category = std::iter::once((&found["category"], "productCategory"));
-        let tags = found["tags"].as_array().into_iter().flatten().map(|tag| (tag, "productTag"));
-        for (kind, name) in category.chain(tags) {
-            if let (Some(id), Some(value)) = (kind["id"].as_str(), kind["name"].as_str()) {
-                saw(world, &format!("{name} {id}"), value, start);
-            }
-        }
-    }
-    let Some(token) = staff_token(world, number).await else { return };
-    let ranked_max = planted::size(20, 3);
-    let start = world.history.now();
-    let ranked = ask_as(
-        world,
-        number,
-        Some(&token),
-        format!("{{ topCustomers(first: {ranked_max}) {{ nodes {{ id salesOrderCount }} }} }}"),
-        json!({}),
-    )
-    .await;
-    let across = ask_as(
-        world,
-        number,
-        Some(&token),
-        format!("{{ topCustomersAcrossPartitions(first: {ranked_max}) {{ id salesOrderCount }} }}"),
-        json!({}),
-    )
-    .await;
-    let empty = Vec::new();
-    let ranked = ranked["topCustomers"]["nodes"].as_array().unwrap_or(&empty);
-    let across = across["topCustomersAcrossPartitions"].as_array().unwrap_or(&empty);
-    let place = |customer: &Value| (customer["id"].clone(), customer["salesOrderCount"].clone());
-    let [one, other] = [ranked, across].map(|customers| customers.iter().map(place).collect::<Vec<_>>());
-    if one != other {
-        world.history.broken("the ranking has all customers", format!("{one:?} and {other:?}"));
-    }
-    for customer in ranked {
-        let (Some(id), Some(count)) = (customer["id"].as_str(), customer["salesOrderCount"].as_u64()) else {
-            continue;
-        };
-        let pages = Pages::for_staff(world, number, &token, format!("customer(id: {id:?})"));
-        let orders = pages.nodes("salesOrders", "id").await;
-        let end = world.history.now();
-        if orders.len() as u64 != count {
-            world.history.broken("counts are exact", format!("{customer}, and {} orders", orders.len()));
-        }
-        // Orders whose creation got no answer are unknown.
-        let known = world.history.registers_with(&format!("order of {id}: "));
-        let is_known = |order: &Value| {
-            order["id"].as_str().is_some_and(|order| known.contains(&format!("order of {id}: {order}")))
-        };
-        if orders.iter().all(is_known) {
-            world.history.counted(count_of_orders(id, count, (start, end)));
-        }
-        for register in known {
-            let is_listed =
-                orders.iter().any(|order| order["id"].as_str().is_some_and(|id| register.ends_with(id)));
-            saw(world, &register, if is_listed { "1" } else { NOTHING }, start);
-        }
-    }
-}
-
-async fn staff_token(world: &Arc<World>, number: u32) -> Option<String> {
-    let query = "mutation($i: SignInInput!) { signIn(input: $i) { accessToken } }";
-    let input = json!({ "i": { "username": STAFF_NAME, "password": PASSWORD } });
-    let data = ask(world, number, query.to_owned(), input).await;
-    data["signIn"]["accessToken"].as_str().map(str::to_owned)
 }
 
 async fn read_user(world: &Arc<World>, number: u32, user: &str) {
@@ -458,7 +398,7 @@ async fn read_post(world: &Arc<World>, number: u32, post: &str) {
     }
 }
 
-fn saw(world: &World, register: &str, value: &str, start: u64) {
+pub fn saw(world: &World, register: &str, value: &str, start: u64) {
     let end = world.history.now();
     world.history.read(
         register,

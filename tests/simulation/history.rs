@@ -72,6 +72,18 @@ pub struct LateUse {
     pub late_ms: i64,
 }
 
+/// An edit of a text that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Edit {
+    /// The version that the client had read, where the edit named one.
+    pub of: Option<u64>,
+    /// The version of the answer.
+    pub version: u64,
+    /// The begin of its first request.
+    pub start: Moment,
+    pub end: Moment,
+}
+
 /// A write that has begun.
 #[derive(Debug, Clone)]
 pub struct Begun {
@@ -102,6 +114,10 @@ pub struct Recorded {
     /// The ids that a creation with an idempotency key was answered.
     pub ids_of_keys: BTreeMap<String, BTreeSet<String>>,
     pub late_uses: Vec<LateUse>,
+    /// The texts that each version of a register was shown with.
+    pub versions: BTreeMap<(String, u64), BTreeSet<String>>,
+    /// Edits that were answered, by register.
+    pub edits: BTreeMap<String, Vec<Edit>>,
     /// Broken promises that need no other record.
     pub broken: Vec<(&'static str, String)>,
     /// The number of answers of each kind.
@@ -217,6 +233,32 @@ impl History {
 
     pub fn used_late(&self, late: LateUse) {
         self.0.lock().late_uses.push(late);
+    }
+
+    /// A version of a register was shown with this text.
+    pub fn saw_version(&self, register: &str, version: u64, text: &str) {
+        let place = (register.to_owned(), version);
+        self.0.lock().versions.entry(place).or_default().insert(text.to_owned());
+    }
+
+    pub fn edited(&self, register: &str, edit: Edit) {
+        self.0.lock().edits.entry(register.to_owned()).or_default().push(edit);
+    }
+
+    /// Whether a register may have another value than this one, by a write that ended later than the write of
+    /// this value began.
+    pub fn may_differ_from(&self, register: &str, value: &str, own: &Begun) -> bool {
+        let recorded = self.0.lock();
+        let Some(found) = recorded.registers.get(register) else { return true };
+        let written = found.writes.iter().filter(|write| write.value == value).map(|write| write.start).min();
+        let others = found.writes.iter().enumerate().filter(|(place, write)| {
+            (own.register != register || *place != own.place)
+                && write.start != Moment::MAX
+                && write.value != value
+        });
+        others
+            .map(|(_, write)| write)
+            .any(|write| write.end.is_none_or(|end| written.is_none_or(|written| end >= written)))
     }
 
     pub fn error(&self, error: String) {

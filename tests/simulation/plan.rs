@@ -41,7 +41,7 @@ const ACT_FACTORS: [u64; 5] = [1, 10, 10, 30, 100];
 const STALLS_PER_MILLE: [u64; 4] = [0, 1, 5, 20];
 const STALL_MS: [u64; 3] = [40, 400, 4_000];
 /// Acts that change the same items. Some runs do hardly anything else.
-const FOCUSES: [&[&str]; 13] = [
+const FOCUSES: [&[&str]; 15] = [
     &["rename", "change password", "renew session"],
     &["create post", "delete post"],
     &["create post", "delete post", "delete account"],
@@ -55,12 +55,15 @@ const FOCUSES: [&[&str]; 13] = [
     &["order", "delete order", "create product"],
     &["order", "cancel order", "ship order", "read orders"],
     &["create product", "update product", "delete product", "rename tag", "rename category"],
+    &["create product", "update product", "order", "read orders"],
+    &["create post", "update post", "edit a version", "comment", "edit comment"],
 ];
 
 /// Acts of clients in the blog, with their weights.
-const BLOG_ACTS: [(&str, u64); 21] = [
+const BLOG_ACTS: [(&str, u64); 22] = [
     ("create post", 14),
     ("update post", 8),
+    ("edit a version", 6),
     ("subscribe", 12),
     ("delete post", 4),
     ("like", 12),
@@ -82,8 +85,10 @@ const BLOG_ACTS: [(&str, u64); 21] = [
     ("read feed", 5),
 ];
 /// Acts of customers, with their weights.
-const CUSTOMER_ACTS: [(&str, u64); 6] = [
+const CUSTOMER_ACTS: [(&str, u64); 8] = [
     ("order", 36),
+    ("trespass", 6),
+    ("sign out", 4),
     ("cancel order", 6),
     ("delete order", 18),
     ("change address", 10),
@@ -189,6 +194,9 @@ pub struct Plan {
     pub lulls: usize,
     /// Whether an operator verifies, repairs, rebuilds and replays without a pause.
     pub has_operator: bool,
+    /// Whether counts of posts become wrong, as by a defect of an earlier release, and an operator repairs
+    /// them beside commands.
+    pub has_drifts: bool,
     /// Whether some clients leave early, so that their items do not change any more.
     pub has_leavers: bool,
     /// Whether lists, pages, batches and other limits are small.
@@ -226,17 +234,24 @@ impl Plan {
         if may_have && dice.percent(75) {
             disturbances.push(BIT_FLIP);
         }
+        let domain = *dice.pick::<&str>(&["blog", "blog", "both", "shop"]);
+        let has_drifts = domain != "shop" && rest.percent(15);
+        if has_drifts {
+            // A backup has the drift of its moment.
+            disturbances.retain(|name| *name != "backup");
+        }
         let processes_max = usize::try_from(dice.between(1, 4)).expect("few processes");
         Self {
             seed,
             is_embedded,
-            domain: *dice.pick::<&str>(&["blog", "blog", "both", "shop"]),
+            domain,
             clients: usize::try_from(dice.between(2, 16)).expect("few clients"),
             acts: usize::try_from(dice.between(120, 800)).expect("few acts"),
             processes_max: if is_embedded { 1 } else { processes_max },
             faults: some(&KINDS, 85),
             disturbances,
-            stalls: stalls(&rest),
+            // A repair beside a command needs a gap between its read and its write.
+            stalls: stalls(&rest).or(has_drifts.then_some(Stalls { per_mille: 20, ms_max: 4_000 })),
             failing: *dice.pick(&[0, 2, 5, 10, 15]),
             lagging: *dice.pick(&[0, 20, 40, 80]),
             lag: *rest.pick(&[LAG, LAG, LONG_LAG]),
@@ -245,10 +260,11 @@ impl Plan {
             pace_ms: *dice.pick(&[5, 50, 500, 3_000]),
             act_weights: Acts::of(&dice),
             lulls: dice.place(4).saturating_sub(1),
-            has_operator: dice.percent(40),
+            has_operator: dice.percent(40) || has_drifts,
+            has_drifts,
             has_leavers: dice.percent(50),
             has_small_sizes: dice.percent(90),
-            has_hot_post: dice.percent(30),
+            has_hot_post: dice.percent(30) || has_drifts,
             has_second_month,
             has_moderator: dice.percent(60),
             is_copied: dice.percent(40),

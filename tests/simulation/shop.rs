@@ -1,13 +1,16 @@
-//! Acts of clients in the web store: the catalogue by a member of staff, and orders by customers.
+//! Clients of the web store: staff, who keep the catalogue, and customers, who order. Their sessions.
+
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::blog::PASSWORD;
 use crate::client::{Answer, Client, Session};
-use crate::history::{Begun, Count, NOTHING, Recent, Write};
+use crate::history::{LateUse, Recent, Write};
+use crate::orders::{CANCELLED, SHIPPED};
 use crate::process::STAFF_NAME;
 
-/// Few addresses and stock keeping units, so that clients compete for them.
+/// Few addresses, so that clients compete for them.
 const ADDRESSES: [&str; 12] = [
     "eva@example.com",
     "EVA@example.com",
@@ -22,13 +25,6 @@ const ADDRESSES: [&str; 12] = [
     "nina@example.com",
     "otto@example.com",
 ];
-const SKUS: [&str; 5] = ["SKU-1", "SKU-2", "sku-2", "SKU-3", "SKU-4"];
-/// States of an order.
-const OPEN: &str = "open";
-const CANCELLED: &str = "cancelled";
-const SHIPPED: &str = "shipped";
-const CATEGORIES_MAX: usize = 2;
-const TAGS_MAX: usize = 3;
 
 /// The role of a client in the web store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +73,8 @@ impl Client {
             "delete order" => self.delete_order().await,
             "change address" => self.change_address().await,
             "read orders" => self.read_orders().await,
+            "trespass" => self.trespass_in_shop().await,
+            "sign out" => self.sign_out_customer().await,
             _ => self.read_product().await,
         }
     }
@@ -129,119 +127,10 @@ impl Client {
         world.history.written(&format!("name of {id}"), write);
     }
 
-    /// Creates a category or a tag.
-    async fn create_kind(&mut self, kind: &str) {
-        let world = self.world.clone();
-        let (known, most) = match kind {
-            "productCategory" => (world.catalogue.lock().categories.len(), CATEGORIES_MAX),
-            _ => (world.catalogue.lock().tags.len(), TAGS_MAX),
-        };
-        if known >= most {
-            return;
-        }
-        let name = world.next(kind);
-        let start = world.history.now();
-        let capital = capitalised(kind);
-        let query = format!(
-            "mutation($i: Create{capital}Input!) {{ create{capital}(input: $i) {{ {kind} {{ id }} }} }}"
-        );
-        let answer = self.ask(&query, json!({ "i": { "name": name } })).await;
-        let Answer::Data { data, .. } = answer else { return self.note(answer) };
-        let Some(id) = data[format!("create{capital}")][kind]["id"].as_str() else { return };
-        let end = Some(world.history.now());
-        let write = Write { value: name, client: self.number, start, end };
-        world.history.written(&format!("{kind} {id}"), write);
-        let mut catalogue = world.catalogue.lock();
-        match kind {
-            "productCategory" => catalogue.categories.push(id.to_owned()),
-            _ => catalogue.tags.push(id.to_owned()),
-        }
-    }
-
-    fn note(&mut self, answer: Answer) {
+    /// Forgets a session that has ended.
+    pub fn note(&mut self, answer: Answer) {
         if let Answer::Refused { code } = answer {
             self.drop_refused_session(&code);
-        }
-    }
-
-    async fn rename_kind(&mut self, kind: &str) {
-        let world = self.world.clone();
-        let known = match kind {
-            "productCategory" => world.catalogue.lock().categories.clone(),
-            _ => world.catalogue.lock().tags.clone(),
-        };
-        if known.is_empty() {
-            return;
-        }
-        let (id, name) = (world.dice.pick(&known).clone(), world.next(kind));
-        let write = world.history.begin(&format!("{kind} {id}"), &name, self.number);
-        let capital = capitalised(kind);
-        let query = format!(
-            "mutation($i: Update{capital}Input!) {{ update{capital}(input: $i) {{ {kind} {{ id }} }} }}"
-        );
-        let answer = self.command(&query, json!({ "i": { format!("{kind}Id"): id, "name": name } })).await;
-        let _ = self.end(&write, answer);
-    }
-
-    async fn create_product(&mut self) {
-        let world = self.world.clone();
-        let (categories, tags) = {
-            let catalogue = world.catalogue.lock();
-            (catalogue.categories.clone(), catalogue.tags.clone())
-        };
-        if categories.is_empty() {
-            return;
-        }
-        let (sku, name) = (*world.dice.pick(&SKUS), world.next("product"));
-        let tags: Vec<String> = tags.into_iter().filter(|_| world.dice.percent(50)).collect();
-        let start = world.history.now();
-        let query = "mutation($i: CreateProductInput!) { createProduct(input: $i) { product { id } } }";
-        let input = json!({
-            "sku": sku, "name": name, "description": "A product.", "categoryId": world.dice.pick(&categories),
-            "price": { "amount": "4.99", "currencyCode": "EUR" }, "tagIds": tags,
-        });
-        let answer = self.ask(query, json!({ "i": input })).await;
-        let Answer::Data { data, .. } = answer else { return self.note(answer) };
-        let Some(id) = data["createProduct"]["product"]["id"].as_str() else { return };
-        let end = Some(world.history.now());
-        let write = |value: String| Write { value, client: self.number, start, end };
-        world.history.written(&format!("name of {id}"), write(sku.to_uppercase()));
-        world.history.set_first(&format!("product {id}"), NOTHING);
-        world.history.written(&format!("product {id}"), write(name));
-        world.catalogue.lock().products.push(id.to_owned());
-    }
-
-    fn any_product(&self) -> Option<String> {
-        let catalogue = self.world.catalogue.lock();
-        (!catalogue.products.is_empty()).then(|| self.world.dice.pick(&catalogue.products).clone())
-    }
-
-    async fn update_product(&mut self) {
-        let Some(id) = self.any_product() else { return };
-        let world = self.world.clone();
-        let name = world.next("product");
-        let write = world.history.begin(&format!("product {id}"), &name, self.number);
-        let query = "mutation($i: UpdateProductInput!) { updateProduct(input: $i) { product { id } } }";
-        let answer = self.command(query, json!({ "i": { "productId": id, "name": name } })).await;
-        let _ = self.end(&write, answer);
-    }
-
-    async fn delete_product(&mut self) {
-        let Some(id) = self.any_product() else { return };
-        let history = &self.world.clone().history;
-        let released = history.begin(&format!("name of {id}"), NOTHING, self.number);
-        let write = history.begin(&format!("product {id}"), NOTHING, self.number);
-        let query = "mutation($i: DeleteProductInput!) { deleteProduct(input: $i) { deletedProductId } }";
-        let answer = self.command(query, json!({ "i": { "productId": id } })).await;
-        self.end_both(&write, &released, answer);
-    }
-
-    /// Ends the write of a register, and the write of a name which goes with it. A name that is given up is
-    /// no name that is taken.
-    fn end_both(&mut self, write: &Begun, name: &Begun, answer: (Answer, bool)) {
-        let is_done = self.end(write, answer).is_ok();
-        if !is_done && self.world.history.is_refused(write) {
-            self.world.history.refused(name);
         }
     }
 
@@ -256,157 +145,93 @@ impl Client {
         let _ = self.end(&write, answer);
     }
 
-    async fn order(&mut self) {
-        let (Some(me), Some(product)) = (self.me(), self.any_product()) else { return };
+    /// Signs out, sometimes on all devices, and uses the tokens of the ended sessions.
+    async fn sign_out_customer(&mut self) {
+        let (Some(session), Some(me)) = (self.session.clone(), self.me()) else { return };
         let world = self.world.clone();
-        let key = world.next("order");
-        let start = world.history.now();
-        let query = "mutation($i: CreateSalesOrderInput!) {
-            createSalesOrder(input: $i) { salesOrder { id } customer { salesOrderCount } } }";
-        let input = json!({ "lines": [{ "productId": product, "quantity": 1 }], "idempotencyKey": key });
-        let (answer, _) = self.command(query, json!({ "i": input })).await;
-        let Answer::Data { data, .. } = answer else { return self.note(answer) };
-        let placed = &data["createSalesOrder"];
-        let Some(id) = placed["salesOrder"]["id"].as_str() else { return };
-        let end = world.history.now();
-        world.history.created_by_key(&key, id);
-        let register = format!("order of {me}: {id}");
-        world.history.set_first(&register, NOTHING);
-        let write = Write { value: "1".to_owned(), client: self.number, start, end: Some(end) };
-        world.history.written(&register, write);
-        world.history.set_first(&state_of_order(id), OPEN);
-        world.catalogue.lock().orders.push((me, id.to_owned()));
-    }
-
-    /// Orders in the clients' knowledge: of one customer, or of all customers.
-    fn known_orders(&self, of: Option<&str>) -> Vec<(String, String)> {
-        let catalogue = self.world.catalogue.lock();
-        let is_wanted = |(customer, _): &&(String, String)| of.is_none_or(|of| of == customer);
-        catalogue.orders.iter().filter(is_wanted).cloned().collect()
-    }
-
-    /// Cancels an order as its customer, or ships it as staff. It is never both.
-    async fn settle_order(&mut self, mutation: &str, state: &str) {
-        let Some(me) = self.me() else { return };
-        let orders = self.known_orders(Some(me.as_str()).filter(|_| state == CANCELLED));
-        if orders.is_empty() {
-            return;
+        let everywhere = world.dice.percent(40);
+        let sessions_before = world.users.lock().len();
+        let query = "mutation($e: Boolean!) { signOutCustomer(everywhere: $e) { customerId } }";
+        let Answer::Data { .. } = self.ask(query, json!({ "e": everywhere })).await else { return };
+        let ended_ms = world.elapsed_ms();
+        self.session = None;
+        if everywhere {
+            world.passwords.lock().end_sessions(&me, sessions_before, &world);
+            world.count("customer signed out everywhere");
         }
-        let world = self.world.clone();
-        let (customer, id) = world.dice.pick(&orders).clone();
-        let register = state_of_order(&id);
-        let write = world.history.begin(&register, state, self.number);
-        let query = format!(
-            "mutation($i: {}Input!) {{ {mutation}(input: $i) {{ salesOrder {{ id shipDate cancelDate }} }} }}",
-            capitalised(mutation)
-        );
-        let start = world.history.now();
-        let answer = self.command(&query, json!({ "i": { "salesOrderId": id } })).await;
-        match self.end(&write, answer) {
-            Ok(data) => {
-                self.state_in(&data[mutation]["salesOrder"]);
-            }
-            Err(Some(code)) if code == "CONFLICT" => {
-                let other = if state == SHIPPED { CANCELLED } else { SHIPPED };
-                self.saw("command", &register, other, Recent::All, start);
-                world.count("order that was settled before");
-            }
-            Err(Some(code)) if code == "NOT_FOUND" => {
-                self.saw("command", &format!("order of {customer}: {id}"), NOTHING, Recent::All, start);
-            }
-            Err(_) => {}
-        }
-    }
-
-    /// The state of an order as an answer shows it.
-    fn state_in(&self, order: &Value) -> &'static str {
-        match (order["shipDate"].is_string(), order["cancelDate"].is_string()) {
-            (false, false) => OPEN,
-            (true, false) => SHIPPED,
-            (false, true) => CANCELLED,
-            (true, true) => {
-                self.world.history.broken("no order is shipped and cancelled", order.to_string());
-                CANCELLED
+        for _ in 0..world.dice.below(3) {
+            tokio::time::sleep(Duration::from_millis(world.dice.below(40_000))).await;
+            let late_ms = world.elapsed_ms() - ended_ms;
+            let answer =
+                self.ask_with(Some(session.token.clone()), "{ viewerCustomer { id } }", json!({})).await;
+            if matches!(&answer, Answer::Data { data, .. } if data["viewerCustomer"]["id"].is_string()) {
+                let session = format!("{} of customer {me}", session.number);
+                world.history.used_late(LateUse { session, late_ms });
             }
         }
     }
 
-    async fn delete_order(&mut self) {
+    /// Tries to read an order of another customer, or to do as staff does.
+    async fn trespass_in_shop(&mut self) {
         let Some(me) = self.me() else { return };
         let world = self.world.clone();
-        let own = self.known_orders(Some(&me));
-        if own.is_empty() {
-            return;
-        }
-        let (_, id) = world.dice.pick(&own).clone();
-        let register = format!("order of {me}: {id}");
-        let write = world.history.begin(&register, NOTHING, self.number);
-        let query = "mutation($i: DeleteSalesOrderInput!) { deleteSalesOrder(input: $i) { customer { salesOrderCount } } }";
-        let start = world.history.now();
-        let answer = self.command(query, json!({ "i": { "salesOrderId": id } })).await;
-        if self.end(&write, answer) == Err(Some("NOT_FOUND".to_owned())) {
-            self.saw("command", &register, NOTHING, Recent::All, start);
-        }
-    }
-
-    async fn read_orders(&mut self) {
-        let Some(me) = self.me() else { return };
-        let known = self.known_orders(Some(&me));
-        let start = self.world.history.now();
-        let query = "{ viewerCustomer { salesOrderCount salesOrders(first: 100) { nodes { id shipDate cancelDate } } } }";
-        let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
-        let Some(nodes) = data["viewerCustomer"]["salesOrders"]["nodes"].as_array() else { return };
-        // Older orders are on further pages.
-        if nodes.len() == 100 {
-            return;
-        }
-        let recent = self.recent(reached);
-        for (_, id) in known {
-            let listed = nodes.iter().find(|node| node["id"] == id.as_str());
-            if let Some(order) = listed {
-                let state = self.state_in(order);
-                self.saw("orders of a customer", &state_of_order(&id), state, recent, start);
+        let orders = self.known_orders(None);
+        let foreign: Vec<_> = orders.into_iter().filter(|(customer, _)| *customer != me).collect();
+        let products = world.catalogue.lock().products.clone();
+        let (query, variables) = match world.dice.below(5) {
+            0 | 1 if !foreign.is_empty() => {
+                let (customer, order) = world.dice.pick(&foreign);
+                let query = "query($o: ID!, $c: ID!) {
+                    order: node(id: $o) { ... on SalesOrder { id } }
+                    customer(id: $c) { id emailAddress }
+                    both: nodes(ids: [$o, $c]) { id } }";
+                (query, json!({ "o": order, "c": customer }))
             }
-            let value = if listed.is_some() { "1" } else { NOTHING };
-            self.saw("orders of a customer", &format!("order of {me}: {id}"), value, recent, start);
-        }
-    }
-
-    async fn read_product(&mut self) {
-        let Some(id) = self.any_product() else { return };
-        let start = self.world.history.now();
-        let query = "query($id: ID!) { product(id: $id) { id name category { id name } tags { id name } } }";
-        let Answer::Data { data, reached } = self.ask(query, json!({ "id": id })).await else { return };
-        let recent = self.recent(reached);
-        let product = &data["product"];
-        self.saw(
-            "product",
-            &format!("product {id}"),
-            product["name"].as_str().unwrap_or(NOTHING),
-            recent,
-            start,
-        );
-        let category = std::iter::once((&product["category"], "productCategory"));
-        let tags = product["tags"].as_array().into_iter().flatten().map(|tag| (tag, "productTag"));
-        for (kind, name) in category.chain(tags) {
-            if let (Some(id), Some(value)) = (kind["id"].as_str(), kind["name"].as_str()) {
-                let view = format!("name in product {}", product["id"]);
-                self.saw(&view, &format!("{name} {id}"), value, Recent::Any, start);
+            2 if !foreign.is_empty() => {
+                let (_, order) = world.dice.pick(&foreign);
+                let query = "mutation($i: CancelSalesOrderInput!) { cancelSalesOrder(input: $i) { salesOrder { id } } }";
+                (query, json!({ "i": { "salesOrderId": order } }))
             }
+            3 if !products.is_empty() => {
+                let query =
+                    "mutation($i: UpdateProductInput!) { updateProduct(input: $i) { product { id } } }";
+                let product = world.dice.pick(&products);
+                (query, json!({ "i": { "productId": product, "name": "not mine", "isSoldOut": true } }))
+            }
+            _ => {
+                let query = "mutation($i: CreateProductTagInput!) { createProductTag(input: $i) { productTag { id } } }";
+                (query, json!({ "i": { "name": "not mine" } }))
+            }
+        };
+        match self.ask(query, variables.clone()).await {
+            Answer::Data { data, .. } if has_a_value(&data) => {
+                let what = format!("{me} as a customer: {query} {variables}, {data}");
+                world.history.broken("customers have their own orders alone", what);
+            }
+            Answer::Data { .. } => world.count("customer saw nothing of another one"),
+            Answer::Refused { code } => {
+                world.count("customer was refused");
+                self.drop_refused_session(&code);
+            }
+            Answer::Unknown => {}
         }
     }
 }
 
-/// The count of all orders of a customer in an answer.
-pub fn count_of_orders(customer: &str, count: u64, (start, end): (u64, u64)) -> Count {
-    Count { prefix: format!("order of {customer}: "), value: "1", count, start, end }
+/// Whether an answer has anything but `null`.
+fn has_a_value(data: &Value) -> bool {
+    match data {
+        Value::Null => false,
+        Value::Array(values) => values.iter().any(has_a_value),
+        Value::Object(fields) => fields.values().any(has_a_value),
+        _ => true,
+    }
 }
 
-/// The register of the state of an order.
-fn state_of_order(id: &str) -> String {
-    format!("state of order {id}")
-}
-
-fn capitalised(kind: &str) -> String {
-    format!("{}{}", kind[..1].to_uppercase(), &kind[1..])
+impl Client {
+    /// The writes that a decision of a command has to know: all that were answered. A replica of an account
+    /// may lag.
+    pub fn decided_on(&self) -> Recent {
+        if self.world.plan.is_embedded { Recent::All } else { Recent::Any }
+    }
 }

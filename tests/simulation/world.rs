@@ -6,6 +6,7 @@ mod disturbances;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use axum::Router;
 use onehop::app::{OpenStore, container_specs};
@@ -74,6 +75,10 @@ pub struct World {
     pub posts: Mutex<Vec<KnownPost>>,
     /// Id, post and author of each comment that a client knows.
     pub comments: Mutex<Vec<(String, String, String)>>,
+    /// Other devices that users have had.
+    pub devices: AtomicUsize,
+    /// Users and the idempotency keys of their comments.
+    pub comment_keys: Mutex<Vec<(String, String)>>,
     /// Posts and users whose like was taken back.
     pub taken_back: Mutex<Vec<(KnownPost, String)>>,
     /// The user of each session.
@@ -86,7 +91,7 @@ pub struct World {
     /// Users whose accounts staff suspended, or may have.
     pub suspended: Mutex<Vec<String>>,
     pub backups: Mutex<Vec<Backup>>,
-    /// Customers among those who have sessions, and the member of staff.
+    /// Customers with sessions, and the member of staff.
     shop_users: Mutex<BTreeSet<String>>,
     specs: &'static [ContainerSpec],
     start: Instant,
@@ -120,6 +125,8 @@ impl World {
             history,
             posts: Mutex::default(),
             comments: Mutex::default(),
+            devices: AtomicUsize::default(),
+            comment_keys: Mutex::default(),
             taken_back: Mutex::default(),
             users: Mutex::default(),
             titles: Mutex::default(),

@@ -131,20 +131,27 @@ impl Instance {
             KnownLeases { leases: Arc::new(known), at_ms: self.context.clock.monotonic_ms() };
     }
 
-    /// Reads the leases of other instances again if they are older than an acquire interval: at rest no
-    /// balancing round does. A failure does not make it newer. The ledger has the reads.
-    pub(super) async fn refresh_known(&self, ledger: &Ledger) {
-        let Some(acquire) = self.context.settings.sharing.acquire() else { return };
+    /// Reads the leases that this instance does not hold again if they are older than an acquire interval: at
+    /// rest no balancing round does. The ledger has the reads.
+    ///
+    /// # Errors
+    /// They could not be read, and are older than a lease lives: nobody knows where they stand.
+    pub(super) async fn refresh_known(&self, ledger: &Ledger) -> Result<(), Fault> {
+        let sharing = self.context.settings.sharing;
+        let (Some(acquire), Some(expire)) = (sharing.acquire(), sharing.expire()) else { return Ok(()) };
         let KnownLeases { leases, at_ms } = self.known.lock().clone();
         let elsewhere: Vec<_> =
             leases.iter().filter(|lease| self.owned.get(&lease.item.id).is_none()).cloned().collect();
-        let is_old = self.context.clock.monotonic_ms() >= at_ms.saturating_add(milliseconds(acquire));
-        if elsewhere.is_empty() || !is_old {
-            return;
+        let age_ms = self.context.clock.monotonic_ms().saturating_sub(at_ms);
+        if elsewhere.is_empty() || age_ms < milliseconds(acquire) {
+            return Ok(());
         }
         let ids: Vec<_> = elsewhere.iter().map(|lease| lease.item.id.as_str()).collect();
-        let found = StoredLease::read_many(&self.context, &ids, ledger).await;
-        let Ok(found) = found else { return };
+        let found = match StoredLease::read_many(&self.context, &ids, ledger).await {
+            Ok(found) => found,
+            Err(_) if age_ms < milliseconds(expire) => return Ok(()),
+            Err(fault) => return Err(fault),
+        };
         let mut refreshed = leases.as_ref().clone();
         for stored in found {
             if let Some(lease) = refreshed.iter_mut().find(|lease| lease.item.id == stored.item.id) {
@@ -156,6 +163,7 @@ impl Instance {
         if Arc::ptr_eq(&known.leases, &leases) {
             *known = KnownLeases { leases: Arc::new(refreshed), at_ms: self.context.clock.monotonic_ms() };
         }
+        Ok(())
     }
 
     /// Adds a charge to all projections in equal shares.

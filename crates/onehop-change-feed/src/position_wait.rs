@@ -239,6 +239,15 @@ impl Instance {
         Ok(false)
     }
 
+    /// Whether the holder of a lease serves each projection that this instance knows, or backfills it. An
+    /// instance of an older release does not serve the projections that were added since.
+    fn serves_all(source: &Source, lease: &LeaseItem) -> bool {
+        source.scope.projections.iter().all(|name| {
+            lease.projections.contains(name)
+                || lease.backfills.iter().any(|backfill| backfill.projection == *name)
+        })
+    }
+
     /// A look at the remaining changes costs a request, once for each checkpoint: only a change that a
     /// projection needs moves it.
     async fn has_passed_elsewhere(
@@ -249,7 +258,8 @@ impl Instance {
         checks: &mut PositionChecks,
         ledger: &Ledger,
     ) -> Result<bool, Fault> {
-        let are_backfilled = self.are_backfilled(target, source, &item.range, &lease.backfills);
+        let are_backfilled = Self::serves_all(source, lease)
+            && self.are_backfilled(target, source, &item.range, &lease.backfills);
         let at = lease.continuation.as_ref();
         if are_backfilled && target.is_passed(&*self.context.store, &item.range, &lease.progress) {
             return Ok(true);

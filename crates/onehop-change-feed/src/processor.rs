@@ -178,11 +178,11 @@ impl Processor {
         self.instance.runners.iter().map(|runner| runner.counters.changes()).sum()
     }
 
-    /// The status of each projection. Figures of other instances are as old as the last balancing round; the
-    /// lease container is not read.
+    /// The status of each projection. Figures of other instances are as old as an acquire interval at most,
+    /// or as the expiry of a lease where their leases cannot be read.
     ///
     /// # Errors
-    /// The store could not count.
+    /// The store could not count, or leases could not be read for as long as a lease lives.
     pub async fn status(&self) -> Result<Vec<ProjectionStatus>, Fault> {
         Ok(self.processor_status().await?.projections)
     }
@@ -190,7 +190,7 @@ impl Processor {
     /// The status of each lease, as old as the result of [`status`](Self::status).
     ///
     /// # Errors
-    /// The store could not count.
+    /// As of [`status`](Self::status).
     pub async fn leases(&self) -> Result<Vec<LeaseStatus>, Fault> {
         let ledger = Ledger::new();
         let leases = self.instance.leases(&ledger).await;
@@ -201,7 +201,7 @@ impl Processor {
     /// The status of projections and leases: pending changes are counted once for both.
     ///
     /// # Errors
-    /// The store could not count.
+    /// As of [`status`](Self::status).
     pub async fn processor_status(&self) -> Result<ProcessorStatus, Fault> {
         let ledger = Ledger::new();
         let status = self.processor_status_for(&ledger).await;
@@ -212,7 +212,7 @@ impl Processor {
     /// The same for a caller, whose ledger records the reads.
     ///
     /// # Errors
-    /// The store could not count.
+    /// As of [`status`](Self::status).
     pub async fn processor_status_for(&self, ledger: &Ledger) -> Result<ProcessorStatus, Fault> {
         self.instance.processor_status(ledger).await
     }

@@ -1,4 +1,4 @@
-//! The acts of a plan: what clients and disturbances do until none is left.
+//! The acts of a plan, by clients and disturbances, until no act is left.
 
 use std::sync::Arc;
 use std::time::Duration;

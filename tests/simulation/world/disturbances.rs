@@ -5,6 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onehop::app::work::ProgressSink;
+use onehop::blog::containers::POSTS;
+use onehop::graphql::GlobalId;
+use onehop_store::{Ledger, NewItem, WriteOp};
 
 use super::{OUTSIDE, PROCESSES_STARTED_MAX, World};
 use crate::executor::Group;
@@ -28,6 +31,9 @@ const SHOP_READ_MODELS: [&str; 2] = ["productByTag", "ranking"];
 /// The time for which a container is full, in mean distances of acts.
 const FULL_ACTS_MIN: u64 = 20;
 const FULL_ACTS_MAX: u64 = 400;
+/// Kinds of maintenance: below these, verification, and between them rebuilds.
+const REPAIR: u64 = 1;
+const REPLAY: u64 = 4;
 /// Maintenance by the operator of a run.
 const MAINTENANCE_MAX: usize = 400;
 
@@ -131,6 +137,15 @@ impl World {
                 self.executor.spawn(OUTSIDE, async move {
                     tokio::time::sleep(full).await;
                     world.store.fill(None);
+                    // The operator replays beside commands, again where that is interrupted.
+                    for _ in 0..world.dice.below(4) {
+                        tokio::time::sleep(Duration::from_millis(world.dice.below(2_000))).await;
+                        let Some(number) = world.any_process() else { continue };
+                        if world.dice.percent(50) {
+                            world.store.storm(number, 60);
+                        }
+                        world.maintain(number, REPLAY, || {});
+                    }
                 });
             }
             "deployment" if !self.plan.added_projections.is_empty() => {
@@ -159,7 +174,7 @@ impl World {
                 }
             }
             "maintenance" => {
-                self.maintain(number, || {});
+                self.maintain(number, self.dice.below(6), || {});
             }
             _ => return,
         }
@@ -168,20 +183,44 @@ impl World {
 
     /// Verifies, repairs, rebuilds or replays beside commands, as a request to a process does. Calls `ended`
     /// unless the process ends first.
-    fn maintain(&self, number: u32, ended: impl FnOnce() + Send + 'static) {
-        let work = self.dice.below(6);
+    fn maintain(&self, number: u32, work: u64, ended: impl FnOnce() + Send + 'static) {
         trace::line("world", format!("maintenance {work} by process {number}"));
         let Some(app) = self.app_of(number) else { return };
         app.tasks.clone().spawn_contained("maintenance", async move {
             // The operator tries again after a failure.
             let _ = match work {
                 0 => app.verify(false, &ProgressSink::none()).await.map(drop),
-                1 => app.verify(true, &ProgressSink::none()).await.map(drop),
+                REPAIR => app.verify(true, &ProgressSink::none()).await.map(drop),
                 2..4 => app.rebuild(None, &ProgressSink::none()).await.map(drop),
-                _ => app.replay(None).await.map(drop),
+                REPLAY.. => app.replay(None).await.map(drop),
             };
             ended();
         });
+    }
+
+    /// Makes the count of likes of a post wrong, as a defect of an earlier release would have done.
+    async fn miscount(&self, number: u32) {
+        let post = {
+            let posts = self.posts.lock();
+            let recent = posts.len().saturating_sub(if self.dice.percent(70) { 1 } else { 100 });
+            (!posts.is_empty()).then(|| self.dice.pick(&posts[recent..]).id.clone())
+        };
+        let (Some(post), Some(app)) = (post, self.app_of(number)) else { return };
+        let Ok(GlobalId::Post(post)) = GlobalId::decode(&post) else { return };
+        let (key, id, ledger) = (post.partition_key(), post.0.to_string(), Ledger::new());
+        let (sender, ended) = tokio::sync::oneshot::channel();
+        let by = self.dice.between(1, 3);
+        app.tasks.clone().spawn_contained("miscount", async move {
+            let Ok(Some(item)) = app.recent.read(POSTS, &key, &id, &ledger).await else { return };
+            let Ok(mut body) = item.decode::<serde_json::Value>() else { return };
+            let Some(count) = body["likeCount"].as_u64().filter(|_| body["deleted"] != true) else { return };
+            body["likeCount"] = (count + by).into();
+            let replace = WriteOp::Replace { item: NewItem::encode(id, &body), if_match: Some(item.etag) };
+            let _ = sender.send(app.recent.write(POSTS, &key, replace, &ledger).await.is_ok());
+        });
+        if ended.await == Ok(true) {
+            self.count("count of a post made wrong");
+        }
     }
 
     /// Maintains without a pause, until no act is left or there was enough of it: clients may wait for
@@ -194,7 +233,13 @@ impl World {
             tokio::time::sleep(Duration::from_millis(self.dice.between(1, 8 * self.plan.pace_ms))).await;
             let Some(number) = self.any_process() else { continue };
             let (sender, ended) = tokio::sync::oneshot::channel::<()>();
-            self.maintain(number, || drop(sender));
+            let work = if self.plan.has_drifts && self.dice.percent(60) {
+                self.miscount(number).await;
+                REPAIR
+            } else {
+                self.dice.below(6)
+            };
+            self.maintain(number, work, || drop(sender));
             // Also a process that ends drops the sender.
             let _ = ended.await;
             self.count("maintenance by an operator");

@@ -228,6 +228,25 @@ async fn a_position_is_not_reached_before_its_backfill() {
 }
 
 #[tokio::test]
+async fn a_position_is_not_reached_while_an_older_release_holds_the_leases() {
+    let (world, diary) = (World::new(2), Diary::default());
+    let old = open(&world, "old", &["first"], &diary).await;
+    old.balance_leases().await.expect("a round");
+    let new = open(&world, "new", &["first", "second"], &diary).await;
+    world.put_many(2).await;
+    old.drain().await.expect("drained");
+    let written = WriteScope { containers: vec![THINGS], ..WriteScope::default() };
+    let position = new.position_of(&written).await.expect("a position").expect("it is followed");
+    let wait = || async { new.wait_for_position(&position, Duration::MAX, &Ledger::new()).await };
+    assert!(wait().now_or_never().is_none(), "nobody serves the second projection");
+    old.release().await;
+    new.balance_leases().await.expect("a round");
+    new.drain().await.expect("drained");
+    assert_eq!(wait().await.expect("an outcome"), PositionOutcome::Reached);
+    assert_eq!(seen(&diary, "second"), seen(&diary, "first"));
+}
+
+#[tokio::test]
 async fn a_running_processor_backfills_beside_its_readers() {
     let (world, diary) = (World::new(2), Diary::default());
     world.put_many(10).await;

@@ -15,6 +15,8 @@ use crate::toy::{COPIES, THINGS, Thing, World, shared};
 /// Between two polls of a reader that finds nothing.
 const POLL_S: u64 = 5;
 const HOUR_S: u64 = 3600;
+/// The expiry of a lease.
+const LEASE_LIFE_MS: i64 = 60_000;
 
 /// Copies things, or does nothing with copies.
 struct Follower {
@@ -196,6 +198,22 @@ async fn the_status_of_another_instance_is_read_again_when_it_is_old() {
     }
     let pending: u64 = ada.leases().await.expect("leases").iter().map(|lease| lease.pending_changes).sum();
     assert_eq!(pending, 0, "what bob has projected does not wait");
+}
+
+#[tokio::test]
+async fn leases_that_cannot_be_read_for_as_long_as_a_lease_lives_have_no_status() {
+    let world = new_world();
+    let (ada, bob) = (open(&world, "ada").await, open(&world, "bob").await);
+    pass(&world, &[&ada, &bob], 300).await;
+    ada.status().await.expect("a status");
+    world.store.hide_leases(true);
+    world.clock.advance_ms(LEASE_LIFE_MS - 1);
+    ada.status().await.expect("the figures of the last look are new enough");
+    world.clock.advance_ms(1);
+    let fault = ada.status().await.expect_err("nobody knows where the leases of bob stand");
+    assert_eq!(fault.kind, FaultKind::Unavailable);
+    world.store.hide_leases(false);
+    ada.status().await.expect("they can be read again");
 }
 
 /// An instance at rest looks at no lease by itself. A lost lease is looked at, also where the first look

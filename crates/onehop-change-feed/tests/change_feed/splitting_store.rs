@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use onehop_change_feed::LEASES;
@@ -50,6 +50,8 @@ pub struct SplittingStore {
     silence: Mutex<Option<watch::Sender<u64>>>,
     /// The faults of the next reads of the feed.
     feed_faults: Mutex<Vec<FaultKind>>,
+    /// Whether reads of leases fail.
+    hides_leases: AtomicBool,
     operations: Operations,
     pub lease_requests: AtomicUsize,
     pub feed_pages: AtomicUsize,
@@ -68,6 +70,7 @@ impl SplittingStore {
             waiting: watch::Sender::new(0),
             silence: Mutex::default(),
             feed_faults: Mutex::default(),
+            hides_leases: AtomicBool::default(),
             operations: Operations::default(),
             lease_requests: AtomicUsize::default(),
             feed_pages: AtomicUsize::default(),
@@ -126,6 +129,11 @@ impl SplittingStore {
     /// Has the next reads of the feed fail so.
     pub fn fail_feed_pages(&self, kinds: &[FaultKind]) {
         self.feed_faults.lock().expect("no panic while locked").extend(kinds.iter().rev());
+    }
+
+    /// Has every read of leases fail, or none.
+    pub fn hide_leases(&self, hides: bool) {
+        self.hides_leases.store(hides, Ordering::SeqCst);
     }
 
     /// A number that changes while operations are under way, and with each that was done: for a virtual
@@ -211,6 +219,9 @@ impl Store for SplittingStore {
     ) -> Result<Vec<Option<Item>>, Fault> {
         let _under_way = self.operations.begin();
         self.count_request(container);
+        if container == LEASES && self.hides_leases.load(Ordering::SeqCst) {
+            return Err(Fault::new(FaultKind::Unavailable, "the test says so"));
+        }
         self.inner.read_many(container, keys, ledger).await
     }
 
