@@ -50,7 +50,7 @@ ONE_STORE := api::backup:: api::compare:: api::compare_account:: api::cli:: api:
 # API above them is the same code over both stores. `make second-store-test SECOND_STORE='domain http_api'` runs all, and so does `make flaky`.
 SECOND_STORE ?= domain
 
-.PHONY: help bench-peer test-programs embedded-test second-store-test doc-test pages-test alert-test-and-browser account-run flaky check program alert-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short generated-models fmt web web-test rust-test browser-test chromium test-browser machete package deny screenshots lighthouse clean
+.PHONY: help bench-peer test-programs embedded-test second-store-test doc-test pages-test alert-test-and-browser account-run flaky check program alert-drill unit-drill alert-test promtool audit scale simulate soak soak-http schemathesis fuzz fuzz-markdown cargo-fuzz cosmos-test run build test bench bench-short generated-models fmt web web-test rust-test browser-test chromium test-browser machete package deny screenshots lighthouse clean
 
 ## Serve a demo blog at http://127.0.0.1:8080 from ./data, which the first start fills
 run:
@@ -250,6 +250,11 @@ pages-test: web/dist/index.html test-browser
 alert-drill: promtool program
 	$(CARGO) build --locked --package onehop-testing --example account_server
 	PROMETHEUS=/usr/bin/prometheus .ci/alert-drill target/debug/onehop $(DRILL)
+
+# Needs root on Linux, and systemd-nspawn.
+## Install the systemd unit in a container with a systemd of its own, and check what it promises
+unit-drill: program
+	.ci/unit-drill target/debug/onehop
 
 ## Replay the alert rules with Prometheus' promtool
 alert-test: promtool

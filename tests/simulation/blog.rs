@@ -39,6 +39,7 @@ impl Client {
         match self.world.dice.weighted(&self.world.plan.act_weights.blog) {
             "create post" => self.create_post().await,
             "update post" => self.update_post().await,
+            "live query" => self.live_query(),
             "edit a version" => self.edit_a_version().await,
             "subscribe" => self.subscribe_and_write().await,
             "delete post" => self.delete_post().await,
@@ -262,7 +263,7 @@ impl Client {
         }
     }
 
-    /// Tags of a post; none in half of the cases.
+    /// Tags of a post. Half of the posts have no tags.
     fn some_tags(&self) -> Vec<&'static str> {
         let percent = *self.world.dice.pick(&[0, 50]);
         TAGS.into_iter().filter(|_| self.world.dice.percent(percent)).collect()

@@ -290,7 +290,7 @@ impl<'a> Pages<'a> {
         Self { world, number, root, token: Some(token), first: world.dice.between(2, NEWEST) }
     }
 
-    /// The same by the id of an item, for everybody.
+    /// The same by the id of a public item.
     pub fn of_node(world: &'a Arc<World>, number: u32, (id, of_type): (&str, &str)) -> Self {
         let root = format!("node(id: {id:?}) {{ ... on {of_type}");
         Self { world, number, root, token: None, first: world.dice.between(2, 40) }

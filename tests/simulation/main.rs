@@ -23,6 +23,7 @@ mod finale;
 mod history;
 mod life;
 mod live;
+mod live_queries;
 mod moderation;
 mod monitors;
 mod orders;

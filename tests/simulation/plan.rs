@@ -60,10 +60,11 @@ const FOCUSES: [&[&str]; 15] = [
 ];
 
 /// Acts of clients in the blog, with their weights.
-const BLOG_ACTS: [(&str, u64); 22] = [
+const BLOG_ACTS: [(&str, u64); 23] = [
     ("create post", 14),
     ("update post", 8),
     ("edit a version", 6),
+    ("live query", 3),
     ("subscribe", 12),
     ("delete post", 4),
     ("like", 12),
@@ -85,10 +86,11 @@ const BLOG_ACTS: [(&str, u64); 22] = [
     ("read feed", 5),
 ];
 /// Acts of customers, with their weights.
-const CUSTOMER_ACTS: [(&str, u64); 8] = [
+const CUSTOMER_ACTS: [(&str, u64); 9] = [
     ("order", 36),
     ("trespass", 6),
     ("sign out", 4),
+    ("live query", 4),
     ("cancel order", 6),
     ("delete order", 18),
     ("change address", 10),

@@ -135,7 +135,7 @@ impl World {
     }
 
     /// Where a process runs, its read models catch up by themselves. Whether one runs and they have.
-    async fn expect_caught_up(&self) -> bool {
+    async fn expect_caught_up(self: &Arc<Self>) -> bool {
         tokio::time::sleep(CATCH_UP_MAX).await;
         let Some(number) = self.any_process() else { return false };
         let Some(app) = self.app_of(number) else { return false };
@@ -158,6 +158,7 @@ impl World {
             return false;
         }
         self.subscriptions.check(self);
+        self.live_queries.check(self).await;
         true
     }
 }

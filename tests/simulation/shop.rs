@@ -73,6 +73,7 @@ impl Client {
             "delete order" => self.delete_order().await,
             "change address" => self.change_address().await,
             "read orders" => self.read_orders().await,
+            "live query" => self.live_query(),
             "trespass" => self.trespass_in_shop().await,
             "sign out" => self.sign_out_customer().await,
             _ => self.read_product().await,
@@ -229,8 +230,8 @@ fn has_a_value(data: &Value) -> bool {
 }
 
 impl Client {
-    /// The writes that a decision of a command has to know: all that were answered. A replica of an account
-    /// may lag.
+    /// The writes that a decision of a command has to know: every answered write. A replica of an account may
+    /// lag.
     pub fn decided_on(&self) -> Recent {
         if self.world.plan.is_embedded { Recent::All } else { Recent::Any }
     }

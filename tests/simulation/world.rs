@@ -24,6 +24,7 @@ use crate::executor::{Executor, Group, OUTSIDE};
 use crate::faults::HANG_MAX;
 use crate::history::History;
 use crate::live::Subscriptions;
+use crate::live_queries::LiveQueries;
 use crate::passwords::Passwords;
 use crate::plan::Plan;
 use crate::process::{Process, STOP_MAX};
@@ -87,6 +88,7 @@ pub struct World {
     pub catalogue: Mutex<Catalogue>,
     pub passwords: Mutex<Passwords>,
     pub subscriptions: Subscriptions,
+    pub live_queries: LiveQueries,
     pub removals: Mutex<Removals>,
     /// Users whose accounts staff suspended, or may have.
     pub suspended: Mutex<Vec<String>>,
@@ -133,6 +135,7 @@ impl World {
             catalogue: Mutex::default(),
             passwords: Mutex::default(),
             subscriptions: Subscriptions::default(),
+            live_queries: LiveQueries::default(),
             removals: Mutex::default(),
             suspended: Mutex::default(),
             backups: Mutex::default(),

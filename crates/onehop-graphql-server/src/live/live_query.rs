@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_graphql::{Response as Execution, ServerError, Value};
 use futures::stream::{BoxStream, StreamExt as _, once, unfold};
+use onehop_runtime::planted;
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -118,12 +119,18 @@ impl GraphqlEndpoint {
         let executing = self.observer().executing(context.client.span);
         let write = watch.last_write();
         let mut execution = self.service().execute(request, &context).await;
+        let write = if planted!("live-query-begins-after-its-reads") { watch.last_write() } else { write };
         self.complete_introspection(&context, &mut execution);
         self.observer().executed(&context, &executing, &execution.errors, &execution.extensions);
         let has_faults = execution.errors.iter().any(is_fault);
         let digest = self.digest_of(&context, &execution);
         let answer = match trace.take() {
-            Some(marks) => Ok(Answer { digest, reads: ReadDependencies { write, marks }, has_faults }),
+            Some(mut marks) => {
+                if planted!("live-query-forgets-a-mark") {
+                    marks.pop();
+                }
+                Ok(Answer { digest, reads: ReadDependencies { write, marks }, has_faults })
+            }
             // A failed read may have no mark.
             None if has_faults => {
                 let reads = ReadDependencies { write, marks: Vec::new() };

@@ -1,0 +1,169 @@
+//! Live queries: clients that keep the answer to a query, by server-sent events. In quiet each answer equals
+//! the answer to the same query now.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::Request;
+use futures::StreamExt as _;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use crate::client::Client;
+use crate::executor::Group;
+use crate::finale::send_alone;
+use crate::trace;
+use crate::world::World;
+
+/// Live queries in a run.
+const LIVE_QUERIES_MAX: usize = 20;
+
+/// A live query of a client.
+#[derive(Debug)]
+struct LiveQuery {
+    process: u32,
+    /// Without `query @live`.
+    selection: String,
+    /// The data of the last answer; `None` before the first one, and where it has errors.
+    answer: Option<Value>,
+    answers: u64,
+    has_ended: bool,
+}
+
+/// The live queries of a run.
+#[derive(Debug, Default)]
+pub struct LiveQueries(Mutex<Vec<LiveQuery>>);
+
+impl Client {
+    /// Opens a live query, which goes on beside later acts.
+    pub fn live_query(&self) {
+        let world = self.world.clone();
+        let Some((group, router)) = world.any_process().and_then(|number| world.router_of(number)) else {
+            return;
+        };
+        let Some(selection) = self.live_selection() else { return };
+        let number = {
+            let mut queries = world.live_queries.0.lock();
+            if queries.len() >= LIVE_QUERIES_MAX {
+                return;
+            }
+            let process = group.0;
+            queries.push(LiveQuery {
+                process,
+                selection: selection.clone(),
+                answer: None,
+                answers: 0,
+                has_ended: false,
+            });
+            queries.len() - 1
+        };
+        let address = IpAddr::V4(Ipv4Addr::new(10, self.host(), 0, 5));
+        let following = Arc::clone(&world);
+        world.executor.spawn(group, async move {
+            follow(&following, (number, group), router, address, &selection).await;
+            following.live_queries.0.lock()[number].has_ended = true;
+        });
+    }
+
+    /// Any selection of public fields.
+    fn live_selection(&self) -> Option<String> {
+        let world = &self.world;
+        let post = self.any_post();
+        let product = self.any_product();
+        let category = world.catalogue.lock().categories.first().cloned();
+        let all = [
+            Some("{ feed(first: 10) { nodes { id title version likeCount commentCount author { username } } } }".to_owned()),
+            post.as_ref().map(|post| {
+                format!(
+                    "{{ post(id: {:?}) {{ title version likeCount commentCount author {{ username }} \
+                     comments(first: 10) {{ nodes {{ content author {{ username }} }} }} }} }}",
+                    post.id
+                )
+            }),
+            post.map(|post| {
+                format!("{{ user(id: {:?}) {{ username posts(first: 10) {{ nodes {{ title tags }} }} }} }}", post.author)
+            }),
+            product.map(|id| {
+                format!("{{ product(id: {id:?}) {{ name price {{ amount }} isSoldOut category {{ name }} tags {{ name }} }} }}")
+            }),
+            category.map(|id| {
+                format!(
+                    "{{ node(id: {id:?}) {{ ... on ProductCategory {{ name products(first: 10) {{ \
+                     nodes {{ name isSoldOut price {{ amount }} }} }} }} }} }}"
+                )
+            }),
+        ];
+        let all: Vec<String> = all.into_iter().flatten().collect();
+        Some(world.dice.pick(&all).clone())
+    }
+}
+
+/// Keeps the last answer of a live query until it ends.
+async fn follow(
+    world: &World,
+    (number, group): (usize, Group),
+    router: Router,
+    address: IpAddr,
+    selection: &str,
+) {
+    let body = json!({ "query": format!("query @live {selection}") });
+    let request = Request::post("/graphql")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .header("accept", "text/event-stream");
+    let mut request = request.body(Body::from(body.to_string())).expect("a request");
+    request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address, 40_000)));
+    let response = router.oneshot(request).await.expect("a router never fails");
+    if response.status() != 200 {
+        return;
+    }
+    trace::line(format!("live query {number}"), format!("is open in process {}: {selection}", group.0));
+    let mut stream = response.into_body().into_data_stream();
+    let mut received = Vec::new();
+    while let Some(Ok(bytes)) = stream.next().await {
+        received.extend_from_slice(&bytes);
+        while let Some(end) = received.windows(2).position(|window| window == b"\n\n") {
+            let event: Vec<u8> = received.drain(..end + 2).collect();
+            let event = String::from_utf8_lossy(&event).into_owned();
+            let data = event.lines().find_map(|line| line.strip_prefix("data:"));
+            if let Some(Ok(payload)) = data.map(|data| serde_json::from_str::<Value>(data.trim())) {
+                trace::line(format!("live query {number}"), &payload);
+                let query = &mut world.live_queries.0.lock()[number];
+                query.answer = payload["errors"].is_null().then(|| payload["data"].clone());
+                query.answers += 1;
+            }
+        }
+    }
+}
+
+impl LiveQueries {
+    /// Compares the answers of open live queries with fresh answers to the same queries. Nothing changes
+    /// meanwhile, and read models have caught up.
+    pub async fn check(&self, world: &Arc<World>) {
+        let open: Vec<(usize, u32, String)> = {
+            let queries = self.0.lock();
+            let is_open = |query: &LiveQuery| !query.has_ended && world.router_of(query.process).is_some();
+            let open = queries.iter().enumerate().filter(|(_, query)| is_open(query));
+            open.map(|(number, query)| (number, query.process, query.selection.clone())).collect()
+        };
+        for (number, process, selection) in open {
+            let mut fresh = send_alone(world, process, None, &selection, &Value::Null).await;
+            let queries = self.0.lock();
+            let LiveQuery { answer, answers, has_ended, .. } = &queries[number];
+            if *has_ended || fresh["errors"].is_array() || fresh.is_null() {
+                continue;
+            }
+            let fresh = fresh["data"].take();
+            if answer.as_ref() != Some(&fresh) {
+                let detail =
+                    format!("{selection}: {answer:?} and {fresh} after {answers} answers of query {number}");
+                world.history.broken("a live answer is the present one", detail);
+            }
+            world.count(if *answers > 1 { "live query answered again" } else { "live query answered once" });
+        }
+    }
+}
