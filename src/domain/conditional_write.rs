@@ -42,6 +42,11 @@ pub(crate) fn judge<T>(outcome: Result<T, WriteError>) -> Result<Option<T>, Faul
     }
 }
 
+/// Whether it is not known if a write happened.
+pub(crate) fn is_ambiguous<T>(outcome: &Result<T, WriteError>) -> bool {
+    matches!(outcome, Err(WriteError::Fault(fault)) if fault.kind == FaultKind::Ambiguous)
+}
+
 /// Attempts of a write whose answer was lost, or that lost a race.
 pub(crate) const ATTEMPTS_MAX: u32 = 16;
 

@@ -24,6 +24,15 @@ impl CommandError {
             Self::Fault(_) => None,
         }
     }
+
+    /// The error of a command whose write may have been done before it was refused: then its outcome is
+    /// unknown.
+    pub(crate) fn if_undone(self, may_be_done: bool) -> Self {
+        match self {
+            Self::Rejected(_) if may_be_done => unknown_outcome().into(),
+            error => error,
+        }
+    }
 }
 
 /// A command was understood and refused. Nothing was written that a reader can see.
@@ -233,6 +242,11 @@ impl From<HashingError> for CommandError {
 /// Others changed the same items again and again for as long as a command may try.
 pub(crate) fn contended(what: &str) -> Fault {
     Fault::new(FaultKind::Unavailable, format!("{what} kept changing while it was being written"))
+}
+
+/// A command that would be refused now, and may have had its effect before.
+fn unknown_outcome() -> Fault {
+    Fault::new(FaultKind::Ambiguous, "the write was not answered, and others have changed the item since")
 }
 
 /// A refusal of the store that a command rules out beforehand.

@@ -86,12 +86,21 @@ impl Client {
         u8::try_from(self.number % OTHER_DEVICE + 1).expect("few clients")
     }
 
+    /// Goes on as a new device, which knows none of the writes so far.
+    fn forget_own_writes(&mut self) {
+        (self.number, self.position) = (self.next_device(), None);
+    }
+
+    /// The number of a new device.
+    fn next_device(&self) -> usize {
+        let devices = self.world.devices.fetch_add(1, Ordering::Relaxed) + 1;
+        self.number % OTHER_DEVICE + OTHER_DEVICE * devices
+    }
+
     /// Another device of the client's user, without the position of this one's writes.
     pub fn other_device(&self) -> Self {
         // A device knows its own writes alone, so each has a number of its own.
-        let devices = self.world.devices.fetch_add(1, Ordering::Relaxed) + 1;
-        let number = self.number % OTHER_DEVICE + OTHER_DEVICE * devices;
-        let other = Self::new(Arc::clone(&self.world), number);
+        let other = Self::new(Arc::clone(&self.world), self.next_device());
         Self { session: self.session.clone(), ..other }
     }
 
@@ -195,7 +204,7 @@ impl Client {
         };
         trace::line(format!("client {}", self.number), format!("answered {answer}"));
         let user = token.and_then(|_| self.me());
-        let answer = self.read_answer(answer, names_position, (group.0, user));
+        let answer = self.read_answer(answer, names_position, (group.0, user, query.starts_with("mutation")));
         // A command whose last write fails is answered as done where that write tidies up.
         if matches!(answer, Answer::Unknown) || world.store.faults() > faults_before {
             world.may_be_half_done(query);
@@ -207,11 +216,15 @@ impl Client {
         &mut self,
         mut answer: Value,
         names_position: bool,
-        (process, user): (u32, Option<String>),
+        (process, user, is_mutation): (u32, Option<String>, bool),
     ) -> Answer {
         if let Some(position) = answer["extensions"]["position"].as_str() {
             let at_ms = self.world.elapsed_ms();
             self.position = Some(ClientPosition { text: position.to_owned(), process, at_ms, user });
+        }
+        // An older release without any projection of a container gives no position of its writes there.
+        if is_mutation && !answer["extensions"]["position"].is_string() && self.world.is_older(process) {
+            self.forget_own_writes();
         }
         let first = answer["errors"].as_array_mut().and_then(|errors| errors.first_mut()).map(Value::take);
         let Some(error) = first else {

@@ -9,7 +9,7 @@ use onehop_store::{Ledger, NewItem, WriteOp};
 use super::delete_comment::live_comment;
 use super::text::CommentContent;
 use super::{CommandError, Commands, Refusal};
-use crate::domain::conditional_write::{self, ATTEMPTS_MAX, Attempt};
+use crate::domain::conditional_write::{ATTEMPTS_MAX, is_ambiguous, judge};
 use crate::domain::error::{InvalidField, InvalidFields, contended};
 
 /// The author's new text, as typed.
@@ -45,10 +45,11 @@ impl Commands {
     ) -> Result<CommentItem, CommandError> {
         let UpdateComment { user_id, post_id, comment_id, content, if_version } = input;
         let content = CommentContent::parse(content)?;
-        let (mut was_sent, mut is_latest) = (false, false);
+        let (mut was_sent, mut may_be_done, mut is_latest) = (false, false, false);
         for _ in 0..ATTEMPTS_MAX {
             let store = if is_latest { &self.latest } else { &self.store };
-            let (comment, etag) = live_comment(&**store, post_id, comment_id, ledger).await?;
+            let found = live_comment(&**store, post_id, comment_id, ledger).await;
+            let (comment, etag) = found.map_err(|error| error.if_undone(may_be_done))?;
             if comment.user_id != user_id {
                 return Err(Refusal::forbidden("only its author can change a comment").into());
             }
@@ -64,7 +65,8 @@ impl Commands {
                 continue;
             }
             if !is_own_work && !is_of(comment.text_version) {
-                return Err(Refusal::comment_changed(comment.text_version).into());
+                let refusal = CommandError::from(Refusal::comment_changed(comment.text_version));
+                return Err(refusal.if_undone(may_be_done));
             }
             if is_made {
                 return Ok(comment);
@@ -78,10 +80,9 @@ impl Commands {
             };
             let item = NewItem::encode(comment_id.to_string(), &edited);
             let replace = WriteOp::Replace { item, if_match: Some(etag) };
-            let written =
-                conditional_write::attempt(&*self.store, POSTS, &post_id.partition_key(), replace, ledger)
-                    .await?;
-            if written == Attempt::Written {
+            let written = self.store.write(POSTS, &post_id.partition_key(), replace, ledger).await;
+            may_be_done |= is_ambiguous(&written);
+            if judge(written)?.is_some() {
                 return Ok(edited);
             }
             was_sent = true;

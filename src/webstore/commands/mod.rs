@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use crate::accounts::password::PasswordHasher;
 use crate::domain::accounts::passwords::AccountPasswords;
-use crate::domain::conditional_write::{self, ATTEMPTS_MAX, Attempt};
+use crate::domain::conditional_write::{self, ATTEMPTS_MAX, is_ambiguous, judge};
 use crate::domain::error::{CommandError, Refusal, contended};
 use crate::domain::ids::IdSource;
 use crate::domain::keyed_turns::KeyedTurns;
@@ -113,8 +113,8 @@ impl WebstoreCommands {
     /// another write was faster. `None` from the change leaves the item unchanged.
     ///
     /// # Errors
-    /// `absent` if the item does not exist, a refusal of the change, or `Unavailable` when others kept
-    /// changing the item.
+    /// `absent` if the item does not exist, a refusal of the change, `Unavailable` when others kept changing
+    /// the item, or `Ambiguous` where it would be refused after a write without an answer.
     async fn change<T>(
         &self,
         Place { container, partition_key, item_type }: Place<'_>,
@@ -128,14 +128,15 @@ impl WebstoreCommands {
     {
         // Whose answer may have been lost.
         let mut tried: Option<NewItem> = None;
-        let mut is_latest = false;
+        let (mut is_latest, mut may_be_done) = (false, false);
+        let refused = |refusal: Refusal, may_be_done| CommandError::from(refusal).if_undone(may_be_done);
         for _ in 0..ATTEMPTS_MAX {
             let store = if is_latest { &self.latest } else { &self.store };
             let Some(item) = store.read(container, partition_key, id, ledger).await? else {
-                return Err(absent().into());
+                return Err(refused(absent(), may_be_done));
             };
             if !is_of_type(&item, item_type)? {
-                return Err(absent().into());
+                return Err(refused(absent(), may_be_done));
             }
             let current: T = item.decode()?;
             if tried.as_ref().is_some_and(|tried| tried.body == NewItem::encode(id, &current).body) {
@@ -148,13 +149,13 @@ impl WebstoreCommands {
                     continue;
                 }
                 Ok(None) => return Ok(current),
-                Err(refusal) => return Err(refusal.into()),
+                Err(refusal) => return Err(refused(refusal, may_be_done)),
             };
             let wanted = NewItem::encode(id, &changed);
             let write = WriteOp::Replace { item: wanted.clone(), if_match: Some(item.etag.clone()) };
-            let attempt =
-                conditional_write::attempt(&*self.store, container, partition_key, write, ledger).await?;
-            if attempt == Attempt::Written {
+            let written = self.store.write(container, partition_key, write, ledger).await;
+            may_be_done |= is_ambiguous(&written);
+            if judge(written)?.is_some() {
                 return Ok(changed);
             }
             tried = Some(wanted);

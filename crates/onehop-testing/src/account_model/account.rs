@@ -37,6 +37,7 @@ struct AccountState {
     /// Writes that happen later, by their time (monotonic ms) and their number.
     late_writes: BTreeMap<(i64, u64), LateWrite>,
     late_writes_begun: u64,
+    deletions: Vec<Deletion>,
     /// Items that a late create has brought back, by the place of their container and their id.
     brought_back: BTreeSet<(usize, String)>,
     /// All writes, in the order of their commits; `None` unless they are recorded.
@@ -59,13 +60,36 @@ pub struct CommittedWrite {
     pub is_create: bool,
 }
 
+/// A write that takes so long outlives the lease of its process.
+const HANGING_MS: i64 = 60_000;
+
 /// A write that reaches its physical partition when its sender no longer waits for it.
 struct LateWrite {
     container: usize,
     batch: CheckedBatch,
     lag: Duration,
-    /// Items that it creates, and that were deleted since it began.
-    deleted_since: Vec<String>,
+    /// When its sender began it (monotonic ms).
+    begun_ms: i64,
+}
+
+/// The end of an item: a delete, or the tombstone of a source, whose copies in other containers end with it.
+struct Deletion {
+    at_ms: i64,
+    container: usize,
+    /// `None` for a tombstone.
+    partition_key: Option<PartitionKey>,
+    id: String,
+}
+
+impl Deletion {
+    /// Whether it ended an item, by its container, partition key and id.
+    fn ends(&self, container: usize, partition_key: &PartitionKey, id: &str) -> bool {
+        self.id == id
+            && match &self.partition_key {
+                Some(deleted) => self.container == container && deleted == partition_key,
+                None => self.container != container,
+            }
+    }
 }
 
 impl AccountModel {
@@ -85,6 +109,7 @@ impl AccountModel {
             processes: 0,
             late_writes: BTreeMap::new(),
             late_writes_begun: 0,
+            deletions: Vec::new(),
             brought_back: BTreeSet::new(),
             commits: None,
             counts: BTreeMap::new(),
@@ -92,6 +117,11 @@ impl AccountModel {
         let policies = specs.iter().map(|spec| spec.indexing_policy(Indexing::Needed)).collect();
         let (calibration, state) = (Calibration::current(), Mutex::new(state));
         Arc::new(Self { specs, calibration, policies, clock, faults, state })
+    }
+
+    /// The time of the account, which never goes back (ms).
+    pub(super) fn monotonic_ms(&self) -> i64 {
+        self.clock.monotonic_ms()
     }
 
     /// A new process that is connected to the account.
@@ -204,11 +234,21 @@ impl AccountModel {
         outcome
     }
 
-    /// Carries out a batch. Lagging replicas have it after this long.
-    pub(super) fn apply(&self, container: usize, batch: &CheckedBatch, lag: Duration) -> Committed {
+    /// Carries out a batch that was begun at a time (monotonic ms). Lagging replicas have it after this long.
+    pub(super) fn apply(
+        &self,
+        container: usize,
+        batch: &CheckedBatch,
+        (begun_ms, lag): (i64, Duration),
+    ) -> Committed {
         let mut state = self.state.lock();
         self.land_late_writes(&mut state);
-        self.apply_in(&mut state, container, batch, lag)
+        let committed = self.apply_in(&mut state, container, batch, lag);
+        let is_late = self.clock.monotonic_ms() >= begun_ms.saturating_add(HANGING_MS);
+        if is_late && committed.outcome.is_ok() {
+            state.note_brought_back(container, batch, begun_ms);
+        }
+        committed
     }
 
     /// Carries out a batch after this long, whether its sender waits or not.
@@ -216,15 +256,13 @@ impl AccountModel {
         &self,
         container: usize,
         batch: CheckedBatch,
-        (delay, lag): (Duration, Duration),
+        (begun_ms, delay, lag): (i64, Duration, Duration),
     ) {
         let at_ms = self.clock.monotonic_ms().saturating_add(milliseconds(delay));
         let mut state = self.state.lock();
         state.late_writes_begun += 1;
         let number = state.late_writes_begun;
-        state
-            .late_writes
-            .insert((at_ms, number), LateWrite { container, batch, lag, deleted_since: Vec::new() });
+        state.late_writes.insert((at_ms, number), LateWrite { container, batch, lag, begun_ms });
     }
 
     fn apply_in(
@@ -243,7 +281,7 @@ impl AccountModel {
             Err((_, rejection)) => state.count(rejection_name(rejection)),
         }
         if committed.outcome.is_ok() {
-            state.note_deletions(container, batch);
+            state.note_deletions(container, batch, self.clock.monotonic_ms());
             state.note_commit(self.specs[container].name, batch);
         }
         committed
@@ -255,10 +293,10 @@ impl AccountModel {
         while let Some(entry) = state.late_writes.first_entry()
             && entry.key().0 <= now_ms
         {
-            let LateWrite { container, batch, lag, deleted_since } = entry.remove();
+            let LateWrite { container, batch, lag, begun_ms } = entry.remove();
             state.count("writes_that_landed_late");
             if self.apply_in(state, container, &batch, lag).outcome.is_ok() {
-                state.brought_back.extend(deleted_since.into_iter().map(|id| (container, id)));
+                state.note_brought_back(container, &batch, begun_ms);
             }
         }
     }
@@ -337,30 +375,29 @@ impl AccountState {
         }));
     }
 
-    /// Marks the late writes whose items a batch has deleted, or the sources of these items.
-    fn note_deletions(&mut self, container: usize, batch: &CheckedBatch) {
-        if self.late_writes.is_empty() {
-            return;
-        }
+    /// Notes the items that a batch has deleted, and the sources that it has made tombstones.
+    fn note_deletions(&mut self, container: usize, batch: &CheckedBatch, at_ms: i64) {
         for (operation, _) in &batch.operations {
-            let (id, is_source) = match operation {
-                WriteOp::Delete { id, .. } => (id, false),
+            let (id, partition_key) = match operation {
+                WriteOp::Delete { id, .. } => (id.clone(), Some(batch.partition_key.clone())),
                 WriteOp::Create(item) | WriteOp::Upsert(item) | WriteOp::Replace { item, .. }
                     if is_tombstone(item) =>
                 {
-                    (&item.id, true)
+                    (item.id.clone(), None)
                 }
                 _ => continue,
             };
-            let is_of = |late: &&mut LateWrite| match is_source {
-                true => late.container != container,
-                false => late.container == container && late.batch.partition_key == batch.partition_key,
-            };
-            for late in self.late_writes.values_mut().filter(is_of) {
-                let creates = |(operation, _): &(WriteOp, _)| matches!(operation, WriteOp::Create(item) if item.id == *id);
-                if late.batch.operations.iter().any(creates) {
-                    late.deleted_since.push(id.clone());
-                }
+            self.deletions.push(Deletion { at_ms, container, partition_key, id });
+        }
+    }
+
+    /// Notes the items that a batch has created although they ended after it was begun.
+    fn note_brought_back(&mut self, container: usize, batch: &CheckedBatch, begun_ms: i64) {
+        for (operation, _) in &batch.operations {
+            let WriteOp::Create(item) = operation else { continue };
+            let since = self.deletions.iter().rev().take_while(|deletion| deletion.at_ms >= begun_ms);
+            if since.into_iter().any(|deletion| deletion.ends(container, &batch.partition_key, &item.id)) {
+                self.brought_back.insert((container, item.id.clone()));
             }
         }
     }

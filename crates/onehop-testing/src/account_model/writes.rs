@@ -48,20 +48,21 @@ impl AccountClient {
         let mut under_way = WriteUnderWay::begin(self, container, &batch);
         let key = batch.partition_key.clone();
         let outcome = self.outcome_of(request, name, Some(key.as_str()));
+        let begun_ms = self.account.monotonic_ms();
         let course = course_of(outcome.fault);
         let lands = outcome.lands_after_drop.filter(|_| course != WriteCourse::NotDone);
         let in_flight = InFlightWrite {
             account: &self.account,
             container,
-            lands: lands.map(|delay| (delay, outcome.lag)),
+            lands: lands.map(|delay| (begun_ms, delay, outcome.lag)),
             batch: Some(batch),
         };
         pause(outcome.before).await;
         let batch = in_flight.arrive();
-        let mut committed = self.carry_out(container, &batch, course, outcome.lag);
+        let mut committed = self.carry_out(container, &batch, course, (begun_ms, outcome.lag));
         pause(outcome.after).await;
         if course == WriteCourse::SentAgain {
-            committed = Some(self.account.apply(container, &batch, outcome.lag));
+            committed = Some(self.account.apply(container, &batch, (begun_ms, outcome.lag)));
             pause(outcome.after).await;
         }
         let charge = self.charge_of(container, &batch, committed.as_ref());
@@ -86,16 +87,16 @@ impl AccountClient {
         container: usize,
         batch: &CheckedBatch,
         course: WriteCourse,
-        lag: Duration,
+        (begun_ms, lag): (i64, Duration),
     ) -> Option<Committed> {
         match course {
-            WriteCourse::Answered => Some(self.account.apply(container, batch, lag)),
+            WriteCourse::Answered => Some(self.account.apply(container, batch, (begun_ms, lag))),
             WriteCourse::Lost | WriteCourse::SentAgain => {
-                self.account.apply(container, batch, lag);
+                self.account.apply(container, batch, (begun_ms, lag));
                 None
             }
             WriteCourse::LostAndLate(delay) => {
-                self.account.apply_later(container, batch.clone(), (delay, lag));
+                self.account.apply_later(container, batch.clone(), (begun_ms, delay, lag));
                 None
             }
             WriteCourse::NotDone => None,
@@ -157,8 +158,9 @@ pub(super) fn is_addressable(partition_key: &PartitionKey, id: &str) -> bool {
 struct InFlightWrite<'a> {
     account: &'a AccountModel,
     container: usize,
-    /// The time from a drop to the write, and the time for which lagging replicas lack it.
-    lands: Option<(Duration, Duration)>,
+    /// When it was begun (monotonic ms), the time from a drop to the write, and the time for which lagging
+    /// replicas lack it.
+    lands: Option<(i64, Duration, Duration)>,
     batch: Option<CheckedBatch>,
 }
 
