@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::create::Claimant;
 use super::{ServedCommand, ServedCommands, StoredBody, WrittenItem, new_item, next_version, refusal_of};
-use crate::domain::conditional_write::ATTEMPTS_MAX;
+use crate::domain::conditional_write::{ATTEMPTS_MAX, is_ambiguous, judge};
 use crate::domain::error::{CommandError, Refusal, RefusalCode, contended};
 use crate::served::formats::encoded;
 use crate::served::ids::ItemPlace;
@@ -26,6 +26,14 @@ struct PlannedUpdate {
     found: StoredBody,
     /// `None` where nothing differs.
     changed: Option<Body>,
+}
+
+/// The outcome of the write of an update. The item is read again unless it was written.
+enum Replacement {
+    Written(WrittenItem),
+    Refused,
+    /// It may have been written.
+    Unanswered,
 }
 
 /// Whether a plan ends without a write because of the state of the item, which another process may have
@@ -51,7 +59,7 @@ impl ServedCommands {
     ) -> Result<WrittenItem, CommandError> {
         let ty = self.ty(command.mutation.ty);
         let fields = input_fields(ty, Action::Update, &command.mutation.fields);
-        let (mut was_sent, mut is_latest) = (false, false);
+        let (mut was_sent, mut may_be_done, mut is_latest) = (false, false, false);
         for _ in 0..ATTEMPTS_MAX {
             let store = if is_latest { &self.latest } else { &self.store };
             let planned = self.planned(&command, (&**store, &fields), was_sent, ledger).await;
@@ -59,12 +67,16 @@ impl ServedCommands {
                 is_latest = true;
                 continue;
             }
-            let PlannedUpdate { place, found, changed } = planned?;
+            let planned = planned.map_err(|error| error.if_undone(may_be_done))?;
+            let PlannedUpdate { place, found, changed } = planned;
             let Some(changed) = changed else {
                 return Ok(WrittenItem { place, body: Arc::new(found.body) });
             };
-            if let Some(written) = self.replace(place, found, changed, ledger).await? {
-                return Ok(written);
+            let replaced = self.replace(place, found, changed, ledger).await;
+            match replaced.map_err(|error| error.if_undone(may_be_done))? {
+                Replacement::Written(written) => return Ok(written),
+                Replacement::Refused => {}
+                Replacement::Unanswered => may_be_done = true,
             }
             was_sent = true;
         }
@@ -205,26 +217,29 @@ impl ServedCommands {
         Err(Refusal { current_version: u32::try_from(current).ok(), ..refusal })
     }
 
-    /// Writes the changed item; `None` where it has to be read again.
+    /// Writes the changed item.
     async fn replace(
         &self,
         place: ItemPlace,
         found: StoredBody,
         changed: Body,
         ledger: &Ledger,
-    ) -> Result<Option<WrittenItem>, CommandError> {
+    ) -> Result<Replacement, CommandError> {
         let before = self.unique.keys(place.ty, &found.body);
         let after = self.unique.keys(place.ty, &changed);
         if before != after {
             self.claim(&place, &changed, Claimant::Known(&before), ledger).await?;
         }
         let replace = WriteOp::Replace { item: new_item(&place, &changed), if_match: Some(found.etag) };
-        if self.write(&place, vec![replace], ledger).await?.is_none() {
-            return Ok(None);
+        let written = self.store.write(self.ty(place.ty).container, &place.partition, replace, ledger).await;
+        let unless_written =
+            if is_ambiguous(&written) { Replacement::Unanswered } else { Replacement::Refused };
+        if judge(written)?.is_none() {
+            return Ok(unless_written);
         }
         for (_, key) in before.iter().filter(|key| !after.contains(key)) {
             self.unique.release(key, &place, ledger).await?;
         }
-        Ok(Some(WrittenItem { place, body: Arc::new(changed) }))
+        Ok(Replacement::Written(WrittenItem { place, body: Arc::new(changed) }))
     }
 }

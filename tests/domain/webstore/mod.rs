@@ -6,4 +6,5 @@ pub mod shop;
 mod sign_ups;
 mod skus;
 mod storms;
+mod unanswered;
 mod verification;
