@@ -25,9 +25,9 @@ impl CommandError {
         }
     }
 
-    /// The error of a command whose write may have been done before it was refused: then its outcome is
-    /// unknown.
-    pub(crate) fn if_undone(self, may_be_done: bool) -> Self {
+    /// The error of a command, unless its write may have been done before: then a refusal is an unknown
+    /// outcome.
+    pub(crate) fn unless_done(self, may_be_done: bool) -> Self {
         match self {
             Self::Rejected(_) if may_be_done => unknown_outcome().into(),
             error => error,

@@ -49,7 +49,7 @@ impl Commands {
         for _ in 0..ATTEMPTS_MAX {
             let store = if is_latest { &self.latest } else { &self.store };
             let found = live_comment(&**store, post_id, comment_id, ledger).await;
-            let (comment, etag) = found.map_err(|error| error.if_undone(may_be_done))?;
+            let (comment, etag) = found.map_err(|error| error.unless_done(may_be_done))?;
             if comment.user_id != user_id {
                 return Err(Refusal::forbidden("only its author can change a comment").into());
             }
@@ -66,7 +66,7 @@ impl Commands {
             }
             if !is_own_work && !is_of(comment.text_version) {
                 let refusal = CommandError::from(Refusal::comment_changed(comment.text_version));
-                return Err(refusal.if_undone(may_be_done));
+                return Err(refusal.unless_done(may_be_done));
             }
             if is_made {
                 return Ok(comment);

@@ -67,13 +67,13 @@ impl ServedCommands {
                 is_latest = true;
                 continue;
             }
-            let planned = planned.map_err(|error| error.if_undone(may_be_done))?;
+            let planned = planned.map_err(|error| error.unless_done(may_be_done))?;
             let PlannedUpdate { place, found, changed } = planned;
             let Some(changed) = changed else {
                 return Ok(WrittenItem { place, body: Arc::new(found.body) });
             };
             let replaced = self.replace(place, found, changed, ledger).await;
-            match replaced.map_err(|error| error.if_undone(may_be_done))? {
+            match replaced.map_err(|error| error.unless_done(may_be_done))? {
                 Replacement::Written(written) => return Ok(written),
                 Replacement::Refused => {}
                 Replacement::Unanswered => may_be_done = true,

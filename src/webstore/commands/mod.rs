@@ -129,7 +129,7 @@ impl WebstoreCommands {
         // Whose answer may have been lost.
         let mut tried: Option<NewItem> = None;
         let (mut is_latest, mut may_be_done) = (false, false);
-        let refused = |refusal: Refusal, may_be_done| CommandError::from(refusal).if_undone(may_be_done);
+        let refused = |refusal: Refusal, may_be_done| CommandError::from(refusal).unless_done(may_be_done);
         for _ in 0..ATTEMPTS_MAX {
             let store = if is_latest { &self.latest } else { &self.store };
             let Some(item) = store.read(container, partition_key, id, ledger).await? else {
