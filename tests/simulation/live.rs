@@ -6,22 +6,18 @@
 //! of its writer alone says whether it is new.
 
 use std::collections::{BTreeMap, HashSet};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use axum::extract::ConnectInfo;
-use axum::http::Request;
-use futures::StreamExt as _;
 use onehop::graphql::GlobalId;
 use onehop_runtime::clock::Clock as _;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
 use crate::client::Client;
+use crate::event_stream::EventStream;
 use crate::executor::Group;
 use crate::history::{Moment, Read, Recent};
 use crate::trace;
@@ -140,16 +136,7 @@ async fn listen(
     address: IpAddr,
     body: Value,
 ) {
-    let request = Request::post("/graphql")
-        .header("host", "localhost")
-        .header("content-type", "application/json")
-        .header("accept", "text/event-stream");
-    let mut request = request.body(Body::from(body.to_string())).expect("a request");
-    request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address, 40_000)));
-    let response = router.oneshot(request).await.expect("a router never fails");
-    if response.status() != 200 {
-        return;
-    }
+    let Some(mut stream) = EventStream::open(router, address, &body).await else { return };
     trace::line(format!("subscription {number}"), format!("is open in process {}", group.0));
     let begun = Arc::clone(world);
     world.executor.spawn(group, async move {
@@ -161,25 +148,17 @@ async fn listen(
         // The clock may have been set meanwhile.
         subscription.opened_ms = clock_ms.unwrap_or(i64::MAX).max(subscription.opened_ms);
     });
-    let mut stream = response.into_body().into_data_stream();
-    let mut received = Vec::new();
     let mut slow_left = if world.dice.percent(40) { SLOW_EVENTS_MAX } else { 0 };
-    while let Some(Ok(bytes)) = stream.next().await {
+    while stream.receive().await {
         if slow_left > 0 {
             slow_left -= 1;
             // Events gather meanwhile.
             let most_ms = if world.dice.percent(50) { SLOW_MS_MAX } else { 8 * world.plan.pace_ms };
             tokio::time::sleep(Duration::from_millis(world.dice.below(most_ms))).await;
         }
-        received.extend_from_slice(&bytes);
-        while let Some(end) = received.windows(2).position(|window| window == b"\n\n") {
-            let event: Vec<u8> = received.drain(..end + 2).collect();
-            let event = String::from_utf8_lossy(&event).into_owned();
-            let data = event.lines().find_map(|line| line.strip_prefix("data:"));
-            if let Some(Ok(payload)) = data.map(|data| serde_json::from_str::<Value>(data.trim())) {
-                trace::line(format!("subscription {number}"), &payload);
-                world.subscriptions.show(world, number, &payload);
-            }
+        while let Some(payload) = stream.next_payload() {
+            trace::line(format!("subscription {number}"), &payload);
+            world.subscriptions.show(world, number, &payload);
         }
     }
 }

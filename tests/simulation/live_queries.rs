@@ -1,19 +1,15 @@
 //! Live queries: clients that keep the answer to a query, by server-sent events. In quiet each answer equals
 //! the answer to the same query now.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
-use axum::extract::ConnectInfo;
-use axum::http::Request;
-use futures::StreamExt as _;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
 use crate::client::Client;
+use crate::event_stream::EventStream;
 use crate::executor::Group;
 use crate::finale::send_alone;
 use crate::trace;
@@ -111,31 +107,14 @@ async fn follow(
     selection: &str,
 ) {
     let body = json!({ "query": format!("query @live {selection}") });
-    let request = Request::post("/graphql")
-        .header("host", "localhost")
-        .header("content-type", "application/json")
-        .header("accept", "text/event-stream");
-    let mut request = request.body(Body::from(body.to_string())).expect("a request");
-    request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address, 40_000)));
-    let response = router.oneshot(request).await.expect("a router never fails");
-    if response.status() != 200 {
-        return;
-    }
+    let Some(mut stream) = EventStream::open(router, address, &body).await else { return };
     trace::line(format!("live query {number}"), format!("is open in process {}: {selection}", group.0));
-    let mut stream = response.into_body().into_data_stream();
-    let mut received = Vec::new();
-    while let Some(Ok(bytes)) = stream.next().await {
-        received.extend_from_slice(&bytes);
-        while let Some(end) = received.windows(2).position(|window| window == b"\n\n") {
-            let event: Vec<u8> = received.drain(..end + 2).collect();
-            let event = String::from_utf8_lossy(&event).into_owned();
-            let data = event.lines().find_map(|line| line.strip_prefix("data:"));
-            if let Some(Ok(payload)) = data.map(|data| serde_json::from_str::<Value>(data.trim())) {
-                trace::line(format!("live query {number}"), &payload);
-                let query = &mut world.live_queries.0.lock()[number];
-                query.answer = payload["errors"].is_null().then(|| payload["data"].clone());
-                query.answers += 1;
-            }
+    while stream.receive().await {
+        while let Some(payload) = stream.next_payload() {
+            trace::line(format!("live query {number}"), &payload);
+            let query = &mut world.live_queries.0.lock()[number];
+            query.answer = payload["errors"].is_null().then(|| payload["data"].clone());
+            query.answers += 1;
         }
     }
 }

@@ -17,6 +17,7 @@ mod client;
 mod clock;
 mod dice;
 mod editing;
+mod event_stream;
 mod executor;
 mod faults;
 mod finale;

@@ -135,7 +135,8 @@ impl Instance {
     /// rest no balancing round does. The ledger has the reads.
     ///
     /// # Errors
-    /// They could not be read, and are older than a lease lives: nobody knows where they stand.
+    /// They could not be read, and their last read is as old as the expiration interval: their state is
+    /// unknown.
     pub(super) async fn refresh_known(&self, ledger: &Ledger) -> Result<(), Fault> {
         let sharing = self.context.settings.sharing;
         let (Some(acquire), Some(expire)) = (sharing.acquire(), sharing.expire()) else { return Ok(()) };

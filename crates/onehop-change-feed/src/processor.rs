@@ -182,7 +182,7 @@ impl Processor {
     /// or as the expiry of a lease where their leases cannot be read.
     ///
     /// # Errors
-    /// The store could not count, or leases could not be read for as long as a lease lives.
+    /// The store could not count, or leases could not be read for an expiration interval.
     pub async fn status(&self) -> Result<Vec<ProjectionStatus>, Fault> {
         Ok(self.processor_status().await?.projections)
     }

@@ -3,7 +3,7 @@
 //! Where the store counts pending changes by itself they are counted. Elsewhere the change feed is not read:
 //! the figures come from the last pages of the readers, and for other instances from their last checkpoints.
 //! Leases of other instances are read again where they are older than an acquire interval, on the caller's
-//! account. Where that has failed for as long as a lease lives, there is no status.
+//! account. Where that has failed for an expiration interval, there is no status.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
