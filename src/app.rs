@@ -19,8 +19,8 @@ mod served;
 pub mod staff;
 pub mod work;
 
-use engine::tail_settings;
 pub use engine::{AppOptions, Engine, LIVE_POLL_DEFAULT, PROJECTION_POLL_DEFAULT};
+use engine::{EngineContainers, tail_settings};
 pub use lease_throughput::warn_of_shared_leases;
 pub use member::Member;
 use model_record::ModelRecord;
@@ -145,9 +145,12 @@ impl App {
             Sharing::WithOthers { .. } => CommandLimits::on_account(),
         };
         let tail = tail_settings(&member, live_poll);
-        let exposures = &partitions::KEY_EXPOSURES;
-        let engine =
-            Engine::over(open, member, projections, (&container_specs(), exposures), options).await?;
+        let containers = EngineContainers {
+            specs: &container_specs(),
+            exposures: &partitions::KEY_EXPOSURES,
+            with_deletions: Vec::new(),
+        };
+        let engine = Engine::over(open, member, projections, containers, options).await?;
         let (clock, passwords, tasks) = (&engine.clock, &engine.passwords, &engine.tasks);
         let commands = Commands::new(CommandParts {
             store: Arc::clone(&engine.decisive),

@@ -28,7 +28,7 @@ use onehop_store::charges::Calibration;
 use onehop_store::embedded::{ConfirmedReads, EmbeddedStore, OpenedAfter};
 use onehop_store::{
     BackgroundStore, CircuitBreakerStore, CircuitBreakers, CircuitSettings, ContainerName, ContainerSpec,
-    DecisiveReads, Fault, FaultKind, ObservedStore, Store, StoreObserver,
+    DecisiveReads, Fault, FaultKind, MarkedContainers, ObservedStore, Store, StoreObserver,
 };
 
 /// Graceful shutdown timeout of commands in progress.
@@ -92,6 +92,16 @@ fn read_by_requests(containers: &[ContainerSpec]) -> Vec<ContainerName> {
     containers.iter().map(|spec| spec.name).filter(|name| !own.contains(name)).collect()
 }
 
+/// The containers of a store, for an engine.
+pub struct EngineContainers<'a> {
+    /// All of them.
+    pub specs: &'a [ContainerSpec],
+    /// The partition keys that may be shown.
+    pub exposures: &'a [(ContainerName, PartitionKeyExposure)],
+    /// Those in which commands delete items, or items expire. Projections name theirs.
+    pub with_deletions: Vec<ContainerName>,
+}
+
 /// The parts of a process beside its domains.
 pub struct Engine {
     /// The adapter. An embedded store does not delete expired items itself.
@@ -121,8 +131,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// The parts over a store that is open already, with these projections. Requests read these containers,
-    /// whose partition keys may be shown as the exposures say.
+    /// The parts over a store that is open already, with these projections. Requests read these containers.
     ///
     /// # Errors
     /// When the change feed processor cannot read its state.
@@ -130,12 +139,16 @@ impl Engine {
         open: &OpenStore,
         member: Member,
         projections: Vec<Arc<dyn Projection>>,
-        (containers, exposures): (&[ContainerSpec], &[(ContainerName, PartitionKeyExposure)]),
+        containers: EngineContainers<'_>,
         options: AppOptions,
     ) -> anyhow::Result<Self> {
         let AppOptions { hashing, clock, live_poll, projection_poll, mut observers, tasks, circuits } =
             options;
-        let circuits = circuits.map(|settings| CircuitBreakers::new(containers, settings));
+        let EngineContainers { specs, exposures, mut with_deletions } = containers;
+        with_deletions.extend(projections.iter().filter_map(|projection| projection.deletes_from()));
+        let marked =
+            MarkedContainers { all: read_by_requests(specs).into(), with_deletions: with_deletions.into() };
+        let circuits = circuits.map(|settings| CircuitBreakers::new(specs, settings));
         let partition_loads = Arc::new(HotPartitions::new(exposures.iter().copied()));
         observers.push(Arc::clone(&partition_loads) as _);
         let observers: Arc<[_]> = observers.into();
@@ -152,7 +165,7 @@ impl Engine {
         let recent = observed(open.recent());
         let watches = {
             let tail = tail_settings(&member, live_poll);
-            WriteWatches::new(Arc::clone(&recent), read_by_requests(containers), tail, tasks.clone())
+            WriteWatches::new(Arc::clone(&recent), marked, tail, tasks.clone())
         };
         let (store, recent) = (watches.marked(observed(open.store())), watches.marked(recent));
         let budget = open.background_budget();

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::open_store::OpenStore;
 use crate::config::StoreChoice;
+use crate::domain::conditional_write::{self, Attempt};
+use crate::domain::error::contended;
 use crate::served::FieldsInBuilding;
 
 /// The id of the record, and its partition key.
@@ -175,20 +177,34 @@ impl ModelRecord {
         FieldsInBuilding::new(self.building.clone())
     }
 
-    /// Writes the record, unless the stored one is equal.
+    /// Compares a model with the stored record, and writes the record of this one unless it is equal.
     ///
     /// # Errors
-    /// A fault of the store.
-    pub(super) async fn write(&self, store: &dyn Store) -> anyhow::Result<()> {
-        let present = Self::read(store).await?;
-        let is_same =
-            |(present, _): &(Self, ETag)| present.model == self.model && present.building == self.building;
-        if present.as_ref().is_some_and(is_same) {
-            return Ok(());
+    /// [`RefusedChange`]; a fault of the store.
+    pub(super) async fn succeeding(
+        store: &dyn Store,
+        model: &Model,
+        accepted: AcceptedChanges,
+    ) -> anyhow::Result<Self> {
+        for _ in 0..conditional_write::ATTEMPTS_MAX {
+            let (before, etag) = Self::read(store).await?.unzip();
+            let record = Self::changed(before.as_ref(), model, accepted)?;
+            let is_same = |before: &Self| before.model == record.model && before.building == record.building;
+            if before.as_ref().is_some_and(is_same) {
+                return Ok(record);
+            }
+            let item = NewItem::encode(ID, &record);
+            let write = match etag {
+                Some(etag) => WriteOp::Replace { item, if_match: Some(etag) },
+                None => WriteOp::Create(item),
+            };
+            let (key, ledger) = (PartitionKey::from(ID), Ledger::new());
+            // A process with another model may start at the same moment.
+            if conditional_write::attempt(store, LEASES, &key, write, &ledger).await? == Attempt::Written {
+                return Ok(record);
+            }
         }
-        let item = NewItem::encode(ID, self);
-        store.write(LEASES, &PartitionKey::from(ID), WriteOp::Upsert(item), &Ledger::new()).await?;
-        Ok(())
+        Err(contended("the record of the model").into())
     }
 
     /// Says that all read models are complete, unless the model has changed since.

@@ -9,7 +9,7 @@ use anyhow::Context;
 use onehop_runtime::clock::Clock;
 use uuid::Uuid;
 
-use super::engine::{AppOptions, Engine, tail_settings};
+use super::engine::{AppOptions, Engine, EngineContainers, tail_settings};
 use super::member::Member;
 use super::model_record::{AcceptedChanges, ModelRecord};
 use super::open_store::OpenStore;
@@ -59,12 +59,25 @@ impl ServedApp {
         options: AppOptions,
     ) -> anyhow::Result<Self> {
         let before = ModelRecord::before_opening(choice, &options.clock).await?;
-        let record = ModelRecord::changed(before.as_ref(), model.model(), accepted)?;
+        ModelRecord::changed(before.as_ref(), model.model(), accepted)?;
         let store = OpenStore::open_with(choice, model.containers(), &options.clock).await?;
+        Self::succeeding(model, &store, accepted, (Member::of(choice), options)).await
+    }
+
+    /// The parts over a store that is open already, whose data may be of an earlier model.
+    ///
+    /// # Errors
+    /// [`RefusedChange`](super::RefusedChange); a fault of the store.
+    pub async fn succeeding(
+        model: Arc<ServedModel>,
+        open: &OpenStore,
+        accepted: AcceptedChanges,
+        (member, options): (Member, AppOptions),
+    ) -> anyhow::Result<Self> {
         // Before anything is written, so that a process that ends now goes on with building.
-        record.write(&*store.recent()).await?;
+        let record = ModelRecord::succeeding(&*open.recent(), model.model(), accepted).await?;
         let in_building = record.fields_in_building();
-        let app = Self::over(model, &store, Member::of(choice), options).await?;
+        let app = Self::over(model, open, member, options).await?;
         Ok(Self { in_building, record: Some(record), ..app })
     }
 
@@ -153,7 +166,11 @@ impl ServedApp {
         options: AppOptions,
     ) -> anyhow::Result<Self> {
         let tail = tail_settings(&member, options.live_poll);
-        let containers = (model.containers(), &unexposed(model.containers())[..]);
+        let containers = EngineContainers {
+            specs: model.containers(),
+            exposures: &unexposed(model.containers()),
+            with_deletions: model.containers_with_deletions(),
+        };
         let engine = Arc::new(Engine::over(open, member, projections(&model), containers, options).await?);
         let over = |store: &Arc<dyn Store>| {
             ServedCommands::new(ServedCommandParts {

@@ -162,6 +162,15 @@ impl ServedModel {
         &self.containers
     }
 
+    /// The containers in which commands delete items, or items expire, so that no change shows their end.
+    #[must_use]
+    pub fn containers_with_deletions(&self) -> Vec<ContainerName> {
+        let is_unseen = |ty: &&ServedType| {
+            ty.item.deletion == onehop_model::Deletion::Hard || self.model.expires(&ty.item)
+        };
+        self.types.iter().filter(is_unseen).map(|ty| ty.container).collect()
+    }
+
     /// The items of commands and imports: the items of the types, and all items of accounts.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use onehop_change_feed::{Cause, IntendedWrite, Projection, ProjectionError, Step, StepInput};
+use onehop_runtime::planted;
 use onehop_store::{Change, ContainerName, NewItem, WriteOp};
 use serde_json::{Value, json};
 
@@ -51,7 +52,8 @@ impl Projection for RenamedProperties {
         body.insert("version".to_owned(), json!(version));
         Cause::Projection(self.name.to_owned()).mark(&mut body, version);
         let item = NewItem::encode(change.id.clone(), &body);
-        let replace = WriteOp::Replace { item, if_match: Some(change.item.etag.clone()) };
+        let if_match = (!planted!("move-without-if-match")).then(|| change.item.etag.clone());
+        let replace = WriteOp::Replace { item, if_match };
         let write = IntendedWrite::one(self.source(), change.partition_key.clone(), replace);
         // A writer that changes the item meanwhile makes a change that comes here again.
         Ok(Step::done().after_writing(vec![write]).yield_to_newer_changes())

@@ -18,4 +18,5 @@ mod properties;
 mod provision;
 #[path = "../support/mod.rs"]
 mod support;
+mod unseen_deletions;
 mod webstore;

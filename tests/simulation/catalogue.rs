@@ -147,22 +147,23 @@ impl Client {
         self.end_all(&writes, answer);
     }
 
-    /// Ends the writes of a command to several registers.
-    fn end_all(&mut self, writes: &[Begun], answer: (Answer, bool)) {
-        let Some((first, others)) = writes.split_first() else { return };
+    /// Ends the writes of a command to several registers. Returns the code of a refusal.
+    pub fn end_all(&mut self, writes: &[Begun], answer: (Answer, bool)) -> Option<String> {
+        let (first, others) = writes.split_first()?;
         let is_repeated = answer.1;
-        let is_done = self.end(first, answer).is_ok();
+        let ended = self.end(first, answer);
         let history = &self.world.history;
         for write in others {
-            if is_done && is_repeated {
+            if ended.is_ok() && is_repeated {
                 history.repeated(write);
             }
-            if is_done {
+            if ended.is_ok() {
                 history.done(write);
             } else if history.is_refused(first) {
                 history.refused(write);
             }
         }
+        ended.err().flatten()
     }
 
     pub async fn read_product(&mut self) {

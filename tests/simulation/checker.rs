@@ -37,6 +37,7 @@ pub fn check(recorded: &Recorded) -> Vec<Violation> {
         found.push(violation("a repeated command is carried out once", format!("{key}: {ids:?}")));
     }
     check_versions(recorded, &mut found);
+    check_transitions(recorded, &mut found);
     for late in recorded.late_uses.iter().filter(|late| late.late_ms > SESSION_GRACE_MS) {
         let detail = format!("session {} was used {} ms after its end", late.session, late.late_ms);
         found.push(violation("an ended session is refused", detail));
@@ -60,6 +61,24 @@ fn check_versions(recorded: &Recorded, found: &mut Vec<Violation>) {
             if edit.version <= of || later.is_some() || edits.iter().any(|other| is_replaced(&other)) {
                 let detail = format!("{register}: {edit:?} of {edits:?}");
                 found.push(violation("an edit of a version replaces no other edit", detail));
+            }
+        }
+    }
+}
+
+/// Between two transitions to a value lies a write of another one.
+fn check_transitions(recorded: &Recorded, found: &mut Vec<Violation>) {
+    for (place, one) in recorded.transitions.iter().enumerate() {
+        let others = recorded.transitions[place + 1..].iter();
+        for other in others.filter(|other| other.register == one.register && other.value == one.value) {
+            let (from, until) = (one.start.min(other.start), one.end.max(other.end));
+            let lies_between = |write: &&Write| {
+                write.value != one.value && write.start < until && write.end.is_none_or(|end| end > from)
+            };
+            let writes = &recorded.registers[&one.register].writes;
+            if !writes.iter().any(|write| lies_between(&write)) {
+                let detail = format!("{one:?} and {other:?}, beside {writes:?}");
+                found.push(violation("a condition holds for one command alone", detail));
             }
         }
     }
@@ -218,7 +237,7 @@ fn possible_values(register: &Register, start: Moment, end: Moment) -> Vec<&str>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::History;
+    use crate::history::{History, Transition};
 
     fn read(recent: Recent, value: &str, (start, end): (Moment, Moment)) -> Read {
         Read { view: "post".to_owned(), value: value.to_owned(), recent, start, end }
@@ -298,6 +317,24 @@ mod tests {
         );
         assert_eq!(found(&[first, edit(Some(1), 3, (1, 3))]), 1, "one of them was behind the other");
         assert_eq!(found(&[edit(Some(1), 1, (1, 2))]), 1);
+    }
+
+    #[test]
+    fn a_condition_holds_for_one_command_alone() {
+        let found = |opened: Write| {
+            let history = History::default();
+            history.written("status", opened);
+            for (start, end) in [(3, 4), (7, 8)] {
+                let (register, value) = ("status".to_owned(), "CLOSED".to_owned());
+                history.written("status", write("CLOSED", start, Some(end)));
+                history.went_over(Transition { register, value, start, end });
+            }
+            check(&history.into_recorded()).len()
+        };
+        assert_eq!(found(write("OPEN", 1, Some(2))), 1, "it was open once");
+        assert_eq!(found(write("OPEN", 5, Some(6))), 0);
+        assert_eq!(found(write("OPEN", 1, None)), 0, "it may have been opened between");
+        assert_eq!(found(write("OPEN", 9, Some(10))), 1);
     }
 
     #[test]

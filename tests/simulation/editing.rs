@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::client::{Answer, Client};
+use crate::desk::register;
 use crate::history::{Edit, NOTHING, Recent};
 
 /// The requests for a text with a version.
@@ -45,13 +46,33 @@ impl Client {
                 }
             }
         };
+        // A comment goes with its post, so only a post is missed.
+        let is_missed = post.is_some_and(|post| post.id == text.id);
+        self.edit_text(&text, is_missed).await;
+    }
+
+    /// The same for the title of a ticket.
+    pub async fn edit_a_title(&mut self) {
+        let Some(ticket) = self.any_ticket() else { return };
+        let text = Text {
+            register: register("title", &ticket.id),
+            id: ticket.id,
+            read: "query($id: ID!) { item: ticket(id: $id) { text: title version: revision } }",
+            edit: "mutation($i: UpdateTicketInput!) { updateTicket(input: $i) { ticket { text: title version: revision } } }",
+            input: ["ticketId", "title"],
+            payload: ["updateTicket", "ticket"],
+        };
+        self.edit_text(&text, true).await;
+    }
+
+    async fn edit_text(&mut self, text: &Text, is_missed: bool) {
+        let world = self.world.clone();
         let start = world.history.now();
         let Answer::Data { data, reached } = self.ask(text.read, json!({ "id": text.id })).await else {
             return;
         };
         let recent = self.recent(reached);
-        // A comment goes with its post, so only a post is missed.
-        if data["item"].is_null() && post.as_ref().is_none_or(|post| post.id != text.id) {
+        if data["item"].is_null() && !is_missed {
             return;
         }
         let read = data["item"]["text"].as_str().unwrap_or(NOTHING).to_owned();
@@ -64,9 +85,9 @@ impl Client {
         if world.dice.percent(40) {
             let mut other = self.other_device();
             let of = world.dice.percent(50).then_some(version);
-            other.edit_this(&text, of, &read).await;
+            other.edit_this(text, of, &read).await;
         }
-        self.edit_this(&text, Some(version), &read).await;
+        self.edit_this(text, Some(version), &read).await;
     }
 
     /// Edits a text that was read, of a version or of any.

@@ -8,10 +8,12 @@ use onehop::app::work::ProgressSink;
 use onehop_read_models::verify::{Drift, VerificationReport};
 use serde_json::{Value, json};
 
+use crate::desk_in_quiet::read_desk;
 use crate::executor::Group;
 use crate::history::{NOTHING, Read, Recent};
 use crate::monitors;
 use crate::orders::NEWEST;
+use crate::plan::MODEL;
 use crate::process::{ClientRequest, send};
 use crate::shop_in_quiet::read_shop;
 use crate::signing_in;
@@ -22,7 +24,8 @@ const POST: &str = "id title version likeCount commentCount author { id username
     comments(first: 100) { nodes { id content author { username } } } likes(first: 100) { nodes { user { id } } }";
 /// Problems that `verify` reports of a reservation without its holder. A command that dies between two writes
 /// leaves such a reservation.
-const LEFT_OVER: [&str; 5] = [
+const LEFT_OVER: [&str; 6] = [
+    "no item has the reserved value",
     "a username is reserved for a deleted account",
     "there is no customer with the reserved e-mail address",
     "the customer has another e-mail address",
@@ -37,6 +40,21 @@ pub async fn conclude(world: &Arc<World>) {
         return world.history.error("no process starts after all faults ended".to_owned());
     };
     verify(world, number).await;
+    if world.plan.domain == MODEL {
+        read_desk(world, number).await;
+    } else {
+        read_built_in(world, number).await;
+    }
+    if world.plan.is_copied && !world.store.was_damaged() {
+        world.copy_elsewhere(number).await;
+    }
+    world.end(number).await;
+    monitors::check(world, &world.store.commits());
+    world.restore_backups().await;
+}
+
+/// Reads the blog and the web store.
+async fn read_built_in(world: &Arc<World>, number: u32) {
     let users = world.blog_users();
     for user in &users {
         note_removal(world, number, user).await;
@@ -56,12 +74,6 @@ pub async fn conclude(world: &Arc<World>) {
     .await;
     agree(world, "the feed", &answers);
     read_shop(world, number).await;
-    if world.plan.is_copied && !world.store.was_damaged() {
-        world.copy_elsewhere(number).await;
-    }
-    world.end(number).await;
-    monitors::check(world, &world.store.commits());
-    world.restore_backups().await;
 }
 
 /// Notes that an account is deleted: from now on nothing of it may be left.
@@ -86,7 +98,7 @@ async fn verify(world: &Arc<World>, number: u32) {
         .into_iter()
         .partition(|drift| is_late_item(world, drift) || has_late_items && is_without_source(drift));
     complain_of(world, "verify finds", &drifts);
-    for reservations in ["skuReservation", "emailReservation", "reservationOfDeletedAccount"] {
+    for reservations in ["skuReservation", "emailReservation", "reservationOfDeletedAccount", "reservation"] {
         let left: Vec<_> =
             left_over.iter().filter(|drift| left_over_of(drift) == Some(reservations)).collect();
         let possible = world.half_done(reservations);
@@ -164,10 +176,10 @@ fn left_over_of(drift: &Drift) -> Option<&str> {
 
 /// Waits until the read models have caught up with a repair.
 pub async fn drain(world: &Arc<World>, number: u32) {
-    let Some(app) = world.app_of(number) else { return };
+    let Some(domain) = world.domain_of(number) else { return };
     let (sender, receiver) = tokio::sync::oneshot::channel();
     world.executor.spawn(Group(number), async move {
-        let _ = sender.send(app.processor.drain().await.map_err(|error| error.to_string()));
+        let _ = sender.send(domain.engine().processor.drain().await.map_err(|error| error.to_string()));
     });
     if let Ok(Err(error)) = receiver.await {
         world.history.error(format!("the change feed was not drained after a repair: {error}"));
@@ -183,12 +195,13 @@ fn complain_of(world: &World, what: &str, drifts: &[&Drift]) {
 }
 
 async fn verification(world: &Arc<World>, number: u32, repairs: bool) -> Option<VerificationReport> {
-    let app = world.app_of(number)?;
+    let domain = world.domain_of(number)?;
     let (sender, receiver) = tokio::sync::oneshot::channel();
     world.executor.spawn(Group(number), async move {
-        let report = app.verify(repairs, &ProgressSink::none()).await;
-        let status = app.processor.status().await;
-        let letters = app.processor.dead_letters().await.map(|list| list.dead_letters);
+        let report = domain.verify(repairs, &ProgressSink::none()).await;
+        let processor = &domain.engine().processor;
+        let status = processor.status().await;
+        let letters = processor.dead_letters().await.map(|list| list.dead_letters);
         let _ = sender.send((report, status, letters));
     });
     let Ok((report, status, letters)) = receiver.await else {

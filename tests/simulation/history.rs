@@ -84,6 +84,15 @@ pub struct Edit {
     pub end: Moment,
 }
 
+/// A write that was answered, of a command that is refused where the register has its value already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transition {
+    pub register: String,
+    pub value: String,
+    pub start: Moment,
+    pub end: Moment,
+}
+
 /// A write that has begun.
 #[derive(Debug, Clone)]
 pub struct Begun {
@@ -118,6 +127,7 @@ pub struct Recorded {
     pub versions: BTreeMap<(String, u64), BTreeSet<String>>,
     /// Edits that were answered, by register.
     pub edits: BTreeMap<String, Vec<Edit>>,
+    pub transitions: Vec<Transition>,
     /// Broken promises that need no other record.
     pub broken: Vec<(&'static str, String)>,
     /// The number of answers of each kind.
@@ -243,6 +253,10 @@ impl History {
 
     pub fn edited(&self, register: &str, edit: Edit) {
         self.0.lock().edits.entry(register.to_owned()).or_default().push(edit);
+    }
+
+    pub fn went_over(&self, transition: Transition) {
+        self.0.lock().transitions.push(transition);
     }
 
     /// Whether a register may have another value than this one, by a write that ended later than the write of

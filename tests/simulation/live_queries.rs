@@ -9,9 +9,11 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::client::Client;
+use crate::desk::TICKET;
 use crate::event_stream::EventStream;
 use crate::executor::Group;
 use crate::finale::send_alone;
+use crate::plan::MODEL;
 use crate::trace;
 use crate::world::World;
 
@@ -68,6 +70,9 @@ impl Client {
     /// Any selection of public fields.
     fn live_selection(&self) -> Option<String> {
         let world = &self.world;
+        if world.plan.domain == MODEL {
+            return Some(self.live_selection_of_desk());
+        }
         let post = self.any_post();
         let product = self.any_product();
         let category = world.catalogue.lock().categories.first().cloned();
@@ -95,6 +100,27 @@ impl Client {
         ];
         let all: Vec<String> = all.into_iter().flatten().collect();
         Some(world.dice.pick(&all).clone())
+    }
+}
+
+impl Client {
+    /// The same of the served model.
+    fn live_selection_of_desk(&self) -> String {
+        let list = format!("tickets(first: 10) {{ nodes {{ {TICKET} noteCount }} }}");
+        let ticket = self.any_ticket().map(|ticket| {
+            let notes = "notes(first: 10) { nodes { text author { name } } }";
+            format!("{{ ticket(id: {:?}) {{ {TICKET} noteCount {notes} }} }}", ticket.id)
+        });
+        let desk = self.any_desk().map(|desk| format!("{{ desk(id: {:?}) {{ title {list} }} }}", desk.id));
+        // Processes of the older version refuse these two.
+        let label =
+            self.any_label().map(|label| format!("{{ label(id: {:?}) {{ name {list} }} }}", label.id));
+        let closed = format!("{{ closed(first: 10) {{ nodes {{ {TICKET} }} }} }}");
+        let open = format!("{{ open(first: 10) {{ nodes {{ {TICKET} }} }} }}");
+        let busiest = "{ busiest(first: 3) { nodes { title noteCount } } }".to_owned();
+        let all = [ticket, desk, label, Some(open), Some(closed), Some(busiest)];
+        let all: Vec<String> = all.into_iter().flatten().collect();
+        self.world.dice.pick(&all).clone()
     }
 }
 

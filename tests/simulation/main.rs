@@ -15,6 +15,8 @@ mod catalogue;
 mod checker;
 mod client;
 mod clock;
+mod desk;
+mod desk_in_quiet;
 mod dice;
 mod editing;
 mod event_stream;

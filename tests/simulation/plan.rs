@@ -7,6 +7,11 @@ use crate::dice::Dice;
 use crate::executor::Stalls;
 use crate::faults::{KINDS, LAG, LONG_LAG, Lag};
 
+/// The domain of a served model.
+pub const MODEL: &str = "model";
+/// Runs of a served model, in percent.
+const MODEL_PERCENT: u64 = 20;
+
 /// Disturbances of a run beside the faults of its store.
 pub const DISTURBANCES: [&str; 17] = [
     "kill",
@@ -114,6 +119,42 @@ const STAFF_ACTS: [(&str, u64); 9] = [
 const MODERATOR_ACTS: [(&str, u64); 5] =
     [("suspend", 20), ("unsuspend", 30), ("moderate post", 10), ("moderate comment", 20), ("read post", 20)];
 
+/// Acts of clients of the served model, with their weights.
+const DESK_ACTS: [(&str, u64); 19] = [
+    ("create desk", 5),
+    ("update desk", 6),
+    ("delete desk", 2),
+    ("create ticket", 14),
+    ("update ticket", 12),
+    ("edit a title", 6),
+    ("close ticket", 6),
+    ("delete ticket", 5),
+    ("create note", 12),
+    ("update note", 8),
+    ("delete note", 5),
+    ("create label", 4),
+    ("rename label", 6),
+    ("rename", 7),
+    ("trespass", 3),
+    ("live query", 6),
+    ("read ticket", 8),
+    ("read list", 14),
+    ("sign out", 2),
+];
+
+/// Acts of these clients that change the same items.
+const DESK_FOCUSES: [&[&str]; 9] = [
+    &["create desk", "update desk", "rename", "create ticket"],
+    &["live query", "create label", "update ticket", "close ticket", "create ticket"],
+    &["create ticket", "update ticket", "edit a title", "read list"],
+    &["create ticket", "close ticket", "update ticket", "read list"],
+    &["create note", "update note", "delete note", "delete ticket", "read ticket"],
+    &["create desk", "update desk", "delete desk"],
+    &["rename", "create ticket", "create note", "read list"],
+    &["rename label", "update ticket", "create ticket", "delete ticket"],
+    &["create ticket", "delete ticket", "create note", "read list"],
+];
+
 /// Acts of a run with their weights.
 #[derive(Debug, Clone)]
 pub struct Acts {
@@ -121,31 +162,48 @@ pub struct Acts {
     pub customers: Vec<(&'static str, u64)>,
     pub staff: Vec<(&'static str, u64)>,
     pub moderators: Vec<(&'static str, u64)>,
+    pub desk: Vec<(&'static str, u64)>,
+}
+
+/// The preferred acts of a run.
+struct Preference<'a> {
+    dice: &'a Dice,
+    /// Whether the weights stay as they are.
+    is_mixed: bool,
+    focus: Option<&'static [&'static str]>,
+}
+
+impl<'a> Preference<'a> {
+    fn of(dice: &'a Dice, focuses: &[&'static [&'static str]]) -> Self {
+        let is_mixed = dice.percent(20);
+        Self { dice, is_mixed, focus: dice.percent(50).then(|| *dice.pick(focuses)) }
+    }
+
+    fn weigh(&self, acts: &[(&'static str, u64)]) -> Vec<(&'static str, u64)> {
+        let factor = |name: &str| match self.focus {
+            _ if self.is_mixed => 10,
+            Some(focus) => {
+                if focus.contains(&name) {
+                    100
+                } else {
+                    3
+                }
+            }
+            None => *self.dice.pick(&ACT_FACTORS),
+        };
+        acts.iter().map(|(name, weight)| (*name, weight * factor(name))).collect()
+    }
 }
 
 impl Acts {
-    fn of(dice: &Dice) -> Self {
-        let is_mixed = dice.percent(20);
-        let focus = dice.percent(50).then(|| *dice.pick(&FOCUSES));
-        let weighed = |acts: &[(&'static str, u64)]| -> Vec<_> {
-            let factor = |name: &str| match focus {
-                _ if is_mixed => 10,
-                Some(focus) => {
-                    if focus.contains(&name) {
-                        100
-                    } else {
-                        3
-                    }
-                }
-                None => *dice.pick(&ACT_FACTORS),
-            };
-            acts.iter().map(|(name, weight)| (*name, weight * factor(name))).collect()
-        };
+    fn of(dice: &Dice, of_model: &Dice) -> Self {
+        let preference = Preference::of(dice, &FOCUSES);
         Self {
-            blog: weighed(&BLOG_ACTS),
-            customers: weighed(&CUSTOMER_ACTS),
-            staff: weighed(&STAFF_ACTS),
-            moderators: weighed(&MODERATOR_ACTS),
+            blog: preference.weigh(&BLOG_ACTS),
+            customers: preference.weigh(&CUSTOMER_ACTS),
+            staff: preference.weigh(&STAFF_ACTS),
+            moderators: preference.weigh(&MODERATOR_ACTS),
+            desk: Preference::of(of_model, &DESK_FOCUSES).weigh(&DESK_ACTS),
         }
     }
 }
@@ -168,7 +226,7 @@ fn stalls(dice: &Dice) -> Option<Stalls> {
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub seed: u64,
-    /// `blog`, `shop` or `both`.
+    /// `blog`, `shop`, `both`, or [`MODEL`].
     pub domain: &'static str,
     /// Whether the store is the embedded one, which has one process at a time.
     pub is_embedded: bool,
@@ -217,7 +275,7 @@ pub struct Plan {
 
 impl Plan {
     pub fn of(seed: u64) -> Self {
-        let (dice, rest) = (Dice::of(seed, 1), Dice::of(seed, 5));
+        let (dice, rest, of_model) = (Dice::of(seed, 1), Dice::of(seed, 5), Dice::of(seed, 7));
         let some = |all: &[&'static str], percent| -> Vec<&'static str> {
             all.iter().copied().filter(|_| dice.percent(percent)).collect()
         };
@@ -236,8 +294,10 @@ impl Plan {
         if may_have && dice.percent(75) {
             disturbances.push(BIT_FLIP);
         }
-        let domain = *dice.pick::<&str>(&["blog", "blog", "both", "shop"]);
-        let has_drifts = domain != "shop" && rest.percent(15);
+        let built_in = *dice.pick::<&str>(&["blog", "blog", "both", "shop"]);
+        let has_drifts = built_in != "shop" && rest.percent(15);
+        let domain = if of_model.percent(MODEL_PERCENT) { MODEL } else { built_in };
+        let has_drifts = has_drifts && domain != MODEL;
         if has_drifts {
             // A backup has the drift of its moment.
             disturbances.retain(|name| *name != "backup");
@@ -260,7 +320,7 @@ impl Plan {
             other_devices: *rest.pick(&[12, 12, 50]),
             switching: *dice.pick(&[5, 20, 60]),
             pace_ms: *dice.pick(&[5, 50, 500, 3_000]),
-            act_weights: Acts::of(&dice),
+            act_weights: Acts::of(&dice, &of_model),
             lulls: dice.place(4).saturating_sub(1),
             has_operator: dice.percent(40) || has_drifts,
             has_drifts,
@@ -269,7 +329,7 @@ impl Plan {
             has_hot_post: dice.percent(30) || has_drifts,
             has_second_month,
             has_moderator: dice.percent(60),
-            is_copied: dice.percent(40),
+            is_copied: dice.percent(40) && domain != MODEL,
             added_projections: added_projections(&dice),
         }
     }

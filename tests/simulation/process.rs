@@ -1,5 +1,6 @@
 //! A simulated process: the parts of `onehop serve`, over the shared account, with a clock of its own.
 
+use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +16,12 @@ use onehop::accounts::password::HashingCost;
 use onehop::accounts::signing_secrets::SigningSecret;
 use onehop::accounts::staff::Staff;
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
-use onehop::api::{ApiOptions, ApiParts, api_of};
-use onehop::app::{App, AppOptions, Member, OpenStore, projections};
+use onehop::api::{ApiOptions, ApiParts, ServedApiParts, api_of, served_api_of};
+use onehop::app::{
+    AcceptedChanges, App, AppOptions, Member, OpenStore, OperatedDomain, ServedApp, projections,
+};
 use onehop::blog::commands::CreateUser;
+use onehop::served::{FieldsInBuilding, ServedModel};
 use onehop_change_feed::Sharing;
 use onehop_runtime::clock::Clock;
 use onehop_runtime::tasks::{Spawner, Tasks};
@@ -34,9 +38,19 @@ const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub const STAFF_NAME: &str = "shopkeeper";
 const KEY: [u8; 48] = [7; 48];
 
+/// The release of a process.
+pub enum Release {
+    /// The built-in domains. An older release does not know some projections.
+    BuiltIn { unknown: Vec<&'static str> },
+    /// A version of a model.
+    Served(Arc<ServedModel>),
+}
+
 /// A process that serves.
 pub struct Process {
-    pub app: Arc<App>,
+    pub domain: OperatedDomain,
+    /// The fields of a served model that are not answered yet.
+    pub in_building: FieldsInBuilding,
     pub router: Router,
     pub clock: Arc<ProcessClock>,
 }
@@ -49,11 +63,10 @@ pub struct ClientRequest {
 }
 
 impl Process {
-    /// Starts a process over a store that it shares with others. An older release does not know some
-    /// projections.
+    /// Starts a process over a store, which it may share with others.
     pub async fn start(
         store: OpenStore,
-        (name, unknown): (String, &[&str]),
+        (name, release): (String, Release),
         (clock, spawner): (Arc<ProcessClock>, Spawner),
     ) -> anyhow::Result<Self> {
         let options = AppOptions {
@@ -66,33 +79,68 @@ impl Process {
             OpenStore::Embedded(_) => Sharing::Alone,
             _ => Sharing::with_others(),
         };
-        let known = projections().into_iter().filter(|projection| !unknown.contains(&projection.name()));
         let member = Member { owner: name, sharing };
-        let app = Arc::new(App::projecting(&store, member, known.collect(), options).await?);
-        let staff = CreateUser {
-            username: STAFF_NAME.to_owned(),
-            password: PASSWORD.to_owned(),
-            idempotency_key: Some("the member of staff".to_owned()),
-            caller: HashingCaller::default(),
+        let (domain, in_building, router) = match release {
+            Release::BuiltIn { unknown } => built_in(&store, &unknown, (member, options)).await?,
+            Release::Served(model) => served(&store, model, (member, options)).await?,
         };
-        let staff = match app.commands.create_user(staff, &Ledger::new()).await {
-            Ok(user) => Staff::new([user.id.0]),
-            Err(error) => anyhow::bail!("there is no member of staff: {error:?}"),
-        };
-        let tokens = Tokens::new(&SigningSecret::from_bytes(KEY.to_vec())?, ACCESS_TOKEN_LIFETIME_DEFAULT);
-        // Clients sign in and up as often as they like.
-        let attempts = AttemptLimits {
-            sign_ins_per_address: 0,
-            sign_ins_per_username: 0,
-            sign_ups_per_address: 0,
-            sign_ups_per_username: 0,
-            taken_names_per_address: 0,
-        };
-        let options = ApiOptions { attempts, staff, ..ApiOptions::default() };
-        let parts = ApiParts { tokens, provider: None, options, telemetry: None };
-        let router = api_of(&app, parts)?.router;
-        app.start(None);
-        Ok(Self { app, router, clock })
+        Ok(Self { domain, in_building, router, clock })
+    }
+}
+
+/// The domain of a process, its fields in building, and its routes.
+type Served = (OperatedDomain, FieldsInBuilding, Router);
+
+async fn built_in(
+    store: &OpenStore,
+    unknown: &[&str],
+    (member, options): (Member, AppOptions),
+) -> anyhow::Result<Served> {
+    let known = projections().into_iter().filter(|projection| !unknown.contains(&projection.name()));
+    let app = Arc::new(App::projecting(store, member, known.collect(), options).await?);
+    let staff = CreateUser {
+        username: STAFF_NAME.to_owned(),
+        password: PASSWORD.to_owned(),
+        idempotency_key: Some("the member of staff".to_owned()),
+        caller: HashingCaller::default(),
+    };
+    let staff = match app.commands.create_user(staff, &Ledger::new()).await {
+        Ok(user) => Staff::new([user.id.0]),
+        Err(error) => anyhow::bail!("there is no member of staff: {error:?}"),
+    };
+    let options = ApiOptions { attempts: attempts(), staff, ..ApiOptions::default() };
+    let parts = ApiParts { tokens: tokens()?, provider: None, options, telemetry: None };
+    let router = api_of(&app, parts)?.router;
+    app.start(None);
+    Ok((OperatedDomain::from(&app), FieldsInBuilding::default(), router))
+}
+
+async fn served(
+    store: &OpenStore,
+    model: Arc<ServedModel>,
+    parts: (Member, AppOptions),
+) -> anyhow::Result<Served> {
+    let app = ServedApp::succeeding(model, store, AcceptedChanges::Compatible, parts).await?;
+    let options = ApiOptions { attempts: attempts(), ..ApiOptions::default() };
+    let parts = ServedApiParts { tokens: tokens()?, staff: HashSet::new(), options, telemetry: None };
+    let router = served_api_of(&app, parts)?.router;
+    app.engine.start(None);
+    app.start_building();
+    Ok((OperatedDomain::from(&app), app.in_building.clone(), router))
+}
+
+fn tokens() -> anyhow::Result<Tokens> {
+    Ok(Tokens::new(&SigningSecret::from_bytes(KEY.to_vec())?, ACCESS_TOKEN_LIFETIME_DEFAULT))
+}
+
+/// Clients sign in and up as often as they like.
+fn attempts() -> AttemptLimits {
+    AttemptLimits {
+        sign_ins_per_address: 0,
+        sign_ins_per_username: 0,
+        sign_ups_per_address: 0,
+        sign_ups_per_username: 0,
+        taken_names_per_address: 0,
     }
 }
 

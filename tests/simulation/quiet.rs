@@ -101,15 +101,15 @@ impl World {
             }
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
-        let app = self.app_of(number)?;
+        let domain = self.domain_of(number)?;
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let replays = self.store.was_damaged() || self.store.was_full();
         self.executor.spawn(Group(number), async move {
             tokio::time::sleep(LEASE_EXPIRY).await;
-            let mut drained = app.processor.drain().await.map_err(|error| error.to_string());
+            let mut drained = domain.engine().processor.drain().await.map_err(|error| error.to_string());
             if replays && drained.is_ok() {
                 // An unreadable change is poison, and so is a change without room. The operator replays.
-                drained = app.replay(None).await.map(drop).map_err(|error| error.to_string());
+                drained = domain.engine().replay(None).await.map(drop).map_err(|error| error.to_string());
             }
             let _ = sender.send(drained);
         });
@@ -124,10 +124,10 @@ impl World {
 
     /// The operator has made room, and replays the parked changes.
     pub async fn replay(&self, number: u32) {
-        let Some(app) = self.app_of(number) else { return };
+        let Some(domain) = self.domain_of(number) else { return };
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.executor.spawn(Group(number), async move {
-            let _ = sender.send(app.replay(None).await.map_err(|error| format!("{error:#}")));
+            let _ = sender.send(domain.engine().replay(None).await.map_err(|error| format!("{error:#}")));
         });
         if let Ok(Err(error)) = receiver.await {
             self.history.error(format!("parked changes are not replayed: {error}"));
@@ -138,13 +138,16 @@ impl World {
     async fn expect_caught_up(self: &Arc<Self>) -> bool {
         tokio::time::sleep(CATCH_UP_MAX).await;
         let Some(number) = self.any_process() else { return false };
-        let Some(app) = self.app_of(number) else { return false };
+        let Some(domain) = self.domain_of(number) else { return false };
         if self.store.was_full() {
             self.replay(number).await;
+            // Live queries look for writes at intervals.
+            tokio::time::sleep(Duration::from_secs(10)).await;
         }
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.executor.spawn(Group(number), async move {
-            let _ = sender.send((app.processor.status().await, app.processor.processor_status().await));
+            let processor = &domain.engine().processor;
+            let _ = sender.send((processor.status().await, processor.processor_status().await));
         });
         let Ok((Ok(status), Ok(leases))) = receiver.await else { return false };
         let waiting: Vec<String> = status
@@ -155,6 +158,12 @@ impl World {
         if !waiting.is_empty() {
             let waiting = format!("after {CATCH_UP_MAX:?} there wait {}; {leases:?}", waiting.join(", "));
             self.history.broken("read models catch up by themselves", waiting);
+            return false;
+        }
+        let in_building = self.fields_in_building();
+        if !in_building.is_empty() {
+            let detail = format!("after {CATCH_UP_MAX:?}: {in_building:?}");
+            self.history.broken("read models of a changed model are built", detail);
             return false;
         }
         self.subscriptions.check(self);

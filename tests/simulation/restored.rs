@@ -76,7 +76,7 @@ impl World {
 
     /// Copies the write side into a store of the other kind, and reads the copy. Nothing writes.
     pub async fn copy_elsewhere(self: &Arc<Self>, number: u32) {
-        let (Some(app), Some(clock)) = (self.app_of(number), self.clock_of(number)) else { return };
+        let (Some(domain), Some(clock)) = (self.domain_of(number), self.clock_of(number)) else { return };
         let clock = self.clock_at(clock.now_ms());
         let copy = self.next_number();
         let target = match self.plan.is_embedded {
@@ -96,7 +96,7 @@ impl World {
             OpenStore::Cosmos(_) => return,
         };
         let copier = Copier {
-            source: Arc::clone(&app.recent),
+            source: Arc::clone(&domain.engine().recent),
             target: to,
             source_name: "the run".to_owned(),
             write_side: write_side().collect(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use axum::Router;
-use onehop::app::{OpenStore, container_specs};
+use onehop::app::{OpenStore, OperatedDomain, container_specs};
 use onehop::graphql::GlobalId;
 use onehop_runtime::planted;
 use onehop_runtime::tasks::Tasks;
@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::clock::ProcessClock;
+use crate::desk::KnownDesk;
 use crate::dice::Dice;
 use crate::executor::{Executor, Group, OUTSIDE};
 use crate::faults::HANG_MAX;
@@ -26,23 +27,25 @@ use crate::history::History;
 use crate::live::Subscriptions;
 use crate::live_queries::LiveQueries;
 use crate::passwords::Passwords;
-use crate::plan::Plan;
+use crate::plan::{MODEL, Plan};
 use crate::process::{Process, STOP_MAX};
 use crate::removals::Removals;
 use crate::restored::Backup;
 use crate::shop::Catalogue;
 use crate::store::RunStore;
 use crate::trace;
+use deployment::ModelVersions;
 
 /// Disturbances of a run: more hide each other.
 const DISTURBANCES_MAX: usize = 90;
 /// Processes that a run starts. A start takes as long as hundreds of requests.
 const PROCESSES_STARTED_MAX: u32 = 16;
 /// Types of reservations, and the commands that write them.
-const RESERVING: [(&str, [&str; 2]); 3] = [
-    ("reservationOfDeletedAccount", ["updateUser(", "createUser("]),
-    ("skuReservation", ["createProduct(", "deleteProduct("]),
-    ("emailReservation", ["createCustomer(", "changeCustomerEmailAddress("]),
+const RESERVING: [(&str, &[&str]); 4] = [
+    ("reservation", &["createDesk(", "updateDesk(", "deleteDesk(", "createPerson(", "updatePerson("]),
+    ("reservationOfDeletedAccount", &["updateUser(", "createUser("]),
+    ("skuReservation", &["createProduct(", "deleteProduct("]),
+    ("emailReservation", &["createCustomer(", "changeCustomerEmailAddress("]),
 ];
 
 /// A post that a client knows.
@@ -95,10 +98,18 @@ pub struct World {
     pub backups: Mutex<Vec<Backup>>,
     /// Customers with sessions, and the member of staff.
     shop_users: Mutex<BTreeSet<String>>,
+    /// The known items of the served model.
+    pub desk: Mutex<KnownDesk>,
+    /// The versions of the served model, where the run has one.
+    models: Option<ModelVersions>,
     specs: &'static [ContainerSpec],
     start: Instant,
     members: Mutex<BTreeMap<u32, Member>>,
     started: Mutex<u32>,
+    /// Whether a process of the older release has served.
+    has_older_served: Mutex<bool>,
+    /// Whether a process of the newer release was started.
+    has_newer: Mutex<bool>,
     /// Processes that are about to end, and still have their stores open.
     stopping: Mutex<u32>,
     acts_left: Mutex<usize>,
@@ -116,7 +127,12 @@ pub struct World {
 impl World {
     pub fn new(plan: Plan, executor: Executor) -> Arc<Self> {
         let start = Instant::now();
-        let specs: &'static [_] = Box::leak(container_specs().into_boxed_slice());
+        let models = (plan.domain == MODEL).then(ModelVersions::read);
+        let specs = match &models {
+            Some(models) => models.newer.containers().to_vec(),
+            None => container_specs(),
+        };
+        let specs: &'static [_] = Box::leak(specs.into_boxed_slice());
         let store = RunStore::of(&plan, specs, start);
         let history = History::default();
         if plan.is_embedded {
@@ -142,6 +158,8 @@ impl World {
             shop_users: Mutex::default(),
             members: Mutex::default(),
             started: Mutex::default(),
+            has_older_served: Mutex::default(),
+            has_newer: Mutex::default(),
             stopping: Mutex::default(),
             acts_left: Mutex::default(),
             is_quiet: Mutex::default(),
@@ -150,6 +168,8 @@ impl World {
             numbers: Mutex::default(),
             counts: Mutex::default(),
             half_done: Mutex::default(),
+            desk: Mutex::default(),
+            models,
             specs,
             plan,
             executor,
@@ -279,20 +299,21 @@ impl World {
         let spawner = self.executor.spawner(group);
         self.executor.spawn(group, async move {
             let name = format!("process {number}");
-            let unknown = if is_older { &world.plan.added_projections[..] } else { &[] };
-            let started =
-                match world.store.open(world.specs, Arc::clone(&clock) as _, (&world.executor, group)) {
-                    Ok(store) => Process::start(store, (name, unknown), (clock, spawner)).await,
-                    Err(error) => Err(error),
-                };
+            let (release, specs) = world.release(is_older);
+            let started = match world.store.open(specs, Arc::clone(&clock) as _, (&world.executor, group)) {
+                Ok(store) => Process::start(store, (name, release), (clock, spawner)).await,
+                Err(error) => Err(error),
+            };
             let mut members = world.members.lock();
             match started {
                 Ok(process) => {
                     trace::line("world", format!("process {number} serves"));
                     if let Some(member) = members.get_mut(&number) {
-                        world
-                            .executor
-                            .spawn(OUTSIDE, Arc::clone(&world).end_with(number, process.app.tasks.clone()));
+                        *world.has_older_served.lock() |= is_older;
+                        world.executor.spawn(
+                            OUTSIDE,
+                            Arc::clone(&world).end_with(number, process.domain.engine().tasks.clone()),
+                        );
                         member.process = Some(process);
                     }
                 }
@@ -332,7 +353,8 @@ impl World {
         let (sender, receiver) = oneshot::channel();
         self.executor.spawn(group, async move {
             let name = format!("process {number}");
-            let started = Process::start(store, (name, &[]), (clock, spawner)).await;
+            let (release, _) = world.release(false);
+            let started = Process::start(store, (name, release), (clock, spawner)).await;
             let outcome = started.map(|process| {
                 if let Some(member) = world.members.lock().get_mut(&number) {
                     member.process = Some(process);
@@ -393,7 +415,7 @@ impl World {
         *self.stopping.lock() += 1;
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.executor.spawn(member.group, async move {
-            process.app.close().await;
+            process.domain.engine().close().await;
             drop(process);
             let _ = sender.send(());
         });
@@ -428,10 +450,17 @@ impl World {
         self.members.lock().keys().copied().collect()
     }
 
-    /// The app of a process that serves.
-    pub fn app_of(&self, number: u32) -> Option<Arc<onehop::app::App>> {
+    /// The domain of a process that serves.
+    pub fn domain_of(&self, number: u32) -> Option<OperatedDomain> {
         let members = self.members.lock();
-        members.get(&number)?.process.as_ref().map(|process| Arc::clone(&process.app))
+        members.get(&number)?.process.as_ref().map(|process| process.domain.clone())
+    }
+
+    /// The fields of a served model that some process does not answer yet.
+    pub fn fields_in_building(&self) -> Vec<String> {
+        let members = self.members.lock();
+        let serving = members.values().filter_map(|member| member.process.as_ref());
+        serving.flat_map(|process| process.in_building.names()).collect()
     }
 
     /// Stops the last process.

@@ -50,6 +50,13 @@ pub trait Projection: Send + Sync + 'static {
         &[]
     }
 
+    /// The container from which it deletes items, if any, so that readers look there again after a while: a
+    /// change feed of latest versions shows no deletion. It names no container where each deletion follows
+    /// another write to the same logical partition that readers see.
+    fn deletes_from(&self) -> Option<ContainerName> {
+        None
+    }
+
     /// Concurrency limit of logical partitions for all readers of this process together, where it is less
     /// than the processor's own: 1 for a projection whose changes all write to one logical partition.
     fn concurrent_partitions_max(&self) -> usize {

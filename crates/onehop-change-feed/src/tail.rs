@@ -49,6 +49,8 @@ pub struct TailSettings {
     pub fault_backoff: Backoff,
     /// Between two looks for splits of the feed ranges.
     pub split_look: Duration,
+    /// Between two looks at what deletions of other processes change, which the feed does not show.
+    pub deletion_look: Duration,
 }
 
 impl Default for TailSettings {
@@ -60,6 +62,7 @@ impl Default for TailSettings {
             concurrent_reads_max: 16,
             fault_backoff: Backoff::new(Duration::from_millis(50), Duration::from_secs(5)),
             split_look: Duration::from_secs(60),
+            deletion_look: Duration::from_secs(30),
         }
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! A store that this process alone writes to has marks of its own, and signals its commits. Elsewhere the
 //! change feed of each container is followed while there is a watch (tail), and its changes are recorded in
-//! marks here, which reads through [`WriteWatches::marked`] touch.
+//! marks here, which reads through [`WriteWatches::marked`] touch. A change feed of latest versions shows no
+//! deletion: those of this process are recorded at once, and those of others are assumed at an interval.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -18,15 +19,19 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::tail::{Tail, TailSettings, TailSource};
+use onehop_runtime::planted;
 use onehop_runtime::tasks::Tasks;
-use onehop_store::{ContainerName, Fault, Ledger, MarkedReads, SignalScope, Store, WriteMark, WriteMarks};
+use onehop_store::{
+    ContainerName, Fault, Ledger, MarkedContainers, MarkedReads, PartitionKey, SignalScope, Store, WriteMark,
+    WriteMarks,
+};
 
 /// The watches of a process. They share one reader of each change feed.
 pub struct WriteWatches {
     store: Arc<dyn Store>,
     /// The marks of the changes that were read; `None` where the store has marks.
     own_marks: Option<Arc<WriteMarks>>,
-    containers: Arc<[ContainerName]>,
+    containers: MarkedContainers,
     settings: TailSettings,
     tasks: Tasks,
     /// The number of the last change that was read.
@@ -63,7 +68,7 @@ impl WriteWatches {
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
-        containers: Vec<ContainerName>,
+        containers: MarkedContainers,
         settings: TailSettings,
         tasks: Tasks,
     ) -> Arc<Self> {
@@ -71,7 +76,7 @@ impl WriteWatches {
         Arc::new(Self {
             own_marks,
             store,
-            containers: containers.into(),
+            containers,
             settings,
             tasks,
             changes: AtomicU64::new(0),
@@ -83,11 +88,27 @@ impl WriteWatches {
 
     /// A store whose reads touch the marks of these watches.
     #[must_use]
-    pub fn marked(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
-        match &self.own_marks {
-            Some(marks) => Arc::new(MarkedReads::new(store, Arc::clone(marks), Arc::clone(&self.containers))),
-            None => store,
+    pub fn marked(self: &Arc<Self>, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        let Some(marks) = &self.own_marks else { return store };
+        let watches = Arc::clone(self);
+        let on_deletion = Arc::new(move |container: u8, key: &PartitionKey| watches.deleted(container, key));
+        Arc::new(MarkedReads::new(store, Arc::clone(marks), self.containers.clone(), on_deletion))
+    }
+
+    /// Records a deletion of this process.
+    fn deleted(&self, container: u8, key: &PartitionKey) {
+        if !planted!("deletion-wakes-nobody") {
+            self.record(|marks, number| marks.write(container, key.as_str(), number));
         }
+    }
+
+    /// Records writes under the next number.
+    fn record(&self, write: impl FnOnce(&WriteMarks, u64)) {
+        let Some(marks) = &self.own_marks else { return };
+        let number = self.changes.fetch_add(1, Ordering::SeqCst) + 1;
+        write(marks, number);
+        marks.finish(number);
+        self.wake();
     }
 
     /// Begins a watch. The first one starts the readers; the ledger has their first reads.
@@ -114,8 +135,8 @@ impl WriteWatches {
             self.spawn(stop.clone(), async move { watches.heed(signals).await }.boxed());
             return Ok(stop);
         }
-        let mut tails = Vec::with_capacity(self.containers.len());
-        for (number, container) in self.containers.iter().enumerate() {
+        let mut tails = Vec::with_capacity(self.containers.all.len());
+        for (number, container) in self.containers.all.iter().enumerate() {
             let source = TailSource { container: *container, types: None };
             let tail = Tail::open(Arc::clone(&self.store), source, self.settings, ledger).await?;
             tails.push((u8::try_from(number).unwrap_or(u8::MAX), tail));
@@ -123,6 +144,10 @@ impl WriteWatches {
         for (number, tail) in tails {
             let watches = Arc::clone(self);
             self.spawn(stop.clone(), async move { watches.follow(number, tail).await }.boxed());
+        }
+        if !self.containers.with_deletions.is_empty() {
+            let watches = Arc::clone(self);
+            self.spawn(stop.clone(), async move { watches.assume_deletions().await }.boxed());
         }
         Ok(stop)
     }
@@ -136,7 +161,7 @@ impl WriteWatches {
 
     fn signals(&self) -> Vec<watch::Receiver<u64>> {
         let signal = |container: &ContainerName| self.store.change_signal(&SignalScope::of(*container));
-        self.containers.iter().filter_map(signal).collect()
+        self.containers.all.iter().filter_map(signal).collect()
     }
 
     /// Wakes waiters after the commits of a store with marks.
@@ -162,13 +187,21 @@ impl WriteWatches {
     async fn follow(&self, container: u8, mut tail: Tail) -> Infallible {
         loop {
             let changes = tail.next().await;
-            let Some(marks) = &self.own_marks else { continue };
-            let number = self.changes.fetch_add(1, Ordering::SeqCst) + 1;
-            for change in &changes {
-                marks.write(container, change.partition_key.as_str(), number);
+            self.record(|marks, number| {
+                for change in &changes {
+                    marks.write(container, change.partition_key.as_str(), number);
+                }
+            });
+        }
+    }
+
+    /// Assumes deletions by other processes at each interval.
+    async fn assume_deletions(&self) -> Infallible {
+        loop {
+            sleep(self.settings.deletion_look).await;
+            if !planted!("deletion-wakes-nobody") {
+                self.record(WriteMarks::write_deletions);
             }
-            marks.finish(number);
-            self.wake();
         }
     }
 

@@ -62,6 +62,11 @@ impl Projection for ElementList {
         Some(&self.types)
     }
 
+    /// Entries end by a deletion, unless a projection counts them.
+    fn deletes_from(&self) -> Option<ContainerName> {
+        (!self.rule.is_counted).then_some(self.rule.container)
+    }
+
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
         match input.state()? {
             None => {

@@ -94,6 +94,11 @@ impl Projection for BoundedList {
         Some(&self.types)
     }
 
+    /// An item that goes down in a ranking may leave it.
+    fn deletes_from(&self) -> Option<ContainerName> {
+        self.is_ranking().then_some(self.rule.container)
+    }
+
     /// All changes write to one logical partition: at the same time they would only refuse each other.
     fn concurrent_partitions_max(&self) -> usize {
         1

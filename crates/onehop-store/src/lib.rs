@@ -51,7 +51,7 @@ pub use interned::{InternError, NAME_BYTES_MAX, NAMES_BYTES_MAX, interned, inter
 pub use item::{ETag, EncodeError, Item, NewItem, PartitionKey};
 pub use json_text::json_text;
 pub use key_value::{key_text, key_value};
-pub use marked_reads::MarkedReads;
+pub use marked_reads::{DeletionListener, MarkedContainers, MarkedReads};
 pub use observed_store::{ObservedOperation, ObservedStore, OperationScope, StoreObserver};
 pub use order_value::{
     OrderProperty, joined_order, order_value, order_value_of, properties_of_order, split_order_value,

@@ -48,6 +48,18 @@ impl WriteMarks {
         WriteMark(u32::from(container))
     }
 
+    /// The mark of deletions by other processes, which no change feed of latest versions shows. No container
+    /// has its number.
+    #[must_use]
+    pub fn of_deletions(&self) -> WriteMark {
+        self.of_container(u8::MAX)
+    }
+
+    /// Records that other processes may have deleted items. Commit numbers grow.
+    pub fn write_deletions(&self, commit: u64) {
+        self.marks[self.of_deletions().0 as usize].fetch_max(commit, Ordering::SeqCst);
+    }
+
     /// The mark of a logical partition.
     #[must_use]
     pub fn of_partition(&self, container: u8, partition_key: &str) -> WriteMark {

@@ -35,6 +35,8 @@ impl Commands {
     pub async fn update_user(&self, input: UpdateUser, ledger: &Ledger) -> Result<UserItem, CommandError> {
         let username = Username::choose(&input.username).map_err(Refusal::invalid_username)?;
         self.protected_names().check_rename(input.user_id, &username)?;
+        // Others finish an announced rename, and may change the user again before this command looks.
+        let mut may_be_done = false;
         for _ in 0..RENAME_ATTEMPTS_MAX {
             let found = self.names.find(input.user_id, ledger).await?;
             let found = match found {
@@ -45,48 +47,71 @@ impl Commands {
                 }
                 found => found,
             };
-            let UserLookup::User(stored) = found else { return Err(Refusal::no_such_user().into()) };
+            let UserLookup::User(stored) = found else {
+                return Err(CommandError::from(Refusal::no_such_user()).unless_done(may_be_done));
+            };
             if has_name(&stored.user, &username) {
                 return Ok(stored.user);
             }
-            if let Some(renamed) = self.rename(*stored, &username, ledger).await? {
-                return Ok(renamed);
+            let renamed = self.rename(*stored, &username, ledger).await;
+            match renamed.map_err(|error| error.unless_done(may_be_done))? {
+                Renaming::Done(user) => return Ok(*user),
+                Renaming::NotBegun => {}
+                Renaming::Unclear => may_be_done = true,
             }
         }
         Err(contended("a user").into())
     }
 
-    /// One try; `None` when the user has to be read again.
+    /// One try.
     async fn rename(
         &self,
         stored: StoredUser,
         username: &Username,
         ledger: &Ledger,
-    ) -> Result<Option<UserItem>, CommandError> {
+    ) -> Result<Renaming, CommandError> {
         let StoredUser { user, etag, .. } = stored;
         if user.pending_username.is_some() {
             self.names.roll_forward(user.id, ledger).await?;
-            return Ok(None);
+            return Ok(Renaming::NotBegun);
         }
         let old = parsed(&user.username)?;
         let keys = old.keys();
         if old.normalized() == username.normalized() && username.keys().iter().all(|key| keys.contains(key)) {
             let user = UserItem { username: username.to_string(), version: user.version + 1, ..user };
             let attempt = self.names.replace_user(&user, &etag, ledger).await?;
-            return Ok((attempt == Attempt::Written).then_some(user));
+            return Ok(match attempt {
+                Attempt::Written => Renaming::done(user),
+                Attempt::LookAgain => Renaming::NotBegun,
+            });
         }
         if self.names.is_held_by_another(username, user.id, ledger).await? {
             return Err(Refusal::username_taken().into());
         }
         let announced = UserItem { pending_username: Some(username.to_string()), ..user };
         if self.names.replace_user(&announced, &etag, ledger).await? == Attempt::LookAgain {
-            return Ok(None);
+            return Ok(Renaming::NotBegun);
         }
         match self.names.roll_forward(announced.id, ledger).await? {
-            RollForward::Settled(user) if user.username == username.as_str() => Ok(Some(user)),
-            RollForward::Settled(_) => Ok(None),
+            RollForward::Settled(user) if user.username == username.as_str() => Ok(Renaming::done(user)),
+            // Others have withdrawn it.
+            RollForward::Settled(user) if user.version == announced.version => Ok(Renaming::NotBegun),
+            RollForward::Settled(_) | RollForward::NoUser => Ok(Renaming::Unclear),
             RollForward::Withdrawn(_) => Err(Refusal::username_taken().into()),
-            RollForward::NoUser => Err(Refusal::no_such_user().into()),
         }
+    }
+}
+
+/// The outcome of one try. The user is read again unless it is done.
+enum Renaming {
+    Done(Box<UserItem>),
+    NotBegun,
+    /// It was announced, and the user has changed since.
+    Unclear,
+}
+
+impl Renaming {
+    fn done(user: UserItem) -> Self {
+        Self::Done(Box::new(user))
     }
 }

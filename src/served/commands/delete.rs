@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{ServedCommand, ServedCommands, WrittenItem, new_item, next_version};
 use crate::domain::conditional_write::ATTEMPTS_MAX;
-use crate::domain::error::{CommandError, contended};
+use crate::domain::error::{CommandError, RefusalCode, contended};
 use crate::served::recognition::literal_value;
 use crate::served::stored;
 
@@ -23,6 +23,7 @@ impl ServedCommands {
         ledger: &Ledger,
     ) -> Result<WrittenItem, CommandError> {
         let (place, mut found) = self.named(&*self.store, &command, ledger).await?;
+        self.check_conditions(&command, &found.body)?;
         let _turn = self.turns.wait(self.turn_key(&place)).await;
         for _ in 0..ATTEMPTS_MAX {
             let before = found.body;
@@ -41,21 +42,22 @@ impl ServedCommands {
             };
             let counts = self.count_writes((place.ty, &before), -1, ledger).await?;
             let operations = std::iter::once(operation).chain(counts.into_iter().flatten()).collect();
-            if self.write(&place, operations, ledger).await?.is_some() {
-                for (_, key) in self.unique.keys(place.ty, &before) {
-                    self.unique.release(&key, &place, ledger).await?;
+            if self.write(&place, operations, ledger).await?.is_none() {
+                match self.named(&*self.store, &command, ledger).await {
+                    // An attempt whose answer was lost has deleted it.
+                    Err(CommandError::Rejected(refusal)) if refusal.code == RefusalCode::NotFound => {}
+                    again => {
+                        (_, found) = again?;
+                        self.check_conditions(&command, &found.body)?;
+                        continue;
+                    }
                 }
-                return Ok(WrittenItem { place, body: Arc::new(before) });
             }
-            (_, found) = match self.named(&*self.store, &command, ledger).await {
-                // An attempt whose answer was lost has deleted it.
-                Err(CommandError::Rejected(_)) => break,
-                again => again?,
-            };
+            for (_, key) in self.unique.keys(place.ty, &before) {
+                self.unique.release(&key, &place, ledger).await?;
+            }
+            return Ok(WrittenItem { place, body: Arc::new(before) });
         }
-        match self.reads.item(&place, ledger).await? {
-            None => Ok(WrittenItem { place, body: Arc::default() }),
-            Some(_) => Err(contended("an item").into()),
-        }
+        Err(contended("an item").into())
     }
 }

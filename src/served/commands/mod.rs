@@ -17,6 +17,7 @@ pub mod update;
 
 use std::sync::Arc;
 
+use onehop_change_feed::Cause;
 use onehop_model::{Action, Condition, FieldTest, Grants, Name};
 use onehop_runtime::clock::{Clock, format_timestamp};
 use onehop_store::{Batch, ETag, Fault, Item, Ledger, NewItem, Store, WriteOp};
@@ -169,7 +170,6 @@ impl ServedCommands {
         let found =
             found.ok_or_else(|| Refusal::not_found(name, &format!("there is no such {}", ty.name)))?;
         self.authorize(command, &found.body, ledger).await?;
-        self.check_conditions(command, &found.body)?;
         Ok((place, found))
     }
 
@@ -269,9 +269,13 @@ fn new_item(place: &ItemPlace, body: &Body) -> NewItem {
     NewItem::encode(place.id.clone(), body)
 }
 
+/// The version of a stored item.
+fn version_of(body: &Body) -> u64 {
+    body.get("version").and_then(Value::as_u64).unwrap_or(1)
+}
+
 /// The body with the next version. The next writer is no projection.
 fn next_version(body: &mut Body) {
-    let version = body.get("version").and_then(Value::as_u64).unwrap_or(1);
-    body.insert("version".to_owned(), json!(version + 1));
-    body.remove("causedBy");
+    body.insert("version".to_owned(), json!(version_of(body) + 1));
+    body.remove(Cause::FIELD);
 }

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use onehop_change_feed::Cause;
 use onehop_model::{Action, Field, FieldKind, ValueSource};
+use onehop_runtime::planted;
 use onehop_store::{Ledger, Store, WriteOp};
 use serde_json::{Value, json};
 
 use super::create::Claimant;
-use super::{ServedCommand, ServedCommands, StoredBody, WrittenItem, new_item, next_version, refusal_of};
+use super::{
+    ServedCommand, ServedCommands, StoredBody, WrittenItem, new_item, next_version, refusal_of, version_of,
+};
 use crate::domain::conditional_write::{ATTEMPTS_MAX, is_ambiguous, judge};
 use crate::domain::error::{CommandError, Refusal, RefusalCode, contended};
 use crate::served::formats::encoded;
@@ -36,6 +40,29 @@ enum Replacement {
     Unanswered,
 }
 
+/// The writes of one command that were sent. A store may send a write again whose answer was lost, and refuse
+/// it for the first one.
+struct SentWrites {
+    /// The mark of the command, where another command with the same values is refused.
+    mark: Option<String>,
+    /// The version of the last one.
+    version: Option<u64>,
+}
+
+impl SentWrites {
+    /// Whether an item is as this command has written it.
+    fn made(&self, body: &Body) -> bool {
+        let mark = body.get(Cause::FIELD).and_then(Value::as_str);
+        let is_own = mark == self.mark.as_deref() || planted!("any-mark-is-its-own") && mark.is_some();
+        self.version.is_some() && self.mark.is_some() && is_own
+    }
+
+    /// Whether an item has changed since a write which may have been done.
+    fn may_lie_before(&self, body: &Body) -> bool {
+        self.version.is_some_and(|sent| version_of(body) > sent)
+    }
+}
+
 /// Whether a plan ends without a write because of the state of the item, which another process may have
 /// changed.
 fn writes_nothing(planned: &Result<PlannedUpdate, CommandError>) -> bool {
@@ -59,10 +86,12 @@ impl ServedCommands {
     ) -> Result<WrittenItem, CommandError> {
         let ty = self.ty(command.mutation.ty);
         let fields = input_fields(ty, Action::Update, &command.mutation.fields);
-        let (mut was_sent, mut may_be_done, mut is_latest) = (false, false, false);
+        let is_guarded = !command.mutation.conditions.is_empty() || command.input.contains_key(IF_VERSION);
+        let mark = is_guarded.then(|| self.ids.next_id(self.clock.now_ms()).to_string());
+        let (mut sent, mut may_be_done, mut is_latest) = (SentWrites { mark, version: None }, false, false);
         for _ in 0..ATTEMPTS_MAX {
             let store = if is_latest { &self.latest } else { &self.store };
-            let planned = self.planned(&command, (&**store, &fields), was_sent, ledger).await;
+            let planned = self.planned(&command, (&**store, &fields), &sent, ledger).await;
             if !is_latest && writes_nothing(&planned) {
                 is_latest = true;
                 continue;
@@ -72,13 +101,13 @@ impl ServedCommands {
             let Some(changed) = changed else {
                 return Ok(WrittenItem { place, body: Arc::new(found.body) });
             };
+            sent.version = Some(version_of(&changed));
             let replaced = self.replace(place, found, changed, ledger).await;
             match replaced.map_err(|error| error.unless_done(may_be_done))? {
                 Replacement::Written(written) => return Ok(written),
                 Replacement::Refused => {}
                 Replacement::Unanswered => may_be_done = true,
             }
-            was_sent = true;
         }
         Err(contended("an item").into())
     }
@@ -88,17 +117,42 @@ impl ServedCommands {
         &self,
         command: &ServedCommand<'_>,
         (store, fields): (&dyn Store, &[InputField<'_>]),
-        was_sent: bool,
+        sent: &SentWrites,
         ledger: &Ledger,
     ) -> Result<PlannedUpdate, CommandError> {
-        let (place, found) = self.named(store, command, ledger).await?;
-        self.authorize_fields(command, fields, &found.body, ledger).await?;
-        let changed = self.changed(command, fields, &found.body, ledger).await?;
-        // An attempt whose answer was lost may have written it.
-        if !was_sent || changed.is_some() {
-            self.check_version(command, self.ty(place.ty), &found.body)?;
+        let named = self.named(store, command, ledger).await;
+        // It may have been deleted after it was written.
+        let (place, found) = named.map_err(|error| error.unless_done(sent.version.is_some()))?;
+        if sent.made(&found.body) {
+            return Ok(PlannedUpdate { place, found, changed: None });
         }
+        let changed = self.checked_change(command, fields, (&place, &found.body), sent, ledger).await;
+        let changed = changed.map_err(|error| error.unless_done(sent.may_lie_before(&found.body)))?;
         Ok(PlannedUpdate { place, found, changed })
+    }
+
+    /// The changed item, if the command may change it; `None` where nothing differs.
+    async fn checked_change(
+        &self,
+        command: &ServedCommand<'_>,
+        fields: &[InputField<'_>],
+        (place, before): (&ItemPlace, &Body),
+        sent: &SentWrites,
+        ledger: &Ledger,
+    ) -> Result<Option<Body>, CommandError> {
+        if sent.version.is_none() || !planted!("condition-of-an-earlier-look") {
+            self.check_conditions(command, before)?;
+        }
+        self.authorize_fields(command, fields, before, ledger).await?;
+        let mut changed = self.changed(command, fields, before, ledger).await?;
+        // An attempt whose answer was lost may have written it.
+        if sent.version.is_none() || changed.is_some() {
+            self.check_version(command, self.ty(place.ty), before)?;
+        }
+        if let (Some(changed), Some(mark)) = (&mut changed, &sent.mark) {
+            changed.insert(Cause::FIELD.to_owned(), json!(mark));
+        }
+        Ok(changed)
     }
 
     /// Callers of fields with rules of their own.
@@ -230,7 +284,13 @@ impl ServedCommands {
         if before != after {
             self.claim(&place, &changed, Claimant::Known(&before), ledger).await?;
         }
-        let replace = WriteOp::Replace { item: new_item(&place, &changed), if_match: Some(found.etag) };
+        if planted!("unique-value-released-before-the-write") {
+            for (_, key) in before.iter().filter(|key| !after.contains(key)) {
+                self.unique.release(key, &place, ledger).await?;
+            }
+        }
+        let if_match = (!planted!("update-without-if-match")).then_some(found.etag);
+        let replace = WriteOp::Replace { item: new_item(&place, &changed), if_match };
         let written = self.store.write(self.ty(place.ty).container, &place.partition, replace, ledger).await;
         let unless_written =
             if is_ambiguous(&written) { Replacement::Unanswered } else { Replacement::Refused };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{OUTSIDE, World};
 use crate::client::Client;
+use crate::plan::MODEL;
 use crate::shop::Role;
 
 impl World {
@@ -58,6 +59,7 @@ impl World {
                         tokio::time::sleep(Duration::from_millis(pause_ms)).await;
                     }
                     match role {
+                        _ if world.plan.domain == MODEL => client.act_at_desk().await,
                         Some(role) => client.act_in_shop(role).await,
                         None if client.session.is_some() && world.dice.percent(world.plan.other_devices) => {
                             client.other_device().act_in_blog().await;

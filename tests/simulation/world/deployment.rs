@@ -5,7 +5,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use onehop::served::ServedModel;
+use onehop_model::Model;
+use onehop_store::ContainerSpec;
+
 use super::World;
+use crate::process::Release;
 use crate::trace;
 
 /// The percentage of older processes among the processes after the first one.
@@ -13,11 +18,51 @@ const OLDER_PERCENT: u64 = 40;
 /// Processes that a deployment starts before a run goes on without one.
 const STARTS_MAX: usize = 50;
 
+/// The versions of a served model.
+pub(super) struct ModelVersions {
+    older: Arc<ServedModel>,
+    pub(super) newer: Arc<ServedModel>,
+}
+
+impl ModelVersions {
+    pub(super) fn read() -> Self {
+        let read = |name: &str, text: &str| {
+            let model = Model::read(name, text).unwrap_or_else(|errors| panic!("{errors}"));
+            Arc::new(ServedModel::new(model).unwrap_or_else(|refused| panic!("{refused:#?}")))
+        };
+        Self {
+            older: read("desk_1.graphql", include_str!("../models/desk_1.graphql")),
+            newer: read("desk.graphql", include_str!("../models/desk.graphql")),
+        }
+    }
+}
+
 impl World {
-    /// Whether the next process is of the older release: the first one of a run with two releases is.
+    /// Whether the next process is of the older release: the first one of a run with two releases is. A
+    /// changed model is not served with an older version again.
     pub(super) fn next_is_older(&self) -> bool {
         let has_two = !self.plan.added_projections.is_empty() && !*self.is_quiet.lock();
-        has_two && (*self.started.lock() == 0 || self.dice.percent(OLDER_PERCENT))
+        let is_first = match self.models {
+            Some(_) => !*self.has_older_served.lock(),
+            None => *self.started.lock() == 0,
+        };
+        let may_be_older = self.models.is_none() || !*self.has_newer.lock();
+        let is_older = has_two && may_be_older && (is_first || self.dice.percent(OLDER_PERCENT));
+        *self.has_newer.lock() |= !is_older;
+        is_older
+    }
+
+    /// A release, and its containers.
+    pub(super) fn release(&self, is_older: bool) -> (Release, &'static [ContainerSpec]) {
+        let Some(models) = &self.models else {
+            let unknown = if is_older { self.plan.added_projections.clone() } else { Vec::new() };
+            return (Release::BuiltIn { unknown }, self.specs);
+        };
+        if is_older {
+            let specs: &'static [_] = Box::leak(models.older.containers().to_vec().into_boxed_slice());
+            return (Release::Served(Arc::clone(&models.older)), specs);
+        }
+        (Release::Served(Arc::clone(&models.newer)), self.specs)
     }
 
     /// Whether a process does not know the added projections, or is gone.

@@ -11,6 +11,7 @@ use onehop_store::{Ledger, NewItem, WriteOp};
 
 use super::{OUTSIDE, PROCESSES_STARTED_MAX, World};
 use crate::executor::Group;
+use crate::plan::MODEL;
 use crate::trace;
 
 /// Interruption points of the embedded store's writer. In the midst of a commit a crash tears it.
@@ -28,6 +29,8 @@ const PREEMPTION_MS_MAX: u64 = 100_000;
 /// Containers of the blog and of the web store to which projections alone write.
 const BLOG_READ_MODELS: [&str; 1] = ["feed"];
 const SHOP_READ_MODELS: [&str; 2] = ["productByTag", "ranking"];
+/// The same of the served model.
+const DESK_READ_MODELS: [&str; 1] = ["board"];
 /// The time for which a container is full, in mean distances of acts.
 const FULL_ACTS_MIN: u64 = 20;
 const FULL_ACTS_MAX: u64 = 400;
@@ -126,7 +129,11 @@ impl World {
                     "both" => self.dice.percent(50),
                     domain => domain == "shop",
                 };
-                let containers = if is_of_shop { &SHOP_READ_MODELS[..] } else { &BLOG_READ_MODELS };
+                let containers = match self.plan.domain {
+                    MODEL => &DESK_READ_MODELS[..],
+                    _ if is_of_shop => &SHOP_READ_MODELS,
+                    _ => &BLOG_READ_MODELS,
+                };
                 let container = *self.dice.pick(containers);
                 if !self.store.fill(Some(container)) {
                     return;
@@ -185,14 +192,14 @@ impl World {
     /// unless the process ends first.
     fn maintain(&self, number: u32, work: u64, ended: impl FnOnce() + Send + 'static) {
         trace::line("world", format!("maintenance {work} by process {number}"));
-        let Some(app) = self.app_of(number) else { return };
-        app.tasks.clone().spawn_contained("maintenance", async move {
+        let Some(domain) = self.domain_of(number) else { return };
+        domain.engine().tasks.clone().spawn_contained("maintenance", async move {
             // The operator tries again after a failure.
             let _ = match work {
-                0 => app.verify(false, &ProgressSink::none()).await.map(drop),
-                REPAIR => app.verify(true, &ProgressSink::none()).await.map(drop),
-                2..4 => app.rebuild(None, &ProgressSink::none()).await.map(drop),
-                REPLAY.. => app.replay(None).await.map(drop),
+                0 => domain.verify(false, &ProgressSink::none()).await.map(drop),
+                REPAIR => domain.verify(true, &ProgressSink::none()).await.map(drop),
+                2..4 => domain.engine().rebuild(None, &ProgressSink::none()).await.map(drop),
+                REPLAY.. => domain.engine().replay(None).await.map(drop),
             };
             ended();
         });
@@ -205,18 +212,19 @@ impl World {
             let recent = posts.len().saturating_sub(if self.dice.percent(70) { 1 } else { 100 });
             (!posts.is_empty()).then(|| self.dice.pick(&posts[recent..]).id.clone())
         };
-        let (Some(post), Some(app)) = (post, self.app_of(number)) else { return };
+        let (Some(post), Some(domain)) = (post, self.domain_of(number)) else { return };
         let Ok(GlobalId::Post(post)) = GlobalId::decode(&post) else { return };
         let (key, id, ledger) = (post.partition_key(), post.0.to_string(), Ledger::new());
         let (sender, ended) = tokio::sync::oneshot::channel();
         let by = self.dice.between(1, 3);
-        app.tasks.clone().spawn_contained("miscount", async move {
-            let Ok(Some(item)) = app.recent.read(POSTS, &key, &id, &ledger).await else { return };
+        let (recent, tasks) = (Arc::clone(&domain.engine().recent), domain.engine().tasks.clone());
+        tasks.spawn_contained("miscount", async move {
+            let Ok(Some(item)) = recent.read(POSTS, &key, &id, &ledger).await else { return };
             let Ok(mut body) = item.decode::<serde_json::Value>() else { return };
             let Some(count) = body["likeCount"].as_u64().filter(|_| body["deleted"] != true) else { return };
             body["likeCount"] = (count + by).into();
             let replace = WriteOp::Replace { item: NewItem::encode(id, &body), if_match: Some(item.etag) };
-            let _ = sender.send(app.recent.write(POSTS, &key, replace, &ledger).await.is_ok());
+            let _ = sender.send(recent.write(POSTS, &key, replace, &ledger).await.is_ok());
         });
         if ended.await == Ok(true) {
             self.count("count of a post made wrong");

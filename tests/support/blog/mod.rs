@@ -44,7 +44,9 @@ use onehop_graphql_server::service::GraphqlService as _;
 use onehop_graphql_server::write_watch::SharedWatch;
 use onehop_runtime::clock::{Clock, ManualClock, format_timestamp};
 use onehop_runtime::tasks::Tasks;
-use onehop_store::{ContainerName, Fault, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteOp};
+use onehop_store::{
+    ContainerName, Fault, FaultKind, Ledger, MarkedContainers, NewItem, PartitionKey, Store, WriteOp,
+};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -69,6 +71,11 @@ pub struct Blog {
     pub tokens: Tokens,
     pub sessions: Sessions,
     _keeper: Keeper,
+}
+
+/// Nothing is watched.
+fn no_containers() -> MarkedContainers {
+    MarkedContainers { all: [].into(), with_deletions: [].into() }
 }
 
 /// An empty blog.
@@ -97,7 +104,7 @@ pub async fn empty() -> Blog {
         webstore_events: ServedLive::new(ServedLiveParts {
             store: port.clone(),
             model: webstore_model(),
-            watches: WriteWatches::new(port.clone(), Vec::new(), TailSettings::default(), Tasks::new()),
+            watches: WriteWatches::new(port.clone(), no_containers(), TailSettings::default(), Tasks::new()),
             tasks: Tasks::new(),
             tail: TailSettings::default(),
         }),

@@ -1,0 +1,545 @@
+//! Acts of clients of a served model: people write tickets for desks, with labels and notes. All commands are
+//! generated.
+
+use serde_json::{Map, Value, json};
+
+use crate::blog::PASSWORD;
+use crate::catalogue::capitalised;
+use crate::client::{Answer, Client, Session};
+use crate::history::{NOTHING, Recent, Transition, Write};
+
+/// Few codes and addresses, so that clients compete for them.
+const CODES: [&str; 4] = ["A-1", "a-1", "B-2", "C-3"];
+const EMAILS: [&str; 5] =
+    ["ada@example.com", "Ada@example.com", "bo@example.com", "cy@example.com", "di@example.com"];
+const DESKS_MAX: usize = 3;
+const LABELS_MAX: usize = 3;
+/// The checked fields of a ticket.
+pub const TICKET: &str = "id title status desk { id title } author { id name } labels { id name }";
+/// The most items of a page.
+pub const PAGE: usize = 100;
+
+/// A known item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    pub id: String,
+    pub author: String,
+    /// The ticket of a note; empty for other items.
+    pub ticket: String,
+}
+
+/// The known items of the served model.
+#[derive(Debug, Default)]
+pub struct KnownDesk {
+    pub people: Vec<String>,
+    pub desks: Vec<Known>,
+    /// Desks that clients have deleted, or may have.
+    pub deleted_desks: usize,
+    pub labels: Vec<Known>,
+    pub tickets: Vec<Known>,
+    pub notes: Vec<Known>,
+}
+
+/// A new value of a field.
+struct Change {
+    /// The field, as registers name it.
+    field: &'static str,
+    /// The value, as registers have it.
+    value: String,
+    /// The field of the input, and its value.
+    input: (&'static str, Value),
+}
+
+impl Change {
+    fn of(field: &'static str, value: &str) -> Self {
+        let input = (field, json!(value));
+        let value = if is_unique(field) { value.to_lowercase() } else { value.to_owned() };
+        Self { field, value, input }
+    }
+}
+
+fn is_unique(field: &str) -> bool {
+    matches!(field, "code" | "email")
+}
+
+/// The register of a field of an item. Unique values are names, of which each has one holder.
+pub fn register(field: &str, id: &str) -> String {
+    match field {
+        _ if is_unique(field) => format!("name of {id}"),
+        "name" => format!("called {id}"),
+        field => format!("{field} of {id}"),
+    }
+}
+
+/// The registers of an item of a type.
+pub fn fields_of(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "desk" => &["title", "code"],
+        "ticket" => &["title", "status", "desk", "labels"],
+        "note" => &["text"],
+        "person" => &["name", "email"],
+        _ => &["name"],
+    }
+}
+
+/// The labels of a ticket as one value.
+fn joined(mut labels: Vec<&str>) -> String {
+    labels.sort_unstable();
+    labels.join(" ")
+}
+
+/// The values of the registers of a ticket in an answer.
+pub fn values_of_ticket(ticket: &Value) -> [(&'static str, String); 4] {
+    let value = |value: Option<&str>| value.unwrap_or(NOTHING).to_owned();
+    let labels = ticket["labels"].as_array().map(|labels| {
+        let ids = labels.iter().filter_map(|label| label["id"].as_str()).collect();
+        joined(ids)
+    });
+    [
+        ("title", value(ticket["title"].as_str())),
+        ("status", value(ticket["status"].as_str())),
+        ("desk", value(ticket["desk"]["id"].as_str())),
+        ("labels", labels.unwrap_or_else(|| NOTHING.to_owned())),
+    ]
+}
+
+impl Client {
+    /// One act, as the dice say.
+    pub async fn act_at_desk(&mut self) {
+        if self.session.is_none() {
+            return self.come_to_desk().await;
+        }
+        match self.world.dice.weighted(&self.world.plan.act_weights.desk) {
+            "create desk" => self.create_desk().await,
+            "update desk" => self.update_desk().await,
+            "delete desk" => self.delete_desk().await,
+            "create ticket" => self.create_ticket().await,
+            "update ticket" => self.update_ticket().await,
+            "edit a title" => self.edit_a_title().await,
+            "close ticket" => self.close_ticket().await,
+            "delete ticket" => self.delete_ticket().await,
+            "create note" => self.create_note().await,
+            "update note" => self.update_note().await,
+            "delete note" => self.delete_note().await,
+            "create label" => self.create_label().await,
+            "rename label" => self.rename_label().await,
+            "rename" => self.rename_person().await,
+            "trespass" => self.trespass_at_desk().await,
+            "live query" => self.live_query(),
+            "read ticket" => self.read_ticket().await,
+            "sign out" => self.leave_desk().await,
+            _ => self.read_tickets().await,
+        }
+    }
+
+    async fn come_to_desk(&mut self) {
+        let world = self.world.clone();
+        let (email, name) = (*world.dice.pick(&EMAILS), world.next("person"));
+        let (start, session) = (world.history.now(), "person { id name } accessToken refreshToken");
+        if world.dice.percent(50) {
+            let query = format!("mutation($i: SignInInput!) {{ signIn(input: $i) {{ {session} }} }}");
+            let input = json!({ "i": { "email": email, "password": PASSWORD } });
+            let Answer::Data { data, .. } = self.ask(&query, input).await else { return };
+            let Some(id) = self.enter(&data["signIn"]) else { return };
+            if let Some(name) = data["signIn"]["person"]["name"].as_str() {
+                world.history.set_first_unless_written(&register("name", &id), name);
+            }
+            return;
+        }
+        let query = format!("mutation($i: CreatePersonInput!) {{ createPerson(input: $i) {{ {session} }} }}");
+        let input = json!({ "i": { "name": name, "email": email, "password": PASSWORD } });
+        let Answer::Data { data, .. } = self.ask(&query, input).await else { return };
+        let Some(id) = self.enter(&data["createPerson"]) else { return };
+        let end = Some(world.history.now());
+        for change in [Change::of("name", &name), Change::of("email", email)] {
+            let write = Write { value: change.value, client: self.number, start, end };
+            world.history.written(&register(change.field, &id), write);
+        }
+        world.desk.lock().people.push(id);
+    }
+
+    fn enter(&mut self, payload: &Value) -> Option<String> {
+        let (id, token) = (payload["person"]["id"].as_str()?.to_owned(), payload["accessToken"].as_str()?);
+        let refresh_token = payload["refreshToken"].as_str().unwrap_or_default().to_owned();
+        let number = self.world.begin_shop_session(&id);
+        self.session = Some(Session { token: token.to_owned(), refresh_token, number });
+        Some(id)
+    }
+
+    async fn leave_desk(&mut self) {
+        if let Answer::Data { .. } = self.ask("mutation { signOut { personId } }", json!({})).await {
+            self.session = None;
+        }
+    }
+
+    /// Creates an item with these values. Returns its id.
+    async fn create_of(&mut self, kind: &str, changes: Vec<Change>, extra: Value) -> Option<String> {
+        let world = self.world.clone();
+        let (start, key, capital) = (world.history.now(), world.next(kind), capitalised(kind));
+        let query = format!(
+            "mutation($i: Create{capital}Input!) {{ create{capital}(input: $i) {{ {kind} {{ id }} }} }}"
+        );
+        let mut input = input_of(&changes, extra);
+        input["idempotencyKey"] = json!(key);
+        let (answer, _) = self.command(&query, json!({ "i": input })).await;
+        let Answer::Data { data, .. } = answer else {
+            self.note(answer);
+            return None;
+        };
+        let id = data[format!("create{capital}")][kind]["id"].as_str()?.to_owned();
+        let end = Some(world.history.now());
+        world.history.created_by_key(&key, &id);
+        for Change { field, value, .. } in changes {
+            if !is_unique(field) {
+                world.history.set_first(&register(field, &id), NOTHING);
+            }
+            world.history.written(&register(field, &id), Write { value, client: self.number, start, end });
+        }
+        Some(id)
+    }
+
+    /// Changes fields of an item.
+    async fn update_of(&mut self, (kind, id): (&str, &str), command: &str, changes: Vec<Change>) {
+        if changes.is_empty() {
+            return;
+        }
+        let world = self.world.clone();
+        let begin =
+            |change: &Change| world.history.begin(&register(change.field, id), &change.value, self.number);
+        let writes: Vec<_> = changes.iter().map(begin).collect();
+        let start = world.history.now();
+        let capital = capitalised(command);
+        let query = format!("mutation($i: {capital}Input!) {{ {command}(input: $i) {{ {kind} {{ id }} }} }}");
+        let input = input_of(&changes, json!({ format!("{kind}Id"): id }));
+        let answer = self.command(&query, json!({ "i": input })).await;
+        let is_done = matches!(answer.0, Answer::Data { .. });
+        let refused = self.end_all(&writes, answer);
+        // A note goes with its ticket, and a ticket is moved to no deleted desk.
+        let is_missed = kind != "note" && changes.iter().all(|change| change.field != "desk");
+        if refused.as_deref() == Some("NOT_FOUND") && is_missed {
+            self.saw("command", &register(fields_of(kind)[0], id), NOTHING, self.decided_on(), start);
+        }
+        if command == "closeTicket" && is_done {
+            let (register, value) = (register("status", id), changes[0].value.clone());
+            world.history.went_over(Transition { register, value, start, end: world.history.now() });
+        }
+        if refused.as_deref() == Some("CONFLICT") && command == "closeTicket" {
+            self.saw("command", &register("status", id), "CLOSED", self.decided_on(), start);
+        }
+    }
+
+    async fn delete_of(&mut self, kind: &str, id: &str) {
+        let world = self.world.clone();
+        let begin = |field: &&str| world.history.begin(&register(field, id), NOTHING, self.number);
+        let writes: Vec<_> = fields_of(kind).iter().map(begin).collect();
+        // The notes of a ticket go with it.
+        let removal = (kind == "ticket").then(|| world.history.removal_began(id));
+        let capital = capitalised(kind);
+        let query = format!(
+            "mutation($i: Delete{capital}Input!) {{ delete{capital}(input: $i) {{ deleted{capital}Id }} }}"
+        );
+        let answer = self.command(&query, json!({ "i": { format!("{kind}Id"): id } })).await;
+        self.end_all(&writes, answer);
+        if world.history.is_refused(&writes[0])
+            && let Some(removal) = removal
+        {
+            world.history.removal_refused(removal);
+        }
+    }
+
+    /// A known item, mostly one of the latest.
+    fn any_of(&self, known: impl Fn(&KnownDesk) -> &Vec<Known>) -> Option<Known> {
+        let desk = self.world.desk.lock();
+        let items = known(&desk);
+        let few = if self.world.plan.has_hot_post { 1 } else { 3 };
+        let recent = items.len().saturating_sub(if self.world.dice.percent(70) { few } else { PAGE });
+        (!items.is_empty()).then(|| self.world.dice.pick(&items[recent..]).clone())
+    }
+
+    pub fn any_ticket(&self) -> Option<Known> {
+        self.any_of(|desk| &desk.tickets)
+    }
+
+    pub fn any_desk(&self) -> Option<Known> {
+        self.any_of(|desk| &desk.desks)
+    }
+
+    pub fn any_label(&self) -> Option<Known> {
+        self.any_of(|desk| &desk.labels)
+    }
+
+    fn own_note(&self) -> Option<Known> {
+        let me = self.me()?;
+        let desk = self.world.desk.lock();
+        let own: Vec<&Known> = desk.notes.iter().filter(|note| note.author == me).collect();
+        (!own.is_empty()).then(|| (*self.world.dice.pick(&own)).clone())
+    }
+
+    fn known(&self, id: &str, ticket: &str) -> Known {
+        Known { id: id.to_owned(), author: self.me().unwrap_or_default(), ticket: ticket.to_owned() }
+    }
+
+    /// A common code, or a new one.
+    fn some_code(&self) -> String {
+        match self.world.dice.percent(60) {
+            true => (*self.world.dice.pick(&CODES)).to_owned(),
+            false => self.world.next("code"),
+        }
+    }
+
+    async fn create_desk(&mut self) {
+        let is_enough = {
+            let desk = self.world.desk.lock();
+            desk.desks.len() >= DESKS_MAX + desk.deleted_desks
+        };
+        if is_enough {
+            return self.update_desk().await;
+        }
+        let changes =
+            vec![Change::of("title", &self.world.next("desk")), Change::of("code", &self.some_code())];
+        if let Some(id) = self.create_of("desk", changes, json!({})).await {
+            let known = self.known(&id, "");
+            self.world.desk.lock().desks.push(known);
+        }
+    }
+
+    async fn update_desk(&mut self) {
+        let Some(desk) = self.any_desk() else { return };
+        let mut changes = Vec::new();
+        if self.world.dice.percent(60) {
+            changes.push(Change::of("title", &self.world.next("desk")));
+        }
+        if self.world.dice.percent(50) {
+            changes.push(Change::of("code", &self.some_code()));
+        }
+        self.update_of(("desk", &desk.id), "updateDesk", changes).await;
+    }
+
+    /// Deletes a desk, and lets clients create another one.
+    async fn delete_desk(&mut self) {
+        let Some(desk) = self.any_desk() else { return };
+        self.delete_of("desk", &desk.id).await;
+        self.world.desk.lock().deleted_desks += 1;
+    }
+
+    async fn create_label(&mut self) {
+        if self.world.desk.lock().labels.len() >= LABELS_MAX {
+            return self.rename_label().await;
+        }
+        let changes = vec![Change::of("name", &self.world.next("label"))];
+        if let Some(id) = self.create_of("label", changes, json!({})).await {
+            let known = self.known(&id, "");
+            self.world.desk.lock().labels.push(known);
+        }
+    }
+
+    async fn rename_label(&mut self) {
+        let Some(label) = self.any_label() else { return };
+        let changes = vec![Change::of("name", &self.world.next("label"))];
+        self.update_of(("label", &label.id), "updateLabel", changes).await;
+    }
+
+    async fn rename_person(&mut self) {
+        let Some(me) = self.me() else { return };
+        let mut changes = vec![Change::of("name", &self.world.next("person"))];
+        if self.world.dice.percent(20) {
+            let email = *self.world.dice.pick(&EMAILS);
+            changes.push(Change::of("email", email));
+        }
+        self.update_of(("person", &me), "updatePerson", changes).await;
+    }
+
+    /// Any labels.
+    fn some_labels(&self) -> Change {
+        let percent = *self.world.dice.pick(&[0, 50, 100]);
+        let known: Vec<String> = self.world.desk.lock().labels.iter().map(|label| label.id.clone()).collect();
+        let some: Vec<&str> =
+            known.iter().map(String::as_str).filter(|_| self.world.dice.percent(percent)).collect();
+        let input = ("labelIds", json!(some));
+        Change { field: "labels", value: joined(some), input }
+    }
+
+    fn in_desk(desk: &Known) -> Change {
+        Change { field: "desk", value: desk.id.clone(), input: ("deskId", json!(desk.id)) }
+    }
+
+    async fn create_ticket(&mut self) {
+        let Some(desk) = self.any_desk() else { return self.create_desk().await };
+        let changes = vec![
+            Change::of("title", &self.world.next("ticket")),
+            Change::of("status", "OPEN"),
+            Self::in_desk(&desk),
+            self.some_labels(),
+        ];
+        if let Some(id) = self.create_of("ticket", changes, json!({})).await {
+            let known = self.known(&id, "");
+            self.world.desk.lock().tickets.push(known);
+        }
+    }
+
+    async fn update_ticket(&mut self) {
+        let Some(ticket) = self.any_ticket() else { return };
+        let mut changes = Vec::new();
+        if self.world.dice.percent(40) {
+            changes.push(Change::of("title", &self.world.next("ticket")));
+        }
+        if self.world.dice.percent(30) {
+            let status = *self.world.dice.pick(&["OPEN", "CLOSED"]);
+            changes.push(Change::of("status", status));
+        }
+        if self.world.dice.percent(40) {
+            changes.push(self.some_labels());
+        }
+        if let Some(desk) = self.any_desk().filter(|_| self.world.dice.percent(40)) {
+            changes.push(Self::in_desk(&desk));
+        }
+        self.update_of(("ticket", &ticket.id), "updateTicket", changes).await;
+    }
+
+    async fn close_ticket(&mut self) {
+        let Some(ticket) = self.any_ticket() else { return };
+        self.update_of(("ticket", &ticket.id), "closeTicket", vec![Change::of("status", "CLOSED")]).await;
+    }
+
+    async fn delete_ticket(&mut self) {
+        let Some(ticket) = self.any_ticket() else { return };
+        self.delete_of("ticket", &ticket.id).await;
+    }
+
+    async fn create_note(&mut self) {
+        let Some(ticket) = self.any_ticket() else { return };
+        let changes = vec![Change::of("text", &self.world.next("note"))];
+        let extra = json!({ "ticketId": ticket.id });
+        if let Some(id) = self.create_of("note", changes, extra).await {
+            self.world.history.owned(&register("text", &id), &ticket.id);
+            let known = self.known(&id, &ticket.id);
+            self.world.desk.lock().notes.push(known);
+        }
+    }
+
+    async fn update_note(&mut self) {
+        let Some(note) = self.own_note() else { return };
+        let changes = vec![Change::of("text", &self.world.next("note"))];
+        self.update_of(("note", &note.id), "updateNote", changes).await;
+    }
+
+    async fn delete_note(&mut self) {
+        let Some(note) = self.own_note() else { return };
+        self.delete_of("note", &note.id).await;
+    }
+
+    /// Tries to change an item of another person.
+    async fn trespass_at_desk(&mut self) {
+        let Some(me) = self.me() else { return };
+        let world = self.world.clone();
+        let (note, person) = {
+            let desk = world.desk.lock();
+            let note = desk.notes.iter().find(|note| note.author != me).cloned();
+            (note, desk.people.iter().find(|person| **person != me).cloned())
+        };
+        let (query, input) = match (note, person) {
+            (Some(note), _) if world.dice.percent(60) => (
+                "mutation($i: UpdateNoteInput!) { updateNote(input: $i) { note { id } } }",
+                json!({ "noteId": note.id, "text": "not mine" }),
+            ),
+            (_, Some(person)) => (
+                "mutation($i: UpdatePersonInput!) { updatePerson(input: $i) { person { id } } }",
+                json!({ "personId": person, "name": "not mine" }),
+            ),
+            _ => return,
+        };
+        match self.ask(query, json!({ "i": input })).await {
+            Answer::Data { data, .. } => {
+                let what = format!("{me} changed an item of another person: {input}, {data}");
+                world.history.broken("users change their own items alone", what);
+            }
+            answer => self.note(answer),
+        }
+    }
+
+    async fn read_ticket(&mut self) {
+        let Some(ticket) = self.any_ticket() else { return };
+        let start = self.world.history.now();
+        let query = format!(
+            "query($id: ID!) {{ ticket(id: $id) {{ {TICKET} notes(first: {PAGE}) {{ nodes {{ id text author {{ id name }} }} }} }} }}"
+        );
+        let Answer::Data { data, reached } = self.ask(&query, json!({ "id": ticket.id })).await else {
+            return;
+        };
+        let (found, recent) = (&data["ticket"], self.recent(reached));
+        for (field, value) in values_of_ticket(found) {
+            self.saw("ticket", &register(field, &ticket.id), &value, recent, start);
+        }
+        self.saw_copies(&ticket.id, found, start);
+        let notes: Vec<Known> =
+            self.world.desk.lock().notes.iter().filter(|note| note.ticket == ticket.id).cloned().collect();
+        let listed = found["notes"]["nodes"].as_array().cloned().unwrap_or_default();
+        for note in notes {
+            let shown = listed.iter().find(|listed| listed["id"] == note.id.as_str());
+            let text = shown.and_then(|note| note["text"].as_str()).unwrap_or(NOTHING);
+            self.saw("notes of a ticket", &register("text", &note.id), text, recent, start);
+        }
+    }
+
+    /// Records the copies in a ticket.
+    fn saw_copies(&self, place: &str, ticket: &Value, start: u64) {
+        let labels = ticket["labels"].as_array().into_iter().flatten().map(|label| (label, "name"));
+        let one = [(&ticket["desk"], "title"), (&ticket["author"], "name")];
+        for (source, field) in one.into_iter().chain(labels) {
+            if let (Some(id), Some(value)) = (source["id"].as_str(), source[field].as_str()) {
+                self.saw(&format!("copy in {place}"), &register(field, id), value, Recent::Any, start);
+            }
+        }
+    }
+
+    /// Reads one of the lists of tickets. A ticket without another value of the field is in its list.
+    async fn read_tickets(&mut self) {
+        let (world, Some(me)) = (self.world.clone(), self.me()) else { return };
+        let (desk, label) = (self.any_desk(), self.any_label());
+        let (root, field, value) = match world.dice.below(6) {
+            0 => ("page: open(first: 100)".to_owned(), Some("status"), "OPEN".to_owned()),
+            1 => ("page: closed(first: 100)".to_owned(), Some("status"), "CLOSED".to_owned()),
+            2 => ("page: busiest(first: 3)".to_owned(), None, String::new()),
+            3 if label.is_some() => {
+                let id = label.expect("a label").id;
+                (format!("list: label(id: {id:?}) {{ page: tickets(first: 100)"), None, String::new())
+            }
+            4 if desk.is_some() => {
+                let id = desk.expect("a desk").id;
+                (format!("list: desk(id: {id:?}) {{ page: tickets(first: 100)"), Some("desk"), id)
+            }
+            _ => ("list: viewer { page: tickets(first: 100)".to_owned(), Some("author"), me),
+        };
+        let closing = "}".repeat(root.matches('{').count());
+        let query = format!("{{ {root} {{ nodes {{ {TICKET} }} }} {closing} }}");
+        let start = world.history.now();
+        let answer = self.ask(&query, json!({})).await;
+        let Answer::Data { data, reached } = answer else { return self.note(answer) };
+        let (recent, view) = (self.recent(reached), root);
+        let page = if data["list"].is_object() { &data["list"]["page"] } else { &data["page"] };
+        let Some(nodes) = page["nodes"].as_array() else { return };
+        let known: Vec<Known> = world.desk.lock().tickets.clone();
+        for ticket in known {
+            let listed = nodes.iter().find(|node| node["id"] == ticket.id.as_str());
+            if let Some(title) = listed.and_then(|node| node["title"].as_str()) {
+                self.saw(&view, &register("title", &ticket.id), title, recent, start);
+            }
+            let is_one = field.is_some_and(|field| match field {
+                "author" => ticket.author == value,
+                field => world.history.values_of(&register(field, &ticket.id)) == [value.clone()],
+            });
+            if listed.is_none() && is_one && nodes.len() < PAGE {
+                self.saw(&view, &register("title", &ticket.id), NOTHING, recent, start);
+            }
+        }
+    }
+}
+
+/// The input of changes, with further fields.
+fn input_of(changes: &[Change], extra: Value) -> Value {
+    let mut input: Map<String, Value> = extra.as_object().cloned().unwrap_or_default();
+    for Change { input: (name, value), .. } in changes {
+        input.insert((*name).to_owned(), value.clone());
+    }
+    Value::Object(input)
+}
