@@ -16,6 +16,9 @@ const DESKS_MAX: usize = 3;
 const LABELS_MAX: usize = 3;
 /// The checked fields of a ticket.
 pub const TICKET: &str = "id title status desk { id title } author { id name } labels { id name }";
+/// The fields of a ticket and of its steps.
+pub const WHOLE: &str =
+    "id title status desk { id title } author { id name } labels { id name } steps { text by { id name } }";
 /// The most items of a page.
 pub const PAGE: usize = 100;
 
@@ -32,6 +35,10 @@ pub struct Known {
 #[derive(Debug, Default)]
 pub struct KnownDesk {
     pub people: Vec<String>,
+    /// The people who never delete their accounts, so that steps of tickets may name them.
+    pub lasting: Vec<String>,
+    /// The watches of tickets that are there, or were.
+    pub watches: Vec<Known>,
     pub desks: Vec<Known>,
     /// Desks that clients have deleted, or may have.
     pub deleted_desks: usize,
@@ -75,7 +82,7 @@ pub fn register(field: &str, id: &str) -> String {
 pub fn fields_of(kind: &str) -> &'static [&'static str] {
     match kind {
         "desk" => &["title", "code"],
-        "ticket" => &["title", "status", "desk", "labels"],
+        "ticket" => &["title", "status", "desk", "labels", "steps"],
         "note" => &["text"],
         "person" => &["name", "email"],
         _ => &["name"],
@@ -88,14 +95,29 @@ fn joined(mut labels: Vec<&str>) -> String {
     labels.join(" ")
 }
 
+/// The steps of a ticket as one value: texts, and the ids of people.
+fn steps_text<'a>(steps: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    steps.map(|(text, by)| format!("{text} by {by}")).collect::<Vec<_>>().join("; ")
+}
+
+/// The register that says whether a person watches a ticket.
+pub fn watch_of(ticket: &str, person: &str) -> String {
+    format!("like of {ticket} by {person}")
+}
+
 /// The values of the registers of a ticket in an answer.
-pub fn values_of_ticket(ticket: &Value) -> [(&'static str, String); 4] {
+pub fn values_of_ticket(ticket: &Value) -> [(&'static str, String); 5] {
     let value = |value: Option<&str>| value.unwrap_or(NOTHING).to_owned();
     let labels = ticket["labels"].as_array().map(|labels| {
         let ids = labels.iter().filter_map(|label| label["id"].as_str()).collect();
         joined(ids)
     });
+    let steps = ticket["steps"].as_array().map(|steps| {
+        let pairs = steps.iter().map(|step| (step["text"].as_str(), step["by"]["id"].as_str()));
+        steps_text(pairs.map(|(text, by)| (text.unwrap_or_default(), by.unwrap_or_default())))
+    });
     [
+        ("steps", steps.unwrap_or_else(|| NOTHING.to_owned())),
         ("title", value(ticket["title"].as_str())),
         ("status", value(ticket["status"].as_str())),
         ("desk", value(ticket["desk"]["id"].as_str())),
@@ -124,6 +146,9 @@ impl Client {
             "create label" => self.create_label().await,
             "rename label" => self.rename_label().await,
             "rename" => self.rename_person().await,
+            "delete account" => self.delete_person().await,
+            "watch" => self.watch().await,
+            "unwatch" => self.unwatch().await,
             "trespass" => self.trespass_at_desk().await,
             "live query" => self.live_query(),
             "read ticket" => self.read_ticket().await,
@@ -155,7 +180,11 @@ impl Client {
             let write = Write { value: change.value, client: self.number, start, end };
             world.history.written(&register(change.field, &id), write);
         }
-        world.desk.lock().people.push(id);
+        let mut desk = world.desk.lock();
+        if world.dice.percent(60) {
+            desk.lasting.push(id.clone());
+        }
+        desk.people.push(id);
     }
 
     fn enter(&mut self, payload: &Value) -> Option<String> {
@@ -215,7 +244,8 @@ impl Client {
         let is_done = matches!(answer.0, Answer::Data { .. });
         let refused = self.end_all(&writes, answer);
         // A note goes with its ticket, and a ticket is moved to no deleted desk.
-        let is_missed = kind != "note" && changes.iter().all(|change| change.field != "desk");
+        let refers = |change: &Change| change.field == "desk";
+        let is_missed = kind != "note" && !changes.iter().any(refers);
         if refused.as_deref() == Some("NOT_FOUND") && is_missed {
             self.saw("command", &register(fields_of(kind)[0], id), NOTHING, self.decided_on(), start);
         }
@@ -359,6 +389,17 @@ impl Client {
         Change { field: "labels", value: joined(some), input }
     }
 
+    /// Steps of a ticket, by people who stay.
+    fn some_steps(&self) -> Change {
+        let people = self.world.desk.lock().lasting.clone();
+        let steps = if people.is_empty() { 0 } else { self.world.dice.below(4) };
+        let steps: Vec<(String, String)> =
+            (0..steps).map(|_| (self.world.next("step"), self.world.dice.pick(&people).clone())).collect();
+        let value = steps_text(steps.iter().map(|(text, by)| (text.as_str(), by.as_str())));
+        let input: Vec<Value> = steps.iter().map(|(text, by)| json!({ "text": text, "byId": by })).collect();
+        Change { field: "steps", value, input: ("steps", json!(input)) }
+    }
+
     fn in_desk(desk: &Known) -> Change {
         Change { field: "desk", value: desk.id.clone(), input: ("deskId", json!(desk.id)) }
     }
@@ -370,6 +411,7 @@ impl Client {
             Change::of("status", "OPEN"),
             Self::in_desk(&desk),
             self.some_labels(),
+            self.some_steps(),
         ];
         if let Some(id) = self.create_of("ticket", changes, json!({})).await {
             let known = self.known(&id, "");
@@ -389,6 +431,9 @@ impl Client {
         }
         if self.world.dice.percent(40) {
             changes.push(self.some_labels());
+        }
+        if self.world.dice.percent(30) {
+            changes.push(self.some_steps());
         }
         if let Some(desk) = self.any_desk().filter(|_| self.world.dice.percent(40)) {
             changes.push(Self::in_desk(&desk));
@@ -428,6 +473,72 @@ impl Client {
         self.delete_of("note", &note.id).await;
     }
 
+    async fn watch(&mut self) {
+        let (Some(me), Some(ticket)) = (self.me(), self.any_ticket()) else { return };
+        let history = &self.world.clone().history;
+        let register = watch_of(&ticket.id, &me);
+        history.set_first(&register, "0");
+        history.owned(&register, &ticket.id);
+        let write = history.begin(&register, "1", self.number);
+        let start = history.now();
+        let query = "mutation($i: CreateWatchInput!) { createWatch(input: $i) { watch { id } } }";
+        let answer = self.command(query, json!({ "i": { "ticketId": ticket.id } })).await;
+        match self.end(&write, answer) {
+            Ok(data) => {
+                let Some(id) = data["createWatch"]["watch"]["id"].as_str() else { return };
+                let known = self.known(id, &ticket.id);
+                let watches = &mut self.world.desk.lock().watches;
+                if !watches.contains(&known) {
+                    watches.push(known);
+                }
+            }
+            Err(Some(code)) if code == "CONFLICT" => {
+                self.saw("command", &register, "1", self.decided_on(), start);
+            }
+            Err(_) => {}
+        }
+    }
+
+    async fn unwatch(&mut self) {
+        let Some(me) = self.me() else { return };
+        let own: Vec<Known> =
+            self.world.desk.lock().watches.iter().filter(|watch| watch.author == me).cloned().collect();
+        if own.is_empty() {
+            return self.watch().await;
+        }
+        let watch = self.world.dice.pick(&own).clone();
+        let register = watch_of(&watch.ticket, &me);
+        let history = &self.world.clone().history;
+        let write = history.begin(&register, "0", self.number);
+        let start = history.now();
+        let query = "mutation($i: DeleteWatchInput!) { deleteWatch(input: $i) { deletedWatchId } }";
+        let answer = self.command(query, json!({ "i": { "watchId": watch.id } })).await;
+        if self.end(&write, answer) == Err(Some("NOT_FOUND".to_owned())) {
+            self.saw("command", &register, "0", self.decided_on(), start);
+        }
+    }
+
+    /// Deletes the account of a person whom no step names.
+    async fn delete_person(&mut self) {
+        let Some(me) = self.me() else { return };
+        if self.world.desk.lock().lasting.contains(&me) {
+            return self.rename_person().await;
+        }
+        let history = &self.world.clone().history;
+        let writes: Vec<_> = fields_of("person")
+            .iter()
+            .map(|field| history.begin(&register(field, &me), NOTHING, self.number))
+            .collect();
+        let query = "mutation($i: DeletePersonInput!) { deletePerson(input: $i) { deletedPersonId } }";
+        let input = json!({ "i": { "personId": me, "currentPassword": PASSWORD } });
+        let answer = self.command(query, input).await;
+        if matches!(answer.0, Answer::Data { .. }) {
+            self.world.count("account of a person deleted");
+            self.session = None;
+        }
+        self.end_all(&writes, answer);
+    }
+
     /// Tries to change an item of another person.
     async fn trespass_at_desk(&mut self) {
         let Some(me) = self.me() else { return };
@@ -461,7 +572,7 @@ impl Client {
         let Some(ticket) = self.any_ticket() else { return };
         let start = self.world.history.now();
         let query = format!(
-            "query($id: ID!) {{ ticket(id: $id) {{ {TICKET} notes(first: {PAGE}) {{ nodes {{ id text author {{ id name }} }} }} }} }}"
+            "query($id: ID!) {{ ticket(id: $id) {{ {WHOLE} viewerWatches notes(first: {PAGE}) {{ nodes {{ id text author {{ id name }} }} }} }} }}"
         );
         let Answer::Data { data, reached } = self.ask(&query, json!({ "id": ticket.id })).await else {
             return;
@@ -471,6 +582,11 @@ impl Client {
             self.saw("ticket", &register(field, &ticket.id), &value, recent, start);
         }
         self.saw_copies(&ticket.id, found, start);
+        if let (Some(watches), Some(me)) = (found["viewerWatches"].as_bool(), self.me()) {
+            let register = watch_of(&ticket.id, &me);
+            self.world.history.set_first(&register, "0");
+            self.saw("watched", &register, if watches { "1" } else { "0" }, recent, start);
+        }
         let notes: Vec<Known> =
             self.world.desk.lock().notes.iter().filter(|note| note.ticket == ticket.id).cloned().collect();
         let listed = found["notes"]["nodes"].as_array().cloned().unwrap_or_default();
@@ -485,7 +601,8 @@ impl Client {
     fn saw_copies(&self, place: &str, ticket: &Value, start: u64) {
         let labels = ticket["labels"].as_array().into_iter().flatten().map(|label| (label, "name"));
         let one = [(&ticket["desk"], "title"), (&ticket["author"], "name")];
-        for (source, field) in one.into_iter().chain(labels) {
+        let steps = ticket["steps"].as_array().into_iter().flatten().map(|step| (&step["by"], "name"));
+        for (source, field) in one.into_iter().chain(labels).chain(steps) {
             if let (Some(id), Some(value)) = (source["id"].as_str(), source[field].as_str()) {
                 self.saw(&format!("copy in {place}"), &register(field, id), value, Recent::Any, start);
             }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::desk::{PAGE, TICKET, fields_of, register, values_of_ticket};
+use crate::desk::{PAGE, TICKET, WHOLE, fields_of, register, values_of_ticket, watch_of};
 use crate::finale::{ask, saw};
 use crate::history::NOTHING;
 use crate::world::World;
 
 /// The invariant that a list breaks.
 const LISTS: &str = "a list has each of its items as it is";
+/// The invariant that a copy breaks.
+const COPIES: &str = "copies follow their source";
 /// The tickets of the list with the most notes.
 const BUSIEST: usize = 3;
 
@@ -29,6 +31,11 @@ pub async fn read_desk(world: &Arc<World>, number: u32) {
         let is_of = |ticket: &Value| ticket["author"]["id"] == id.as_str();
         agree(world, (&found["tickets"], id), &tickets, &is_of);
         copies_agree(world, &tickets, ("author", "name"), &found);
+        for step in tickets.values().flat_map(|ticket| ticket["steps"].as_array().into_iter().flatten()) {
+            if step["by"]["id"] == found["id"] && step["by"]["name"] != found["name"] {
+                world.history.broken(COPIES, format!("a step by {step} and not {}", found["name"]));
+            }
+        }
     }
     for id in &desks {
         let found = read_item(world, number, ("desk", id)).await;
@@ -94,7 +101,8 @@ async fn read_tickets(world: &Arc<World>, number: u32) -> BTreeMap<String, Value
     for ticket in known {
         let start = world.history.now();
         let query = format!(
-            "query($id: ID!) {{ ticket(id: $id) {{ {TICKET} noteCount \
+            "query($id: ID!) {{ ticket(id: $id) {{ {WHOLE} noteCount watchCount \
+             watches(first: {PAGE}) {{ nodes {{ person {{ id }} }} }} \
              notes(first: {PAGE}) {{ nodes {{ id text author {{ id name }} }} }} }} }}"
         );
         let found = ask(world, number, query, json!({ "id": ticket.id })).await["ticket"].take();
@@ -108,7 +116,16 @@ async fn read_tickets(world: &Arc<World>, number: u32) -> BTreeMap<String, Value
         if !found.is_null() && listed.len() < PAGE && found["noteCount"] != listed.len() {
             world.history.broken("counts are exact", found.to_string());
         }
+        let watches = found["watches"]["nodes"].as_array().cloned().unwrap_or_default();
+        if !found.is_null() && watches.len() < PAGE && found["watchCount"] != watches.len() {
+            world.history.broken("counts are exact", found.to_string());
+        }
         let start = world.history.now();
+        let prefix = watch_of(&ticket.id, "");
+        for register in world.history.registers_with(&prefix) {
+            let watches = watches.iter().any(|watch| watch["person"]["id"] == register[prefix.len()..]);
+            saw(world, &register, if watches { "1" } else { "0" }, start);
+        }
         for note in notes.iter().filter(|note| note.ticket == ticket.id) {
             let shown = listed.iter().find(|listed| listed["id"] == note.id.as_str());
             let text = shown.and_then(|note| note["text"].as_str()).unwrap_or(NOTHING);
@@ -160,7 +177,7 @@ fn copies_agree(
     for ticket in tickets.values().filter(|ticket| ticket[reference]["id"] == source["id"]) {
         if ticket[reference][field] != source[field] {
             let detail = format!("{reference} of {}: {} and not {source}", ticket["id"], ticket[reference]);
-            world.history.broken("copies follow their source", detail);
+            world.history.broken(COPIES, detail);
         }
     }
 }

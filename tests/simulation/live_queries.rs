@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::desk::TICKET;
+use crate::desk::{TICKET, WHOLE};
 use crate::event_stream::EventStream;
 use crate::executor::Group;
 use crate::finale::send_alone;
@@ -109,7 +109,7 @@ impl Client {
         let list = format!("tickets(first: 10) {{ nodes {{ {TICKET} noteCount }} }}");
         let ticket = self.any_ticket().map(|ticket| {
             let notes = "notes(first: 10) { nodes { text author { name } } }";
-            format!("{{ ticket(id: {:?}) {{ {TICKET} noteCount {notes} }} }}", ticket.id)
+            format!("{{ ticket(id: {:?}) {{ {WHOLE} noteCount watchCount {notes} }} }}", ticket.id)
         });
         let desk = self.any_desk().map(|desk| format!("{{ desk(id: {:?}) {{ title {list} }} }}", desk.id));
         // Processes of the older version refuse these two.

@@ -120,7 +120,10 @@ const MODERATOR_ACTS: [(&str, u64); 5] =
     [("suspend", 20), ("unsuspend", 30), ("moderate post", 10), ("moderate comment", 20), ("read post", 20)];
 
 /// Acts of clients of the served model, with their weights.
-const DESK_ACTS: [(&str, u64); 19] = [
+const DESK_ACTS: [(&str, u64); 22] = [
+    ("watch", 8),
+    ("unwatch", 5),
+    ("delete account", 2),
     ("create desk", 5),
     ("update desk", 6),
     ("delete desk", 2),
@@ -143,7 +146,8 @@ const DESK_ACTS: [(&str, u64); 19] = [
 ];
 
 /// Acts of these clients that change the same items.
-const DESK_FOCUSES: [&[&str]; 9] = [
+const DESK_FOCUSES: [&[&str]; 10] = [
+    &["watch", "unwatch", "create ticket", "delete ticket", "read ticket"],
     &["create desk", "update desk", "rename", "create ticket"],
     &["live query", "create label", "update ticket", "close ticket", "create ticket"],
     &["create ticket", "update ticket", "edit a title", "read list"],

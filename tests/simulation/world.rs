@@ -106,8 +106,6 @@ pub struct World {
     start: Instant,
     members: Mutex<BTreeMap<u32, Member>>,
     started: Mutex<u32>,
-    /// Whether a process of the older release has served.
-    has_older_served: Mutex<bool>,
     /// Whether a process of the newer release was started.
     has_newer: Mutex<bool>,
     /// Processes that are about to end, and still have their stores open.
@@ -158,7 +156,6 @@ impl World {
             shop_users: Mutex::default(),
             members: Mutex::default(),
             started: Mutex::default(),
-            has_older_served: Mutex::default(),
             has_newer: Mutex::default(),
             stopping: Mutex::default(),
             acts_left: Mutex::default(),
@@ -287,6 +284,7 @@ impl World {
 
     /// Begins to start a process of a release, and returns its number.
     pub fn start_release(self: &Arc<Self>, is_older: bool) -> u32 {
+        *self.has_newer.lock() |= !is_older;
         let number = self.next_number();
         let release = if is_older { "an older release" } else { "the release" };
         trace::line("world", format!("start process {number} of {release}"));
@@ -309,7 +307,6 @@ impl World {
                 Ok(process) => {
                     trace::line("world", format!("process {number} serves"));
                     if let Some(member) = members.get_mut(&number) {
-                        *world.has_older_served.lock() |= is_older;
                         world.executor.spawn(
                             OUTSIDE,
                             Arc::clone(&world).end_with(number, process.domain.engine().tasks.clone()),

@@ -441,6 +441,10 @@ pub(super) fn absent<'a>(field: &onehop_model::Field) -> Result<Option<FieldValu
     match (field.ty.non_null, field.ty.list) {
         (false, _) => Ok(None),
         (true, Some(_)) => Ok(Some(FieldValue::list(Vec::<FieldValue<'a>>::new()))),
+        (true, None) if !field.former().is_empty() => {
+            let message = format!("The value of {} has not moved yet: try again later.", field.name);
+            Err(errors::error(Code::Unavailable, message))
+        }
         (true, None) => {
             let message = format!("The item has no value of {}, which is non-null.", field.name);
             Err(errors::error(Code::Internal, message))

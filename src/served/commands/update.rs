@@ -92,7 +92,7 @@ impl ServedCommands {
         for _ in 0..ATTEMPTS_MAX {
             let store = if is_latest { &self.latest } else { &self.store };
             let planned = self.planned(&command, (&**store, &fields), &sent, ledger).await;
-            if !is_latest && writes_nothing(&planned) {
+            if !is_latest && writes_nothing(&planned) && !planted!("edit-trusts-a-replica") {
                 is_latest = true;
                 continue;
             }

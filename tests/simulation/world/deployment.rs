@@ -43,13 +43,12 @@ impl World {
     pub(super) fn next_is_older(&self) -> bool {
         let has_two = !self.plan.added_projections.is_empty() && !*self.is_quiet.lock();
         let is_first = match self.models {
-            Some(_) => !*self.has_older_served.lock(),
+            // Items of the older version come first.
+            Some(_) => *self.acts_left.lock() > self.plan.acts / (self.plan.lulls + 1) / 2,
             None => *self.started.lock() == 0,
         };
         let may_be_older = self.models.is_none() || !*self.has_newer.lock();
-        let is_older = has_two && may_be_older && (is_first || self.dice.percent(OLDER_PERCENT));
-        *self.has_newer.lock() |= !is_older;
-        is_older
+        has_two && may_be_older && (is_first || self.dice.percent(OLDER_PERCENT))
     }
 
     /// A release, and its containers.
