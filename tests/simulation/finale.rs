@@ -8,7 +8,7 @@ use onehop::app::work::ProgressSink;
 use onehop_read_models::verify::{Drift, VerificationReport};
 use serde_json::{Value, json};
 
-use crate::desk_in_quiet::read_desk;
+use crate::desk::in_quiet::read_desk;
 use crate::executor::Group;
 use crate::history::{NOTHING, Read, Recent};
 use crate::monitors;

@@ -16,7 +16,6 @@ mod checker;
 mod client;
 mod clock;
 mod desk;
-mod desk_in_quiet;
 mod dice;
 mod editing;
 mod event_stream;

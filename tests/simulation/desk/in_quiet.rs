@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::desk::{PAGE, TICKET, WHOLE, fields_of, register, values_of_ticket, watch_of};
+use super::{Known, PAGE, TICKET, WHOLE, fields_of, register, values_of_ticket, watch_of};
 use crate::finale::{ask, saw};
 use crate::history::NOTHING;
 use crate::world::World;
@@ -22,8 +22,7 @@ pub async fn read_desk(world: &Arc<World>, number: u32) {
     let tickets = read_tickets(world, number).await;
     let (people, desks, labels) = {
         let desk = world.desk.lock();
-        let ids =
-            |known: &[crate::desk::Known]| known.iter().map(|known| known.id.clone()).collect::<Vec<_>>();
+        let ids = |known: &[Known]| known.iter().map(|known| known.id.clone()).collect::<Vec<_>>();
         (desk.people.clone(), ids(&desk.desks), ids(&desk.labels))
     };
     for id in &people {

@@ -1,0 +1,100 @@
+//! Generated commands of any type, and their writes of registers.
+
+use serde_json::{Map, Value, json};
+
+use super::{Change, fields_of, is_unique, register};
+use crate::catalogue::capitalised;
+use crate::client::{Answer, Client};
+use crate::history::{NOTHING, Transition, Write};
+
+impl Client {
+    /// Creates an item with these values. Returns its id.
+    pub(super) async fn create_of(
+        &mut self,
+        kind: &str,
+        changes: Vec<Change>,
+        extra: Value,
+    ) -> Option<String> {
+        let world = self.world.clone();
+        let (start, key, capital) = (world.history.now(), world.next(kind), capitalised(kind));
+        let query = format!(
+            "mutation($i: Create{capital}Input!) {{ create{capital}(input: $i) {{ {kind} {{ id }} }} }}"
+        );
+        let mut input = input_of(&changes, extra);
+        input["idempotencyKey"] = json!(key);
+        let (answer, _) = self.command(&query, json!({ "i": input })).await;
+        let Answer::Data { data, .. } = answer else {
+            self.note(answer);
+            return None;
+        };
+        let id = data[format!("create{capital}")][kind]["id"].as_str()?.to_owned();
+        let end = Some(world.history.now());
+        world.history.created_by_key(&key, &id);
+        for Change { field, value, .. } in changes {
+            if !is_unique(field) {
+                world.history.set_first(&register(field, &id), NOTHING);
+            }
+            world.history.written(&register(field, &id), Write { value, client: self.number, start, end });
+        }
+        Some(id)
+    }
+
+    /// Changes fields of an item.
+    pub(super) async fn update_of(&mut self, (kind, id): (&str, &str), command: &str, changes: Vec<Change>) {
+        if changes.is_empty() {
+            return;
+        }
+        let world = self.world.clone();
+        let begin =
+            |change: &Change| world.history.begin(&register(change.field, id), &change.value, self.number);
+        let writes: Vec<_> = changes.iter().map(begin).collect();
+        let start = world.history.now();
+        let capital = capitalised(command);
+        let query = format!("mutation($i: {capital}Input!) {{ {command}(input: $i) {{ {kind} {{ id }} }} }}");
+        let input = input_of(&changes, json!({ format!("{kind}Id"): id }));
+        let answer = self.command(&query, json!({ "i": input })).await;
+        let is_done = matches!(answer.0, Answer::Data { .. });
+        let refused = self.end_all(&writes, answer);
+        // A note goes with its ticket, and a ticket is moved to no deleted desk.
+        let refers = |change: &Change| change.field == "desk";
+        let is_missed = kind != "note" && !changes.iter().any(refers);
+        if refused.as_deref() == Some("NOT_FOUND") && is_missed {
+            self.saw("command", &register(fields_of(kind)[0], id), NOTHING, self.decided_on(), start);
+        }
+        if command == "closeTicket" && is_done {
+            let (register, value) = (register("status", id), changes[0].value.clone());
+            world.history.went_over(Transition { register, value, start, end: world.history.now() });
+        }
+        if refused.as_deref() == Some("CONFLICT") && command == "closeTicket" {
+            self.saw("command", &register("status", id), "CLOSED", self.decided_on(), start);
+        }
+    }
+
+    pub(super) async fn delete_of(&mut self, kind: &str, id: &str) {
+        let world = self.world.clone();
+        let begin = |field: &&str| world.history.begin(&register(field, id), NOTHING, self.number);
+        let writes: Vec<_> = fields_of(kind).iter().map(begin).collect();
+        // The notes of a ticket go with it.
+        let removal = (kind == "ticket").then(|| world.history.removal_began(id));
+        let capital = capitalised(kind);
+        let query = format!(
+            "mutation($i: Delete{capital}Input!) {{ delete{capital}(input: $i) {{ deleted{capital}Id }} }}"
+        );
+        let answer = self.command(&query, json!({ "i": { format!("{kind}Id"): id } })).await;
+        self.end_all(&writes, answer);
+        if world.history.is_refused(&writes[0])
+            && let Some(removal) = removal
+        {
+            world.history.removal_refused(removal);
+        }
+    }
+}
+
+/// The input of changes, with further fields.
+fn input_of(changes: &[Change], extra: Value) -> Value {
+    let mut input: Map<String, Value> = extra.as_object().cloned().unwrap_or_default();
+    for Change { input: (name, value), .. } in changes {
+        input.insert((*name).to_owned(), value.clone());
+    }
+    Value::Object(input)
+}
