@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cached::CachedAnswer;
 use crate::history::Recent;
+use crate::plan::MODEL;
 use crate::process::{ClientRequest, send};
 use crate::removals::UnderWay;
 use crate::trace;
@@ -238,6 +239,8 @@ impl Client {
         match code.as_str() {
             // A damaged item is served to no client.
             "INTERNAL" if self.world.store.was_damaged() => Answer::Unknown,
+            // An older version of the model does not know the property to which a value has moved.
+            "INTERNAL" if self.world.plan.domain == MODEL && self.world.is_older(process) => Answer::Unknown,
             "INTERNAL" | "INTERNAL_SERVER_ERROR" | "none" => {
                 self.world.history.error(format!("client {}: {error}", self.number));
                 Answer::Unknown

@@ -309,15 +309,16 @@ impl DiskFaults for FailingDisk {
         let percent = *self.percent.lock();
         // The engine comes to these points rarely.
         let is_rare = matches!(point, DiskPoint::WriteOut | DiskPoint::Mark | DiskPoint::JournalCopy);
-        let percent = if is_rare { (6 * percent).min(60) } else { percent };
+        let percent = if is_rare { (10 * percent).min(80) } else { percent };
         if percent == 0 || !self.dice.percent(percent) {
             return DiskFault::None;
         }
         let fault = match (point, self.dice.below(8)) {
             (DiskPoint::Fsync, 0..3) => DiskFault::IoThatDropsPages(self.dice.below(1 << 20)),
             (DiskPoint::Read, 0) if self.has_damage => DiskFault::BitFlip(self.dice.below(1 << 20)),
+            (DiskPoint::WriteOut, 4) => DiskFault::Full,
             (_, 0..5) => DiskFault::Io(self.dice.below(1 << 20)),
-            (DiskPoint::Write, 5) => DiskFault::ReadOnly,
+            (DiskPoint::Write | DiskPoint::Mark, 5) => DiskFault::ReadOnly,
             (DiskPoint::Write | DiskPoint::WriteOut, _) => DiskFault::Full,
             _ => DiskFault::None,
         };

@@ -27,13 +27,13 @@ const WRITER_POINTS: [&str; 7] = [
 /// The longest preemption of a task, in milliseconds: longer than a lease lives.
 const PREEMPTION_MS_MAX: u64 = 100_000;
 /// Containers of the blog and of the web store to which projections alone write.
-const BLOG_READ_MODELS: [&str; 1] = ["feed"];
+const BLOG_READ_MODELS: [&str; 2] = ["feed", "postsByTag"];
 const SHOP_READ_MODELS: [&str; 2] = ["productByTag", "ranking"];
 /// The same of the served model.
 const DESK_READ_MODELS: [&str; 1] = ["board"];
 /// The time for which a container is full, in mean distances of acts.
-const FULL_ACTS_MIN: u64 = 20;
-const FULL_ACTS_MAX: u64 = 400;
+const FULL_ACTS_MIN: u64 = 200;
+const FULL_ACTS_MAX: u64 = 1_000;
 /// Kinds of maintenance: below these, verification, and between them rebuilds.
 const REPAIR: u64 = 1;
 const REPLAY: u64 = 4;

@@ -41,7 +41,11 @@ impl SimulatedFiles {
                 state.unsynced_mark = Some(mark);
                 ("EIO at the mark", EIO)
             }
-            DiskFault::None | DiskFault::ReadOnly | DiskFault::BitFlip(_) => {
+            DiskFault::ReadOnly => {
+                state.is_read_only = true;
+                ("read-only disk at the mark", EROFS)
+            }
+            DiskFault::None | DiskFault::BitFlip(_) => {
                 state.mark = Some(mark);
                 state.unsynced_mark = None;
                 return Ok(());
