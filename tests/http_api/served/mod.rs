@@ -14,6 +14,7 @@ mod live_queries;
 mod planned_answers;
 mod refusals;
 mod schema;
+mod sent_twice;
 mod server;
 mod strangers;
 mod subscriptions;
