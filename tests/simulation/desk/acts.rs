@@ -254,9 +254,19 @@ impl Client {
         self.update_of(("ticket", &ticket.id), "updateTicket", changes).await;
     }
 
+    /// Closes a ticket, sometimes on two devices at once: one of them is refused.
     async fn close_ticket(&mut self) {
         let Some(ticket) = self.any_ticket() else { return };
-        self.update_of(("ticket", &ticket.id), "closeTicket", vec![Change::of("status", "CLOSED")]).await;
+        let (item, mut other) = (("ticket", ticket.id.as_str()), self.other_device());
+        let closed = || vec![Change::of("status", "CLOSED")];
+        if self.world.dice.percent(50) {
+            tokio::join!(
+                self.update_of(item, "closeTicket", closed()),
+                other.update_of(item, "closeTicket", closed()),
+            );
+        } else {
+            self.update_of(item, "closeTicket", closed()).await;
+        }
     }
 
     async fn delete_ticket(&mut self) {
