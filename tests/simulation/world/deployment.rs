@@ -1,6 +1,6 @@
 //! Rolling deployments: processes of two releases beside each other. The older one does not know some
 //! projections, so these are backfilled beside commands, and lose their leases to processes that do not serve
-//! them.
+//! them. Of a served model it has an older version.
 
 use std::sync::Arc;
 use std::time::Duration;
