@@ -172,7 +172,7 @@ pub struct Acts {
 /// The preferred acts of a run.
 struct Preference<'a> {
     dice: &'a Dice,
-    /// Whether the weights stay as they are.
+    /// Whether all acts keep their weights.
     is_mixed: bool,
     focus: Option<&'static [&'static str]>,
 }

@@ -4,7 +4,7 @@
 //! A store that this process alone writes to has marks of its own, and signals its commits. Elsewhere the
 //! change feed of each container is followed while there is a watch (tail), and its changes are recorded in
 //! marks here, which reads through [`WriteWatches::marked`] touch. A change feed of latest versions shows no
-//! deletion: those of this process are recorded at once, and those of others are assumed at an interval.
+//! deletion: deletions by this process are recorded at once, deletions by others are assumed at an interval.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
