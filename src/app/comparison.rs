@@ -129,7 +129,11 @@ impl Databases {
     pub fn account(&self) -> Option<AccountSummary> {
         let DatabaseLocation::Account(account) = &self.location else { return None };
         let databases = DataModel::ALL.map(|model| account.database_of(model));
-        Some(AccountSummary { endpoint: account.endpoint(), databases: databases.into() })
+        Some(AccountSummary {
+            endpoint: account.endpoint(),
+            databases: databases.into(),
+            of_operations: false,
+        })
     }
 
     /// Deletes the database of a data model, where it was created and is closed.

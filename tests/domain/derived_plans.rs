@@ -121,7 +121,7 @@ async fn derived_plans_read_as_the_hand_written_reads() {
         std::ops::ControlFlow::Continue(())
     })
     .unwrap();
-    let study = DesignStudy { directory: &study, survey: &survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&study, &survey, Calibration::current());
     let derived = Derived { study: &study, designs: study.designs() };
     let store: Arc<dyn Store> = blog.store.clone();
     let reads = ReadModels::new(&store);
@@ -162,7 +162,7 @@ async fn derived_plans_write_as_the_hand_written_commands() {
         std::ops::ControlFlow::Continue(())
     })
     .unwrap();
-    let study = DesignStudy { directory: &study, survey: &survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&study, &survey, Calibration::current());
     let derived = Derived { study: &study, designs: study.designs() };
     let plain = || Plain { store: blog.store.clone(), clock: blog.clock.clone() };
     let post = post_id(0);

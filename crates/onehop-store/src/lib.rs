@@ -27,6 +27,7 @@ mod observed_store;
 mod order_value;
 mod property_path;
 mod query;
+mod query_names;
 mod quorum_reads;
 mod shape_error;
 mod store_call;
@@ -61,6 +62,7 @@ pub use property_path::{
     is_nested, names_of_property, property_in, property_mut, property_of_path, root_of_property, set_property,
 };
 pub use query::{Direction, Keyset, Query, QueryPage};
+pub use query_names::property_text;
 pub use quorum_reads::QuorumReads;
 pub use shape_error::ShapeError;
 pub use store_call::StoreCall;

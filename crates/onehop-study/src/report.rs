@@ -84,6 +84,9 @@ pub struct AccountSummary {
     pub endpoint: String,
     /// One for each data model.
     pub databases: Vec<String>,
+    /// Whether single operations of the plans were measured, and not whole requests.
+    #[serde(skip)]
+    pub of_operations: bool,
 }
 
 /// Texts about one study, which a report shows beside its figures.

@@ -15,5 +15,5 @@ pub fn compare(study: &Path) -> Result<StudyReport, StudyErrors> {
     let spec = SurveySpec::of_designs(&directory);
     let survey = DataSurvey::read(&directory, &spec, &mut |_| ControlFlow::Continue(()))?;
     let calibration = Calibration::current();
-    Ok(design_report(&DesignStudy { directory: &directory, survey: &survey, calibration }))
+    Ok(design_report(&DesignStudy::new(&directory, &survey, calibration)))
 }

@@ -2,6 +2,7 @@
 
 mod account;
 mod mcp;
+mod measure;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Exit, output};
 use crate::config::CalibrationSettings;
+use measure::{MeasuredAccount, StudyCharges};
 use onehop_study::bicep::bicep;
 use onehop_study::data::{DataSurvey, SurveyProgress, SurveySpec};
 use onehop_study::design_study::{DesignStudy, dearer, design_report, explain, plan_text};
@@ -105,6 +107,9 @@ struct Run {
     /// Format of the report
     #[arg(long, value_enum, default_value = "table")]
     format: ReportFormat,
+
+    #[command(flatten)]
+    measured: MeasuredAccount,
 }
 
 #[derive(Debug, Args)]
@@ -168,7 +173,7 @@ impl StudyCommand {
             StudySubject::Init(init) => init.run(),
             StudySubject::Check(check) => check.run(),
             StudySubject::Explain(explain) => explain.run(),
-            StudySubject::Run(run) => run.run(),
+            StudySubject::Run(run) => run.run().await,
             StudySubject::Keys(keys) => keys.run(),
             StudySubject::Bicep(bicep) => bicep.run(),
             StudySubject::Account(account) => account.run(),
@@ -199,11 +204,7 @@ impl StudyInput {
             add_candidates(&directory, &mut spec);
         }
         let survey = survey(&directory, &spec)?;
-        work(&DesignStudy {
-            directory: &directory,
-            survey: &survey,
-            calibration: self.calibration.calibration(),
-        })?;
+        work(&DesignStudy::new(&directory, &survey, self.calibration.calibration()))?;
         Ok(Exit::Success)
     }
 }
@@ -245,18 +246,28 @@ impl Bicep {
 }
 
 impl Run {
-    fn run(self) -> anyhow::Result<Exit> {
-        let format = self.format;
-        self.input.with_study(false, |study| {
-            let report = design_report(study);
-            let text = match format {
-                ReportFormat::Table => render::table(&report),
-                ReportFormat::Markdown => render::markdown(&report),
-                ReportFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
-                ReportFormat::Html => render::page(&report),
-            };
-            output::write(&text)
-        })
+    async fn run(self) -> anyhow::Result<Exit> {
+        let directory = self.input.directory()?;
+        let survey = survey(&directory, &SurveySpec::of_designs(&directory))?;
+        let mut study = DesignStudy::new(&directory, &survey, self.input.calibration.calibration());
+        let measured;
+        match self.measured.charges(&study).await? {
+            StudyCharges::Estimated => {}
+            StudyCharges::BudgetOnly => return Ok(Exit::Success),
+            StudyCharges::Measured(charges) => {
+                measured = charges;
+                study.measured = Some(&measured);
+            }
+        }
+        let report = design_report(&study);
+        let text = match self.format {
+            ReportFormat::Table => render::table(&report),
+            ReportFormat::Markdown => render::markdown(&report),
+            ReportFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
+            ReportFormat::Html => render::page(&report),
+        };
+        output::write(&text)?;
+        Ok(Exit::Success)
     }
 }
 

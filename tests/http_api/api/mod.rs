@@ -62,6 +62,7 @@ mod search;
 mod sessions;
 mod sign_in;
 mod sign_up;
+mod study_account;
 mod study_mcp;
 mod study_outputs;
 mod token_secret;

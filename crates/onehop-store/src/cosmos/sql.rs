@@ -2,10 +2,8 @@
 
 use azure_data_cosmos::Query as SqlQuery;
 
-use serde_json::json;
-
 use crate::order_value::{properties_of_order, split_order_value, value_in_order};
-use crate::property_path::names_of_property;
+use crate::query_names::property_text as property;
 use crate::{ContainerSpec, Direction, Fault, FaultKind, Keyset, limits};
 
 /// Items that are not soft-deleted.
@@ -14,54 +12,6 @@ const LIVE: &str = " AND (NOT IS_DEFINED(c.deleted) OR c.deleted = false)";
 /// The parameters with the values of an order's properties.
 const ORDER_PARAMETERS: [&str; limits::ORDER_PROPERTIES_MAX] =
     ["@order", "@order2", "@order3", "@order4", "@order5", "@order6"];
-
-/// The keywords of the query language. A name that equals one stands in brackets.
-const KEYWORDS: [&str; 44] = [
-    "ALL",
-    "AND",
-    "ARRAY",
-    "AS",
-    "ASC",
-    "BETWEEN",
-    "BY",
-    "CASE",
-    "CAST",
-    "CONVERT",
-    "CROSS",
-    "DESC",
-    "DISTINCT",
-    "ELSE",
-    "END",
-    "ESCAPE",
-    "EXISTS",
-    "FALSE",
-    "FOR",
-    "FROM",
-    "GROUP",
-    "HAVING",
-    "IN",
-    "INNER",
-    "INTO",
-    "IS",
-    "JOIN",
-    "LEFT",
-    "LIKE",
-    "LIMIT",
-    "NOT",
-    "NULL",
-    "OFFSET",
-    "ON",
-    "OR",
-    "ORDER",
-    "OUTER",
-    "RIGHT",
-    "SELECT",
-    "TOP",
-    "TRUE",
-    "UNDEFINED",
-    "VALUE",
-    "WHERE",
-];
 
 /// A text and its parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,24 +143,6 @@ fn directions(order: &str, direction: Direction) -> impl Iterator<Item = (String
         let direction = if ordered.is_reversed { direction.reversed() } else { direction };
         (property(ordered.name), direction)
     })
-}
-
-/// A property by its name, which is declared in code or in a model. In brackets any text is a name, also a
-/// keyword; the client plans queries across partitions by itself where no name needs them.
-fn property(name: &str) -> String {
-    names_of_property(name).fold("c".to_owned(), |parent, name| match is_plain(name) {
-        true => format!("{parent}.{name}"),
-        false => format!("{parent}[{}]", json!(name)),
-    })
-}
-
-/// Whether a name stands without brackets.
-fn is_plain(name: &str) -> bool {
-    let is_letter = |character: char| character.is_ascii_alphabetic() || character == '_';
-    let is_keyword = KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(name));
-    name.starts_with(is_letter)
-        && name.chars().all(|character| is_letter(character) || character.is_ascii_digit())
-        && !is_keyword
 }
 
 /// One more than is wanted, to know whether there is more.

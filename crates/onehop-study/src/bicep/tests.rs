@@ -9,7 +9,7 @@ use onehop_store::charges::Calibration;
 fn of_shop(settings: &str, design: Option<&str>) -> Result<String, BicepError> {
     let shop = Shop::new(settings);
     let survey = shop.survey();
-    let study = DesignStudy { directory: &shop.study, survey: &survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&shop.study, &survey, Calibration::current());
     bicep(&study, design)
 }
 
@@ -97,7 +97,7 @@ fn the_winner_has_its_containers_and_throughput() {
     let settings = "name = \"A\\nshop\"\n[prices]\nmanual = 0.008";
     let shop = Shop::new(settings);
     let survey = shop.survey();
-    let study = DesignStudy { directory: &shop.study, survey: &survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&shop.study, &survey, Calibration::current());
     let report = design_report(&study);
     let template = bicep(&study, Some("V3")).unwrap();
     check_structure(&template);
@@ -156,7 +156,7 @@ fn keys_times_to_live_and_levels_follow_the_study() {
         &mut |_| std::ops::ControlFlow::Continue(()),
     );
     let survey = survey.unwrap();
-    let study = DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&directory, &survey, Calibration::current());
     let template = bicep(&study, Some("both")).unwrap();
     check_structure(&template);
     let found = variable(&template, "containers");

@@ -1,5 +1,6 @@
 //! Design study: all designs of a study directory over its data, with the charge of each request,
-//! feasibility, throughput, bills and the verdict. Charges are estimated from plans; no store is opened.
+//! feasibility, throughput, bills and the verdict. Charges are estimated from plans, or are those that an
+//! account answered to the trials of the plans; no store is opened.
 
 mod explain;
 mod outlook;
@@ -10,6 +11,7 @@ mod report;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod trials;
 
 use std::sync::Arc;
 
@@ -26,6 +28,7 @@ pub use explain::{ExplainedOperation, ExplainedPlan, ExplainedRequest, explain, 
 pub use outlook::{Outlook, WinnerRange};
 pub use regression::{DearerRequest, EarlierReportError, dearer};
 pub use report::design_report;
+pub use trials::{MeasuredCharges, MeasuredOperation, RequestTrials, TrialContainer};
 
 /// Subjects of a request whose plans are worked out.
 const SUBJECTS_MAX: usize = 200;
@@ -38,6 +41,8 @@ pub struct DesignStudy<'a> {
     pub survey: &'a DataSurvey,
     /// The constants of the charges.
     pub calibration: Arc<Calibration>,
+    /// Charges of an account; `None` where all are estimates.
+    pub measured: Option<&'a MeasuredCharges>,
 }
 
 /// A design with the plans of all requests, with or without a data loader.
@@ -48,6 +53,12 @@ pub(crate) struct PlannedDesign<'a> {
 }
 
 impl<'a> DesignStudy<'a> {
+    /// A study whose charges are estimates.
+    #[must_use]
+    pub fn new(directory: &'a StudyDirectory, survey: &'a DataSurvey, calibration: Arc<Calibration>) -> Self {
+        Self { directory, survey, calibration, measured: None }
+    }
+
     /// The designs over the data, in the order of the study.
     #[must_use]
     pub fn designs(&self) -> Vec<DesignData<'a>> {
@@ -67,7 +78,14 @@ impl<'a> DesignStudy<'a> {
         let plans = |request: &'a Request| {
             let is_made = request.is_of(&data.design.name);
             let subjects = if is_made { planner.subjects(request).min(SUBJECTS_MAX) } else { 0 };
-            (request, (0..subjects).map(|subject| planner.plan(request, subject)).collect())
+            let plan = |subject| {
+                let mut plan = planner.plan(request, subject);
+                if let Some(measured) = self.measured {
+                    measured.apply(&data.design.name, &request.name, &mut plan);
+                }
+                plan
+            };
+            (request, (0..subjects).map(plan).collect())
         };
         PlannedDesign {
             variant: ModelVariant { model: data.design.name.clone(), batched },
@@ -83,6 +101,7 @@ impl<'a> DesignStudy<'a> {
             consistency: self.directory.settings.consistency,
             batched,
             scale: self.directory.settings.scale,
+            trials: None,
         }
     }
 }

@@ -13,8 +13,8 @@ use crate::partitions::{ChargeGroup, ContainerProfile, FanOutLoad, LoadProfile, 
 use crate::plans::{PlannedOperation, RequestPlan, interned};
 use crate::provisioning::{PlanModel, ProvisioningInput};
 use crate::rates::RequestRate;
+use onehop_store::ContainerName;
 use onehop_store::charges::{QueryWork, ReadConsistency};
-use onehop_store::{ChargeSource, ContainerName};
 
 /// The load of one operation.
 struct OperationLoad<'o> {
@@ -76,7 +76,7 @@ impl<'a> DesignStudy<'a> {
                 let group = ChargeGroup {
                     of_writes: request.is_write,
                     kind: operation.kind,
-                    source: ChargeSource::Estimated,
+                    source: operation.source(),
                     peak: (request.peak > 1.0).then_some((request.peak * 1_000.0).round() as u32),
                 };
                 let known = groups.iter().position(|known| *known == group);

@@ -9,7 +9,7 @@ use super::{DesignStudy, PlannedDesign, SUBJECTS_MAX};
 use crate::azure_limits::PHYSICAL_PARTITION_GB_MAX;
 use crate::designs::DesignData;
 use crate::feasibility::gigabytes;
-use crate::measurement::{Measurements, StudyRequest};
+use crate::measurement::{EstimateErrors, Measurements, StudyRequest};
 use crate::provisioning::{PlanModel, Provisioning, Verdict};
 use crate::report::{Captions, KnownPartitions, StudyReport};
 use crate::traffic::Traffic;
@@ -30,6 +30,7 @@ pub fn design_report(study: &DesignStudy<'_>) -> StudyReport {
         planned.iter().map(|(data, planned)| study.plan_model(data, planned, &first, &input)).collect();
     let provisioning: Vec<Provisioning> = models.iter().map(PlanModel::provisioning).collect();
     let measurements = measurements(study, &planned, &provisioning);
+    let source = if study.measured.is_some() { ChargeSource::Measured } else { ChargeSource::Estimated };
     let background = models.iter().zip(&provisioning).filter(|(_, found)| found.feasible);
     let background = background.filter_map(|(model, found)| {
         model.background_work(&|container| found.physical_partitions(container))
@@ -40,6 +41,7 @@ pub fn design_report(study: &DesignStudy<'_>) -> StudyReport {
         outlook: Some(Outlook::of(&models, &provisioning, &input)),
         background: background.collect(),
         physical_partitions: largest(&measurements),
+        estimate_errors: study.measured.and_then(|_| EstimateErrors::of(&measurements.rows)),
         measurements,
         provisioning,
         parameters: [("scale".to_owned(), json!(study.directory.settings.scale))].into_iter().collect(),
@@ -53,9 +55,8 @@ pub fn design_report(study: &DesignStudy<'_>) -> StudyReport {
             .min(SUBJECTS_MAX),
         known_partitions: KnownPartitions::Derived,
         indexing: Indexing::All,
-        charge_source: ChargeSource::Estimated,
-        account: None,
-        estimate_errors: None,
+        charge_source: source,
+        account: study.measured.map(|measured| measured.account.clone()),
         concurrent: Vec::new(),
         partitions: None,
         calibration: std::sync::Arc::clone(&study.calibration),

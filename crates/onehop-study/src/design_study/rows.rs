@@ -16,14 +16,19 @@ pub(super) fn rows(
 ) -> Vec<MeasurementRow> {
     let row = |(request, plans): &(&onehop_model::Request, Vec<RequestPlan>)| {
         let charges = PlanCharges::of(plans, calibration, partitions);
+        let is_measured = plans.iter().flat_map(|plan| &plan.operations).any(|one| one.measured.is_some());
+        let estimates = plans.iter().map(|plan| plan.estimate(calibration, partitions)).collect();
+        let estimate = is_measured.then(|| hundredths(Quantiles::of(estimates).median));
         let operations = charges.typical.map(|plan| plan.operations.as_slice()).unwrap_or_default();
         MeasurementRow {
             request: request.name.to_string(),
             plan: planned.variant.clone(),
             request_charge: hundredths(charges.own.median),
             request_charge_p99: hundredths(charges.own.p99),
-            estimated_request_charge: None,
-            estimate_error: None,
+            estimated_request_charge: estimate,
+            estimate_error: estimate
+                .filter(|estimate| *estimate > 0.0 && charges.own.median > 0.0)
+                .map(|estimate| thousandths(estimate / charges.own.median - 1.0)),
             projection_charge: hundredths(charges.behind_median),
             discarded: DiscardedChanges::default(),
             reference_request_charge: None,
@@ -60,6 +65,10 @@ fn folded(
             has_more: across.has_more,
         },
     }
+}
+
+fn thousandths(value: f64) -> f64 {
+    (value * 1_000.0).round() / 1_000.0
 }
 
 fn hundredths(value: f64) -> f64 {

@@ -1,15 +1,18 @@
 //! Tests of design studies: the report on all designs.
 
-use super::{DesignStudy, dearer, design_report, explain, plan_text};
+use super::{DesignStudy, MeasuredCharges, MeasuredOperation, dearer, design_report, explain, plan_text};
 use crate::fixtures::Shop;
+use crate::measurement::MeasurementRow;
+use crate::plans::{PlannedOperation, PlannedScope, Trial, TrialAction, TrialAnswer};
 use crate::render;
-use crate::report::StudyReport;
+use crate::report::{AccountSummary, StudyReport};
+use onehop_store::OperationKind;
 use onehop_store::charges::Calibration;
 
 fn with_study<T>(settings: &str, work: impl FnOnce(&DesignStudy<'_>) -> T) -> T {
     let shop = Shop::new(settings);
     let survey = shop.survey();
-    work(&DesignStudy { directory: &shop.study, survey: &survey, calibration: Calibration::current() })
+    work(&DesignStudy::new(&shop.study, &survey, Calibration::current()))
 }
 
 fn report(settings: &str) -> StudyReport {
@@ -39,7 +42,7 @@ fn a_request_of_one_design_costs_the_others_nothing() {
     let models: Vec<_> = shop.study.designs.iter().map(|design| &design.model).collect();
     shop.study.requests = onehop_model::RequestSet::read("requests.graphql", text, &models).unwrap();
     let survey = shop.survey();
-    let study = DesignStudy { directory: &shop.study, survey: &survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&shop.study, &survey, Calibration::current());
     let report = design_report(&study);
     let models: Vec<_> = report.measurements.rows.iter().filter(|row| row.request == "Job").collect();
     assert_eq!(models.iter().map(|row| row.plan.to_string()).collect::<Vec<_>>(), ["V3"]);
@@ -99,4 +102,122 @@ fn a_dearer_request_is_found_against_an_earlier_report() {
     let found = dearer(&earlier.to_string(), &report, 0.1).unwrap();
     assert_eq!(found[0].to_string(), "OrderPage under V1: 2.00 RU, 1.00 RU before, 100 % more");
     assert!(dearer("{}", &report, 0.1).unwrap_err().to_string().contains("no list `rows`"));
+}
+
+/// Each trial as `point_read orders item`, with the text of a query.
+fn shown(trials: &[Trial]) -> Vec<String> {
+    let text = |trial: &Trial| {
+        let scope = serde_json::to_value(trial.scope).unwrap();
+        let operation = format!("{} {} {}", trial.kind.name(), trial.container, scope.as_str().unwrap());
+        match &trial.action {
+            TrialAction::Query(query) | TrialAction::Count(query) => {
+                format!("{operation} {:?} {} {}", query.key, query.items.len(), query.text)
+            }
+            TrialAction::Write { writes, .. } => format!("{operation} {}", writes.len()),
+            TrialAction::Read(_) | TrialAction::ChangeFeed(_) => operation,
+        }
+    };
+    trials.iter().map(text).collect()
+}
+
+#[test]
+fn each_operation_of_a_plan_has_a_trial() {
+    with_study("", |study| {
+        let of = |design: usize, request: &str| {
+            let trials = study.trials(&study.designs()[design]);
+            shown(&trials.iter().find(|found| found.request == request).unwrap().trials)
+        };
+        assert_eq!(
+            of(0, "CustomerOrders"),
+            [
+                "query orders allPartitions [] 10 SELECT TOP @p0 * FROM c WHERE c.type = @p1 AND \
+                 (NOT IS_DEFINED(c.deleted) OR c.deleted != @p2) AND c.customerId = @p3 \
+                 ORDER BY c.type DESC, c.createdAt DESC, c.id DESC",
+                "point_read customers item",
+            ]
+        );
+        assert_eq!(
+            of(1, "CustomerCount")[1..],
+            [
+                "count orders logicalPartition [String(\"c19\")] 10 SELECT VALUE COUNT(1) FROM c WHERE c.type = @p0 \
+                 AND (NOT IS_DEFINED(c.deleted) OR c.deleted != @p1)"
+            ]
+        );
+        assert_eq!(
+            of(2, "Place"),
+            [
+                "point_read customers item",
+                "create orders item 1",
+                "change_feed orders allPartitions",
+                "create openOrders item 1",
+            ]
+        );
+        for (design, data) in study.designs().iter().enumerate() {
+            for (request, trials) in study.directory.requests.requests().iter().zip(study.trials(data)) {
+                let plan = study.planner(data, false).plan(request, 0);
+                let tried = |operation: &PlannedOperation| {
+                    let is_count = operation.kind == OperationKind::Count;
+                    // No client counts across partitions.
+                    if is_count && operation.scope == PlannedScope::AllPartitions {
+                        return true;
+                    }
+                    trials.trials.iter().any(|trial| {
+                        (trial.container, trial.kind, &trial.about)
+                            == (operation.container, operation.kind, &operation.about)
+                    })
+                };
+                let untried: Vec<_> = plan
+                    .operations
+                    .iter()
+                    .chain(&plan.behind)
+                    .filter(|operation| !tried(operation))
+                    .collect();
+                assert!(untried.is_empty(), "{design} {}: {untried:?}", request.name);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_measured_charge_takes_the_place_of_the_estimate() {
+    let estimated = report("");
+    with_study("", |study| {
+        let mut operations = Vec::new();
+        for data in study.designs() {
+            for found in study.trials(&data) {
+                for trial in &found.trials {
+                    let answer =
+                        TrialAnswer { items: trial.size(), physical_partitions: 1, ..TrialAnswer::default() };
+                    let consistency = study.directory.settings.consistency;
+                    let request_charge = 2.0 * trial.estimate(&study.calibration, consistency, &answer);
+                    let answer = TrialAnswer { request_charge, ..answer };
+                    let of = (&*data.design.name, &*found.request);
+                    operations.push(MeasuredOperation::of(of, trial, study, &answer));
+                }
+            }
+        }
+        let account = AccountSummary {
+            endpoint: "https://shop.documents.azure.com".to_owned(),
+            databases: vec!["shop-v1".to_owned()],
+            of_operations: true,
+        };
+        let measured = MeasuredCharges { operations, account };
+        let study = DesignStudy {
+            measured: Some(&measured),
+            ..DesignStudy::new(study.directory, study.survey, Calibration::current())
+        };
+        let report = design_report(&study);
+        let rows = report.measurements.rows.iter().zip(&estimated.measurements.rows);
+        let is_tried = |row: &&MeasurementRow| (&*row.request, &*row.plan.model) != ("CustomerCount", "V1");
+        for (row, before) in rows.filter(|(row, _)| is_tried(row)) {
+            let twice = [2.0 * before.request_charge, 2.0 * before.projection_charge];
+            assert!((row.request_charge - twice[0]).abs() < 0.02, "{row:?} {before:?}");
+            assert!((row.projection_charge - twice[1]).abs() < 0.02, "{row:?} {before:?}");
+            assert!((row.estimated_request_charge.unwrap() - before.request_charge).abs() < 0.02, "{row:?}");
+            assert!((row.estimate_error.unwrap() + 0.5).abs() < 0.01, "{row:?}");
+        }
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["chargeSource"], "measured");
+        assert!(render::table(&report).contains("Each operation of the plans ran on https://shop"));
+    });
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 fn with_design<T>(design: usize, work: impl FnOnce(&DesignData<'_>) -> T) -> T {
     let shop = Shop::new("");
     let survey = shop.survey();
-    let study = DesignStudy { directory: &shop.study, survey: &survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&shop.study, &survey, Calibration::current());
     work(&study.designs()[design])
 }
 

@@ -50,7 +50,7 @@ fn a_first_study_runs_at_once() {
         std::ops::ControlFlow::Continue(())
     })
     .unwrap();
-    let study = DesignStudy { directory: &study, survey: &survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&study, &survey, Calibration::current());
     let report = design_report(&study);
     let charge = |request: &str, model: &str| {
         let row = report
@@ -83,11 +83,7 @@ fn run(directory: &Path, files: &[PathBuf]) -> (StudyDirectory, crate::report::S
     let survey = DataSurvey::read(&study, &spec, &mut |_| std::ops::ControlFlow::Continue(()));
     let survey = survey.unwrap_or_else(|errors| panic!("{errors}"));
     assert!(survey.types.values().all(|found| found.unknown.is_empty()), "every property has a field");
-    let report = design_report(&DesignStudy {
-        directory: &study,
-        survey: &survey,
-        calibration: Calibration::current(),
-    });
+    let report = design_report(&DesignStudy::new(&study, &survey, Calibration::current()));
     assert!(report.verdict.is_some());
     (study, report)
 }

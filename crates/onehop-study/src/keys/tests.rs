@@ -9,11 +9,7 @@ use onehop_store::charges::Calibration;
 fn report(settings: &str) -> KeyReport {
     let shop = Shop::new(settings);
     let survey = shop.survey();
-    KeyReport::of(&DesignStudy {
-        directory: &shop.study,
-        survey: &survey,
-        calibration: Calibration::current(),
-    })
+    KeyReport::of(&DesignStudy::new(&shop.study, &survey, Calibration::current()))
 }
 
 fn key<'r>(report: &'r KeyReport, fields: &[&str]) -> &'r GradedKey {
@@ -59,7 +55,7 @@ fn writes_of_a_time_go_to_its_newest_value() {
     let mut spec = SurveySpec::of_designs(&directory);
     add_candidates(&directory, &mut spec);
     let survey = DataSurvey::read(&directory, &spec, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
-    let study = DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&directory, &survey, Calibration::current());
     let report = KeyReport::of(&study);
     let keys = &report.types.iter().find(|found| found.item_type == "Reading").unwrap().keys;
     let found = |fields: &[&str]| keys.iter().find(|key| key.fields == fields).unwrap();
@@ -123,7 +119,7 @@ fn report_of(directory: &crate::directory::StudyDirectory) -> KeyReport {
     let mut spec = SurveySpec::of_designs(directory);
     add_candidates(directory, &mut spec);
     let survey = DataSurvey::read(directory, &spec, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
-    KeyReport::of(&DesignStudy { directory, survey: &survey, calibration: Calibration::current() })
+    KeyReport::of(&DesignStudy::new(directory, &survey, Calibration::current()))
 }
 
 fn event(number: usize) -> String {

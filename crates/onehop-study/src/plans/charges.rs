@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use super::operation::{BusiestShare, PlannedOperation, PlannedScope, interned};
 use super::planner::Planner;
+use super::query_shape::QueryShape;
+use super::trial::{Trial, TrialAction, TrialItem, TrialWrite};
 use crate::fan_out_charge::FanOutQueries;
 
 /// A query before it is charged.
@@ -24,6 +26,8 @@ pub(super) struct PlannedQuery<'a> {
     /// Bytes that it loads because no index serves a condition.
     pub scanned_bytes: f64,
     pub busiest: BusiestShare,
+    /// The shape of its trial, where trials are wanted.
+    pub shape: Option<QueryShape>,
 }
 
 /// One write of a batch.
@@ -31,6 +35,8 @@ pub(super) struct PlannedWrite {
     pub kind: OperationKind,
     pub charge: f64,
     pub bytes: f64,
+    /// The bodies before and after, where trials are wanted.
+    pub bodies: Option<(Option<Value>, Option<Value>)>,
 }
 
 impl Planner<'_> {
@@ -44,6 +50,11 @@ impl Planner<'_> {
         busiest: BusiestShare,
     ) -> PlannedOperation {
         let each = self.calibration.point_read(bytes as usize, self.consistency).total().0;
+        self.try_out(&item.container, (OperationKind::PointRead, PlannedScope::Item), &about, || {
+            let sampled = self.sampled(item)?;
+            let stored = self.writer().item(item, &sampled);
+            Some(TrialAction::Read(TrialItem::of(self.data, &item.container, stored)?))
+        });
         PlannedOperation {
             container: interned(&item.container),
             kind: OperationKind::PointRead,
@@ -55,6 +66,7 @@ impl Planner<'_> {
             request_charge: each * times,
             across: None,
             busiest,
+            measured: None,
         }
     }
 
@@ -70,7 +82,11 @@ impl Planner<'_> {
             conditions,
             scanned_bytes,
             busiest,
+            shape,
         } = query;
+        self.try_out(container, (OperationKind::Query, scope), &about, || {
+            Some(TrialAction::Query(shape?.query((self.data, container), scope, limit, false)?))
+        });
         let limit = limit as usize;
         let asked = self.calibration.ordered_pages().items_per_partition(1, limit);
         let returned = (found.round() as usize).min(asked);
@@ -103,18 +119,23 @@ impl Planner<'_> {
             request_charge: charge,
             across,
             busiest,
+            measured: None,
         }
     }
 
     /// A COUNT of this many items.
     pub(super) fn count(
         &self,
-        container: &str,
-        about: String,
-        scope: PlannedScope,
+        (container, about, scope): (&str, String, PlannedScope),
         items: f64,
         busiest: BusiestShare,
+        shape: Option<QueryShape>,
     ) -> PlannedOperation {
+        // The client library counts in one logical partition alone.
+        let shape = shape.filter(|_| scope == PlannedScope::LogicalPartition);
+        self.try_out(container, (OperationKind::Count, scope), &about, || {
+            Some(TrialAction::Count(shape?.query((self.data, container), scope, u32::MAX, true)?))
+        });
         let charge = self.calibration.count(1, items.round() as u64, self.consistency).total().0;
         let across = FanOutQueries { charge, times: 1.0, physical_partitions: 1, ..FanOutQueries::default() };
         PlannedOperation {
@@ -129,6 +150,7 @@ impl Planner<'_> {
             request_charge: charge,
             across: (scope == PlannedScope::AllPartitions).then_some(across),
             busiest,
+            measured: None,
         }
     }
 
@@ -136,12 +158,14 @@ impl Planner<'_> {
     pub(super) fn create(&self, container: &str, stored: &Value) -> PlannedWrite {
         let text = stored.to_string();
         let charge = self.calibration.create(text.len(), self.data.terms(container, stored)).total().0;
-        PlannedWrite { kind: OperationKind::Create, charge, bytes: text.len() as f64 }
+        let bodies = self.bodies(None, Some(stored));
+        PlannedWrite { kind: OperationKind::Create, charge, bytes: text.len() as f64, bodies }
     }
 
     /// The write of a new version of an item.
     pub(super) fn replace(&self, container: &str, before: &Value, after: &Value) -> PlannedWrite {
         let policy = self.data.policy(container);
+        let bodies = self.bodies(Some(before), Some(after));
         let (before, after) = (before.to_string(), after.to_string());
         let [old, new] = [&before, &after].map(|text| IndexTerms::of(&policy, text));
         let replacement = Replacement {
@@ -151,12 +175,56 @@ impl Planner<'_> {
             is_rewritten: false,
         };
         let charge = self.calibration.replace(replacement).total().0;
-        PlannedWrite { kind: OperationKind::Replace, charge, bytes: after.len() as f64 }
+        PlannedWrite { kind: OperationKind::Replace, charge, bytes: after.len() as f64, bodies }
     }
 
     /// The removal of an item.
     pub(super) fn delete(&self, container: &str, stored: &Value) -> PlannedWrite {
-        PlannedWrite { kind: OperationKind::Delete, ..self.create(container, stored) }
+        let bodies = self.bodies(Some(stored), None);
+        PlannedWrite { kind: OperationKind::Delete, bodies, ..self.create(container, stored) }
+    }
+
+    fn bodies(
+        &self,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) -> Option<(Option<Value>, Option<Value>)> {
+        self.trials.map(|_| (before.cloned(), after.cloned()))
+    }
+
+    /// Adds a trial, where trials are wanted and there are items for it.
+    pub(super) fn try_out(
+        &self,
+        container: &str,
+        (kind, scope): (OperationKind, PlannedScope),
+        about: &str,
+        action: impl FnOnce() -> Option<TrialAction>,
+    ) {
+        let Some(log) = self.trials else { return };
+        if let Some(action) = action() {
+            let container = interned(container);
+            log.add(Trial { container, kind, about: about.to_owned(), scope, action });
+        }
+    }
+
+    /// The writes of a trial: all in one logical partition.
+    fn trial_writes(&self, container: &str, writes: &[PlannedWrite]) -> Option<Vec<TrialWrite>> {
+        let item = |stored: &Value| TrialItem::of(self.data, container, stored.clone());
+        let write = |write: &PlannedWrite| match write.bodies.as_ref()? {
+            (Some(before), Some(after)) => {
+                Some(TrialWrite::Replace { before: item(before)?, after: item(after)? })
+            }
+            (None, Some(after)) => Some(TrialWrite::Create(item(after)?)),
+            (Some(before), None) => Some(TrialWrite::Delete(item(before)?)),
+            (None, None) => None,
+        };
+        let writes: Vec<TrialWrite> = writes.iter().map(write).collect::<Option<_>>()?;
+        let first = writes.first()?.item();
+        let is_sound = |write: &TrialWrite| match write {
+            TrialWrite::Replace { before, after } => before.key == first.key && before.id == after.id,
+            TrialWrite::Create(item) | TrialWrite::Delete(item) => item.key == first.key,
+        };
+        writes.iter().all(is_sound).then_some(writes)
     }
 
     /// Writes in one logical partition: one alone, or a transactional batch.
@@ -173,6 +241,10 @@ impl Planner<'_> {
         };
         let sum =
             |value: fn(&PlannedWrite) -> f64| writes.iter().map(value).fold(0.0, |sum, value| sum + value);
+        self.try_out(container, (kind, PlannedScope::Item), &about, || {
+            let estimated = sum(|write| write.charge);
+            Some(TrialAction::Write { writes: self.trial_writes(container, writes)?, estimated })
+        });
         PlannedOperation {
             container: interned(container),
             kind,
@@ -184,16 +256,27 @@ impl Planner<'_> {
             request_charge: sum(|write| write.charge),
             across: None,
             busiest,
+            measured: None,
         }
     }
 
     /// The share of a change in a page of the change feed.
     pub(super) fn change(&self, item: &ItemType, bytes: f64) -> PlannedOperation {
         let charge = self.calibration.change_feed(1, bytes as usize, ReadConsistency::Quorum).total().0;
+        let about = format!("change of {}", item.name);
+        self.try_out(
+            &item.container,
+            (OperationKind::ChangeFeed, PlannedScope::AllPartitions),
+            &about,
+            || {
+                let stored = self.writer().item(item, &self.sampled(item)?);
+                Some(TrialAction::ChangeFeed(TrialItem::of(self.data, &item.container, stored)?))
+            },
+        );
         PlannedOperation {
             container: interned(&item.container),
             kind: OperationKind::ChangeFeed,
-            about: format!("change of {}", item.name),
+            about,
             scope: PlannedScope::AllPartitions,
             times: 1.0,
             items: 1.0,
@@ -201,6 +284,7 @@ impl Planner<'_> {
             request_charge: charge,
             across: None,
             busiest: BusiestShare::default(),
+            measured: None,
         }
     }
 }

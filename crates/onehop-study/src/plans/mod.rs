@@ -6,15 +6,19 @@ mod charges;
 mod embedded;
 mod operation;
 mod planner;
+mod query_shape;
 mod read_models;
 mod reads;
 mod row;
 mod shares;
 #[cfg(test)]
 mod tests;
+mod trial;
+mod trial_queries;
 mod writes;
 
 pub(crate) use operation::interned;
 pub use operation::{BusiestShare, PlannedOperation, PlannedScope, RequestPlan};
 pub use planner::Planner;
 pub(crate) use shares::zipf_first;
+pub use trial::{Trial, TrialAction, TrialAnswer, TrialItem, TrialLog, TrialQuery, TrialWrite};

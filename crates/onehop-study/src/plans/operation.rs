@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::fan_out_charge::FanOutQueries;
 use onehop_store::charges::Calibration;
-use onehop_store::{ContainerName, OperationKind};
+use onehop_store::{ChargeSource, ContainerName, OperationKind};
 
 /// The operations of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,6 +41,8 @@ pub struct PlannedOperation {
     pub across: Option<FanOutQueries>,
     /// The share of the requests that meet the busiest logical partition.
     pub busiest: BusiestShare,
+    /// The measured charge as a multiple of the estimate; `None` where the charge is an estimate.
+    pub measured: Option<f64>,
 }
 
 /// The partitions that an operation asks.
@@ -81,6 +83,31 @@ impl PlannedOperation {
         self.across.map_or(self.request_charge, |queries| queries.charge_at(calibration, physical_partitions))
     }
 
+    /// Where the charge comes from.
+    #[must_use]
+    pub fn source(&self) -> ChargeSource {
+        if self.measured.is_some() { ChargeSource::Measured } else { ChargeSource::Estimated }
+    }
+
+    /// Puts a measured charge in the place of the estimate, of which it is this multiple.
+    pub(crate) fn measure(&mut self, factor: f64) {
+        self.request_charge *= factor;
+        if let Some(queries) = &mut self.across {
+            queries.charge *= factor;
+        }
+        self.measured = Some(factor);
+    }
+
+    /// RU by the charge model with this number of physical partitions.
+    fn estimate_at(&self, calibration: &Calibration, physical_partitions: u32) -> f64 {
+        let Some(factor) = self.measured.filter(|factor| *factor > 0.0) else {
+            return self.charge_at(calibration, physical_partitions);
+        };
+        let mut estimated = self.clone();
+        estimated.measure(1.0 / factor);
+        estimated.charge_at(calibration, physical_partitions)
+    }
+
     /// The same operations for each of several parents.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.times += other.times;
@@ -105,6 +132,15 @@ impl RequestPlan {
     #[must_use]
     pub fn charge(&self, calibration: &Calibration, partitions: &dyn Fn(ContainerName) -> u32) -> f64 {
         sum(&self.operations, calibration, partitions)
+    }
+
+    /// RU of the request itself by the charge model.
+    #[must_use]
+    pub fn estimate(&self, calibration: &Calibration, partitions: &dyn Fn(ContainerName) -> u32) -> f64 {
+        let estimate = |operation: &PlannedOperation| {
+            operation.estimate_at(calibration, partitions(operation.container))
+        };
+        self.operations.iter().map(estimate).fold(0.0, |sum, charge| sum + charge)
     }
 
     /// RU of its read models.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::operation::RequestPlan;
 use super::row::Row;
+use super::trial::TrialLog;
 use crate::designs::{DesignData, ItemWriter};
 use onehop_store::charges::{Calibration, ReadConsistency};
 
@@ -21,6 +22,8 @@ pub struct Planner<'a> {
     pub batched: bool,
     /// The multiple of the data.
     pub scale: f64,
+    /// The trials of its operations, where they are wanted.
+    pub trials: Option<&'a TrialLog>,
 }
 
 impl<'a> Planner<'a> {
@@ -67,6 +70,11 @@ impl<'a> Planner<'a> {
             }
         }
         plan
+    }
+
+    /// The first sampled item of a type.
+    pub(super) fn sampled(&self, item: &ItemType) -> Option<Value> {
+        self.data.survey.of(&item.name)?.sample.first().map(|(_, value)| value.clone())
     }
 
     /// A sampled item of a type; one without values where there is no data.

@@ -206,6 +206,10 @@ impl Planner<'_> {
             conditions: 3,
             scanned_bytes: 0.0,
             busiest: BusiestShare::default(),
+            shape: self.shape(|| {
+                let stored = self.writer().item(item, &self.sampled_target(item, reference, id));
+                self.copies_shape(item, reference, stored)
+            }),
         };
         push(behind, self.query(page).repeated(pages));
         let sampled = self.sampled_target(item, reference, id);

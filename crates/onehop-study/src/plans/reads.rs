@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use onehop_model::{
-    Condition, CountField, FieldKind, FieldTest, ItemType, Kept, KeySource, Link, ListSource, Name,
+    Condition, CountField, Deletion, FieldKind, FieldTest, ItemType, Kept, KeySource, Link, ListSource, Name,
     QueryKind, RelatedField, RelatedSource, Selection, TypeOf,
 };
 use onehop_store::OperationKind;
@@ -15,6 +15,7 @@ use super::embedded::{is_copied, values_of};
 use super::operation::{BusiestShare, PlannedOperation, PlannedScope, interned, push};
 use super::planner::Planner;
 use super::row::Row;
+use super::trial::{TrialAction, TrialItem};
 use crate::data::{FoundGroup, GroupSketch};
 use crate::designs::parent_key;
 
@@ -65,10 +66,14 @@ impl Planner<'_> {
 
     fn reservation_read(&self, item: &ItemType, field: &str) -> PlannedOperation {
         let charge = self.calibration.point_read(RESERVATION_BYTES as usize, self.consistency).total().0;
+        let about = format!("reservation of {}.{field}", item.name);
+        self.try_out(RESERVATIONS, (OperationKind::PointRead, PlannedScope::Item), &about, || {
+            Some(TrialAction::Read(TrialItem::of(self.data, RESERVATIONS, reservation())?))
+        });
         PlannedOperation {
             container: interned(RESERVATIONS),
             kind: OperationKind::PointRead,
-            about: format!("reservation of {}.{field}", item.name),
+            about,
             scope: PlannedScope::Item,
             times: 1.0,
             items: 1.0,
@@ -76,6 +81,7 @@ impl Planner<'_> {
             request_charge: charge,
             across: None,
             busiest: self.subject_share(&item.name),
+            measured: None,
         }
     }
 
@@ -156,7 +162,12 @@ impl Planner<'_> {
             let items = self.data.count_of(owner, &count.of, &row.value)
                 * self.selectivity(item, &related.conditions);
             let about = format!("{} of {}.{}", item.name, owner.name, count.of);
-            push(operations, self.count(container, about, scope, items, self.subject_share(&owner.name)));
+            let shape = self.shape(|| {
+                let found = self.found(Some(owner), item, related, row);
+                self.related_shape(item, related, &found.rows, found.items)
+            });
+            let share = self.subject_share(&owner.name);
+            push(operations, self.count((container, about, scope), items, share, shape));
         }
     }
 
@@ -182,6 +193,7 @@ impl Planner<'_> {
                 conditions: 3,
                 scanned_bytes: 0.0,
                 busiest: share,
+                shape: self.shape(|| self.caller_shape(item, related)),
             };
             push(operations, self.query(query));
         }
@@ -203,11 +215,11 @@ impl Planner<'_> {
         let nothing = [Row::of(Value::Null)];
         for parent in if owner.is_some() { parents } else { &nothing[..] } {
             let mut found = self.found(owner, item, related, parent);
-            if let RelatedSource::Find { through: Some(link), .. } = &related.source {
-                found = self.through(link, &about, &found, limit, operations);
+            if let RelatedSource::Find { through: Some(link), by } = &related.source {
+                found = self.through((link, by.as_ref()), &about, &found, limit, operations);
                 push(operations, self.targets(item, &about, found.items.min(f64::from(limit))));
             } else {
-                push(operations, self.page(owner, item, related, about.clone(), found.items, limit));
+                push(operations, self.page((owner, item, related), about.clone(), &found, limit));
             }
             found.rows = standing_for(found.rows, found.items.min(f64::from(limit)).round() as usize);
             if let RelatedSource::List(list) = &related.source
@@ -223,16 +235,14 @@ impl Planner<'_> {
 
     fn page(
         &self,
-        owner: Option<&ItemType>,
-        item: &ItemType,
-        related: &RelatedField,
+        (owner, item, related): (Option<&ItemType>, &ItemType, &RelatedField),
         about: String,
-        found: f64,
+        found: &FoundRows,
         limit: u32,
     ) -> PlannedOperation {
         let (scope, container) = self.place(owner, item, related);
         let is_list = matches!(related.source, RelatedSource::List(_));
-        let has_mark = !is_list && matches!(item.deletion, onehop_model::Deletion::Soft { .. });
+        let has_mark = !is_list && matches!(item.deletion, Deletion::Soft { .. });
         let finds = u32::from(matches!(related.source, RelatedSource::Find { by: Some(_), .. }));
         let conditions = if is_list { 0 } else { related.conditions.len() as u32 };
         let busiest = match owner {
@@ -243,7 +253,7 @@ impl Planner<'_> {
             container,
             about,
             scope,
-            found,
+            found: found.items,
             limit,
             item_bytes: match &related.source {
                 RelatedSource::List(list) => self.data.entry_bytes(&list.projection),
@@ -252,6 +262,7 @@ impl Planner<'_> {
             conditions: 1 + u32::from(has_mark) + finds + conditions,
             scanned_bytes: self.scanned(item, related),
             busiest,
+            shape: self.shape(|| self.related_shape(item, related, &found.rows, found.items)),
         })
     }
 
@@ -267,7 +278,7 @@ impl Planner<'_> {
     /// The query of the links, and the items that they name.
     fn through(
         &self,
-        link: &Link,
+        (link, by): (&Link, Option<&Name>),
         about: &str,
         found: &FoundRows,
         limit: u32,
@@ -284,6 +295,7 @@ impl Planner<'_> {
                 conditions: 3,
                 scanned_bytes: 0.0,
                 busiest: BusiestShare::default(),
+                shape: self.shape(|| self.link_shape(item, by, &found.rows, found.items)),
             };
             push(operations, self.query(query));
         }
@@ -385,6 +397,11 @@ fn group_of(groups: &GroupSketch, key: &str) -> (f64, Vec<Row>) {
             (groups.items_mean(), rows)
         }
     }
+}
+
+/// The reservation of a unique value.
+pub(super) fn reservation() -> Value {
+    json!({"id": "a-value-of-some-length", "type": "reservation", "owner": "0".repeat(36), "version": 1})
 }
 
 /// So many rows: the first of them, or all, each standing for several.

@@ -19,7 +19,7 @@ fn shown(operations: &[PlannedOperation]) -> Vec<String> {
 }
 
 fn plan(shop: &Shop, survey: &DataSurvey, design: usize, request: &str, batched: bool) -> RequestPlan {
-    let study = DesignStudy { directory: &shop.study, survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&shop.study, survey, Calibration::current());
     let designs = study.designs();
     let request = shop.study.requests.requests().iter().find(|known| &*known.name == request).unwrap();
     study.planner(&designs[design], batched).plan(request, 0)
@@ -96,7 +96,7 @@ fn a_hierarchical_key_is_asked_by_its_first_part() {
         std::ops::ControlFlow::Continue(())
     })
     .unwrap();
-    let study = DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&directory, &survey, Calibration::current());
     let designs = study.designs();
     let request = &directory.requests.requests()[1];
     let operations =
@@ -114,7 +114,7 @@ fn new_items_of_a_day_share_one_partition() {
         std::ops::ControlFlow::Continue(())
     })
     .unwrap();
-    let study = DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
+    let study = DesignStudy::new(&directory, &survey, Calibration::current());
     let designs = study.designs();
     let busiest = |design: usize| {
         study.planner(&designs[design], false).plan(&directory.requests.requests()[0], 0).operations[0]
@@ -134,8 +134,7 @@ fn items_of_a_fixed_type_share_the_same_load_at_any_scale() {
             std::ops::ControlFlow::Continue(())
         })
         .unwrap();
-        let study =
-            DesignStudy { directory: &directory, survey: &survey, calibration: Calibration::current() };
+        let study = DesignStudy::new(&directory, &survey, Calibration::current());
         let designs = study.designs();
         let device = designs[0].design.model.item("Device").expect("a type");
         study.planner(&designs[0], false).item_share(device).even

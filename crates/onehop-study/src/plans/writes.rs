@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::charges::PlannedWrite;
 use super::operation::{PlannedOperation, RequestPlan, push};
 use super::planner::Planner;
-use super::reads::RESERVATIONS;
+use super::reads::{RESERVATIONS, reservation};
 use crate::data::{EmbeddedReference, embedded_references};
 use crate::designs::set;
 
@@ -294,8 +294,11 @@ impl Planner<'_> {
     }
 
     fn reservation(&self, item: &ItemType, field: &Field, kind: OperationKind) -> PlannedOperation {
-        let value = json!({"id": "a-value-of-some-length", "type": "reservation", "owner": "0".repeat(36), "version": 1});
-        let write = PlannedWrite { kind, ..self.create(RESERVATIONS, &value) };
+        let value = reservation();
+        let write = match kind {
+            OperationKind::Delete => self.delete(RESERVATIONS, &value),
+            _ => self.create(RESERVATIONS, &value),
+        };
         let about = format!("reservation of {}.{}", item.name, field.name);
         self.batch(RESERVATIONS, about, &[write], super::operation::BusiestShare::default())
     }

@@ -103,17 +103,22 @@ pub(super) fn about(report: &StudyReport) -> String {
 }
 
 fn charge_source(report: &StudyReport) -> String {
-    let Some(AccountSummary { endpoint, databases }) = &report.account else {
+    let Some(AccountSummary { endpoint, databases, of_operations }) = &report.account else {
         return "Request charges are estimates.".to_owned();
     };
-    let mut text = format!(
-        "Request charges are those that {endpoint} answered with (databases {}).",
-        databases.join(", ")
-    );
+    let databases = databases.join(", ");
+    let mut text = if *of_operations {
+        format!(
+            "Each operation of the plans ran on {endpoint} (databases {databases}), and has the charge of its answer."
+        )
+    } else {
+        format!("Request charges are those that {endpoint} answered with (databases {databases}).")
+    };
     if let Some(EstimateErrors { largest, mean }) = report.estimate_errors {
+        let whose = if *of_operations { "The charge model's" } else { "The embedded store's" };
         let _ = write!(
             text,
-            " The embedded store's estimates of the same requests are off by {:.1} % at most, {:.1} % in the mean.",
+            " {whose} estimates of the same requests are off by {:.1} % at most, {:.1} % in the mean.",
             largest * 100.0,
             mean * 100.0
         );

@@ -35,6 +35,7 @@ fn report(estimate: Option<f64>) -> StudyReport {
         account: Some(AccountSummary {
             endpoint: "https://shop.documents.azure.com".to_owned(),
             databases: vec!["shop-v3".to_owned()],
+            of_operations: false,
         }),
         estimate_errors,
         partitions: None,

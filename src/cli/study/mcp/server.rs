@@ -122,7 +122,7 @@ impl StudyServer {
                 if cancelled.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             let survey = survey.map_err(|errors| errors.to_string())?;
-            work(&DesignStudy { directory: &directory, survey: &survey, calibration })
+            work(&DesignStudy::new(&directory, &survey, calibration))
         });
         report_progress(reports, context).await;
         working.await.map_err(|error| format!("the study could not be worked out: {error}"))?

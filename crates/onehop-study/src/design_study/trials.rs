@@ -1,0 +1,180 @@
+//! Trials of a study: the operations that an account has to run to measure the plans of a design, and their
+//! charges beside the estimates.
+
+use onehop_store::{ContainerName, OperationKind, RequestCharge};
+use serde::Serialize;
+
+use super::{DesignStudy, SUBJECTS_MAX};
+use crate::designs::{DesignData, IndexedPaths};
+use crate::plans::{PlannedOperation, PlannedScope, RequestPlan, Trial, TrialAnswer, TrialItem, TrialLog};
+use crate::report::AccountSummary;
+
+/// Subjects of a request among whose plans the largest operations are sought.
+const TRIED_SUBJECTS_MAX: usize = 20;
+/// The container of unique values, which no design declares.
+const ID_PATH: &str = "/id";
+
+/// The trials of one request under one design.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestTrials {
+    /// The name of the request.
+    pub request: String,
+    /// One for each kind and purpose of its operations.
+    pub trials: Vec<Trial>,
+}
+
+/// A container of a design, as the charges assume it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrialContainer {
+    /// Its name.
+    pub name: String,
+    /// The paths of its partition key, such as `/customerId`.
+    pub key: Vec<String>,
+    /// Paths without an index, such as `/text/*`.
+    pub excluded: Vec<String>,
+    /// The paths of each composite index, such as `/type`.
+    pub composites: Vec<Vec<String>>,
+}
+
+/// One operation of a plan with its charge on an account.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MeasuredOperation {
+    /// The name of the design.
+    pub design: String,
+    /// The name of the request.
+    pub request: String,
+    /// The container.
+    pub container: ContainerName,
+    /// The kind.
+    pub kind: OperationKind,
+    /// The partitions that it asks.
+    pub scope: PlannedScope,
+    /// The purpose.
+    pub about: String,
+    /// RU that the account charged.
+    pub measured: f64,
+    /// RU by the charge model for the same operation.
+    pub estimated: f64,
+}
+
+/// The measured operations of all designs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeasuredCharges {
+    /// The operations.
+    pub operations: Vec<MeasuredOperation>,
+    /// The account that charged them.
+    pub account: AccountSummary,
+}
+
+impl MeasuredOperation {
+    /// The measurement of a trial.
+    #[must_use]
+    pub fn of(
+        (design, request): (&str, &str),
+        trial: &Trial,
+        study: &DesignStudy<'_>,
+        answer: &TrialAnswer,
+    ) -> Self {
+        let consistency = study.directory.settings.consistency;
+        Self {
+            design: design.to_owned(),
+            request: request.to_owned(),
+            container: trial.container,
+            kind: trial.kind,
+            scope: trial.scope,
+            about: trial.about.clone(),
+            measured: answer.request_charge,
+            estimated: trial.estimate(&study.calibration, consistency, answer),
+        }
+    }
+
+    fn is_of(&self, operation: &PlannedOperation) -> bool {
+        (self.container, self.kind, self.scope, &self.about)
+            == (operation.container, operation.kind, operation.scope, &operation.about)
+    }
+}
+
+impl MeasuredCharges {
+    /// Puts the measured charges into a plan: each operation in the proportion of its trial. An operation
+    /// without a trial stays an estimate.
+    pub(super) fn apply(&self, design: &str, request: &str, plan: &mut RequestPlan) {
+        for operation in plan.operations.iter_mut().chain(&mut plan.behind) {
+            let measured = self.operations.iter().find(|measured| {
+                measured.design == design && measured.request == request && measured.is_of(operation)
+            });
+            if let Some(MeasuredOperation { measured, estimated, .. }) = measured
+                && *estimated > 0.0
+            {
+                operation.measure(measured / estimated);
+            }
+        }
+    }
+}
+
+impl DesignStudy<'_> {
+    /// The trials of a design: for each of its requests one for each kind and purpose of its operations.
+    #[must_use]
+    pub fn trials(&self, data: &DesignData<'_>) -> Vec<RequestTrials> {
+        let requests = self.directory.requests.requests().iter();
+        let of_request = |request: &onehop_model::Request| {
+            let log = TrialLog::default();
+            let mut planner = self.planner(data, false);
+            planner.trials = Some(&log);
+            let subjects = planner.subjects(request).min(TRIED_SUBJECTS_MAX).min(SUBJECTS_MAX);
+            for subject in 0..subjects {
+                drop(planner.plan(request, subject));
+            }
+            RequestTrials { request: request.name.to_string(), trials: log.into_trials() }
+        };
+        requests.filter(|request| request.is_of(&data.design.name)).map(of_request).collect()
+    }
+
+    /// The containers that the trials of a design need.
+    #[must_use]
+    pub fn trial_containers(&self, data: &DesignData<'_>, trials: &[RequestTrials]) -> Vec<TrialContainer> {
+        let model = &data.design.model;
+        let mut names: Vec<ContainerName> =
+            trials.iter().flat_map(|request| &request.trials).map(|trial| trial.container).collect();
+        names.sort_unstable();
+        names.dedup();
+        let container = |name: ContainerName| {
+            let declared = model.containers().iter().find(|container| *container.name == *name.0);
+            let paths = declared.map(|declared| IndexedPaths::of(model, &declared.name)).unwrap_or_default();
+            TrialContainer {
+                name: name.0.to_owned(),
+                key: declared.map_or_else(
+                    || vec![ID_PATH.to_owned()],
+                    |declared| declared.key.iter().map(|path| path.slashed()).collect(),
+                ),
+                excluded: paths.excluded,
+                composites: paths.composites,
+            }
+        };
+        names.into_iter().map(container).collect()
+    }
+
+    /// The estimated charge of the trials of a design, with the writes of the items that they need.
+    #[must_use]
+    pub fn trial_budget(&self, data: &DesignData<'_>, trials: &[RequestTrials]) -> RequestCharge {
+        let mut written: Vec<(ContainerName, &TrialItem)> = Vec::new();
+        let mut budget = 0.0;
+        for trial in trials.iter().flat_map(|request| &request.trials) {
+            for item in trial.items_before() {
+                if !written.contains(&(trial.container, item)) {
+                    let terms = data.terms(trial.container.0, &item.stored);
+                    budget += self.calibration.create(item.bytes(), terms).total().0;
+                    written.push((trial.container, item));
+                }
+            }
+            let answer = TrialAnswer {
+                request_charge: 0.0,
+                items: trial.size(),
+                bytes: trial.items_before().iter().map(|item| item.bytes()).sum(),
+                physical_partitions: 1,
+            };
+            budget += trial.estimate(&self.calibration, self.directory.settings.consistency, &answer);
+        }
+        RequestCharge(budget)
+    }
+}

@@ -1,0 +1,230 @@
+//! Measured study: the operations of the plans run on an account, and their charges take the place of the
+//! estimates.
+
+mod account;
+mod containers;
+
+use anyhow::{Context, ensure};
+use azure_data_cosmos::CosmosClient;
+use clap::Args;
+use clap::builder::BoolishValueParser;
+
+use self::account::{TrialDatabase, is_refusal};
+use self::containers::definition;
+use crate::app::provisioning::require_key;
+use crate::app::work::Progress;
+use crate::cli::progress::Bar;
+use crate::config::{CosmosSettings, Environment, StoreKind, ThroughputSettings};
+use onehop_store::RequestCharge;
+use onehop_store::cosmos::provision::{self, DesiredState};
+use onehop_store::cosmos::{self, client_of};
+use onehop_study::design_study::{DesignStudy, MeasuredCharges, MeasuredOperation, RequestTrials};
+use onehop_study::designs::DesignData;
+use onehop_study::report::AccountSummary;
+
+/// Settings of measured charges.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Measured charges")]
+pub(super) struct MeasureSettings {
+    /// Source of the charges: `embedded` estimates them; `cosmos` runs the operations of the plans on an
+    /// account, each once on items of the sample
+    #[arg(long, value_enum, default_value = "embedded")]
+    store: StoreKind,
+
+    /// Confirmation with --store cosmos: without it, the budget is printed and nothing is measured
+    #[arg(long, env = "ONEHOP_YES", value_parser = BoolishValueParser::new())]
+    yes: bool,
+
+    /// Clean-up with --store cosmos: delete the databases in the end, also after a failure
+    #[arg(long, env = "ONEHOP_DROP", value_parser = BoolishValueParser::new())]
+    drop: bool,
+}
+
+/// Settings of the account that is measured.
+#[derive(Debug, Args)]
+pub(super) struct MeasuredAccount {
+    #[command(flatten)]
+    measure: MeasureSettings,
+    #[command(flatten)]
+    cosmos: CosmosSettings,
+    #[command(flatten)]
+    throughput: ThroughputSettings,
+}
+
+/// The charges of a study.
+pub(super) enum StudyCharges {
+    /// The charge model has them all.
+    Estimated,
+    /// An account has them.
+    Measured(MeasuredCharges),
+    /// The budget was printed alone.
+    BudgetOnly,
+}
+
+/// A design with its trials and its database.
+struct DesignTrials<'a> {
+    data: DesignData<'a>,
+    trials: Vec<RequestTrials>,
+    database: String,
+}
+
+impl MeasuredAccount {
+    /// Measures the operations of all designs, where that is wanted. The budget and the progress are on
+    /// standard error.
+    ///
+    /// # Errors
+    /// A setting that is missing, a database that exists, an account that refuses.
+    pub(super) async fn charges(&self, study: &DesignStudy<'_>) -> anyhow::Result<StudyCharges> {
+        let MeasureSettings { store, yes, drop } = self.measure;
+        if store == StoreKind::Embedded {
+            ensure!(!yes && !drop, "--yes and --drop need --store cosmos: estimates write nothing");
+            return Ok(StudyCharges::Estimated);
+        }
+        let account = self.cosmos.adapter(&Environment::of_process())?;
+        require_key(&account)?;
+        let designs = study.designs().into_iter().map(|data| {
+            let database = format!("{}-{}", account.database, slug(&data.design.name));
+            DesignTrials { trials: study.trials(&data), data, database }
+        });
+        let designs: Vec<DesignTrials<'_>> = designs.collect();
+        print_budget(study, &designs);
+        if !yes {
+            eprintln!("Nothing was measured: --yes goes on.");
+            return Ok(StudyCharges::BudgetOnly);
+        }
+        self.measure(study, &account, &designs).await.map(StudyCharges::Measured)
+    }
+
+    async fn measure(
+        &self,
+        study: &DesignStudy<'_>,
+        account: &cosmos::CosmosSettings,
+        designs: &[DesignTrials<'_>],
+    ) -> anyhow::Result<MeasuredCharges> {
+        // A fault's text holds its causes.
+        let client = client_of(account).await.map_err(|fault| anyhow::anyhow!("{fault}"))?;
+        for DesignTrials { database, .. } in designs {
+            let exists = provision::has_database(&client, database).await;
+            ensure!(
+                !exists.with_context(|| format!("the databases of {} cannot be listed", account.endpoint))?,
+                "the database {database:?} exists already, and a measurement makes its own: delete it, or name \
+                 others with --cosmos-database"
+            );
+        }
+        let mut operations = Vec::new();
+        let mut made = Vec::new();
+        let mut outcome = Ok(());
+        for design in designs {
+            made.push(design.database.clone());
+            match self.measure_design(study, &client, design).await {
+                Ok(measured) => operations.extend(measured),
+                Err(error) => {
+                    outcome = Err(
+                        error.context(format!("the design {} was not measured", design.data.design.name))
+                    );
+                    break;
+                }
+            }
+        }
+        let left = self.clean_up(&client, &made).await;
+        outcome?;
+        left?;
+        let endpoint = account.endpoint.trim_end_matches('/').to_owned();
+        Ok(MeasuredCharges {
+            operations,
+            account: AccountSummary { endpoint, databases: made, of_operations: true },
+        })
+    }
+
+    /// Deletes the databases, where that is wanted; otherwise names them.
+    async fn clean_up(&self, client: &CosmosClient, made: &[String]) -> anyhow::Result<()> {
+        if !self.measure.drop {
+            eprintln!("left in the account until they are deleted: {}", made.join(", "));
+            return Ok(());
+        }
+        for database in made {
+            if provision::has_database(client, database).await? {
+                provision::delete_database(client, database).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn measure_design(
+        &self,
+        study: &DesignStudy<'_>,
+        client: &CosmosClient,
+        design: &DesignTrials<'_>,
+    ) -> anyhow::Result<Vec<MeasuredOperation>> {
+        let DesignTrials { data, trials, database } = design;
+        let containers = study.trial_containers(data, trials);
+        let throughput = self.throughput.wanted(containers.len())?;
+        let mut wanted = DesiredState::new(database, &[], onehop_store::Indexing::All, throughput);
+        wanted.containers.extend(containers.iter().map(definition));
+        for step in &wanted.everything().steps {
+            provision::apply(client, database, step).await?;
+        }
+        let mut tried = TrialDatabase::open(client, database);
+        let total: usize = trials.iter().map(|request| request.trials.len()).sum();
+        let (mut bar, mut done) = (Bar::new(), 0);
+        let name = &*data.design.name;
+        let mut measured = Vec::new();
+        for RequestTrials { request, trials } in trials {
+            for trial in trials {
+                done += 1;
+                bar.show(&Progress { step: format!("{name}: measuring"), done, total: Some(total as u64) });
+                let of = format!("{request}: {} in {} ({})", trial.kind.name(), trial.container, trial.about);
+                match tried.run(trial).await {
+                    Ok(answer) => {
+                        measured.push(MeasuredOperation::of((name, request), trial, study, &answer));
+                    }
+                    Err(error) if is_refusal(&error) => {
+                        bar.clear();
+                        eprintln!("{name}: {of} was refused, and stays an estimate: {error:#}");
+                    }
+                    Err(error) => return Err(error.context(format!("{of} failed"))),
+                }
+            }
+        }
+        bar.clear();
+        eprintln!("{name}: {} of {total} operations measured", measured.len());
+        Ok(measured)
+    }
+}
+
+fn print_budget(study: &DesignStudy<'_>, designs: &[DesignTrials<'_>]) {
+    let mut total = RequestCharge::default();
+    for DesignTrials { data, trials, database } in designs {
+        let budget = study.trial_budget(data, trials);
+        let operations: usize = trials.iter().map(|request| request.trials.len()).sum();
+        let containers = study.trial_containers(data, trials).len();
+        eprintln!(
+            "{}: {operations} operations, {containers} containers in the database {database}, about {:.0} RU",
+            data.design.name, budget.0
+        );
+        total = total + budget;
+    }
+    eprintln!(
+        "Budget: about {:.0} RU, estimated. The throughput of the databases is billed by the hour, whatever is measured.",
+        total.0
+    );
+}
+
+/// The name of a design as the ending of a database's name.
+fn slug(name: &str) -> String {
+    let characters = name.chars().map(|character| character.to_ascii_lowercase());
+    let words: String =
+        characters.map(|character| if character.is_ascii_alphanumeric() { character } else { '-' }).collect();
+    words.split('-').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slug;
+
+    #[test]
+    fn a_design_names_its_database() {
+        assert_eq!(slug("by device and day"), "by-device-and-day");
+        assert_eq!(slug("V3"), "v3");
+    }
+}
