@@ -4,8 +4,6 @@ use crate::sources::{CrateSources, workspace};
 
 /// Modules below the first path must not name modules below the second one.
 const FORBIDDEN: &[(&str, &str)] = &[
-    ("blog::reads::v1", "crate::blog::reads::denormalised"),
-    ("blog::reads::denormalised", "crate::blog::reads::v1"),
     ("blog", "crate::graphql"),
     ("blog", "onehop_graphql_server"),
     ("domain", "crate::blog"),

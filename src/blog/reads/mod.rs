@@ -1,19 +1,18 @@
 //! The read side: one trait with one method per question, answered by three data models.
 //!
-//! [`v1`] gathers usernames and counts at read time. [`denormalised`] finds them in the items, and reads
-//! lists of posts across partitions (V2) or from one logical partition (V3). The two never import one
-//! another; shared parts are in modules of their own. Nothing here writes, and nothing here knows GraphQL.
+//! The reads of each follow from its model ([`model_reads`]): V1 gathers usernames and counts at read time,
+//! V2 finds them in the items and reads lists of posts across partitions, V3 reads these from one logical
+//! partition. Nothing here writes, and nothing here knows GraphQL.
 
 mod accounts;
 pub mod cursor;
-mod denormalised;
 mod lookups;
+mod model_reads;
 mod points;
 mod queries;
 mod search;
 mod session;
 mod tagged;
-mod v1;
 mod views;
 
 use std::sync::Arc;
@@ -22,14 +21,14 @@ use async_trait::async_trait;
 
 pub use self::accounts::AccountReads;
 pub use crate::domain::page::{FIRST_MAX, FIRST_MIN, Page, PageRequest};
-pub use denormalised::DenormalisedReads;
+pub use model_reads::ModelReads;
 pub use search::{PostSearch, PostSearchPage};
 pub use session::Session;
 pub use tagged::TaggedPosts;
-pub use v1::V1;
 pub use views::{CommentView, LikeView, ModerationEntryView, PostText, PostView, UserView};
 
 use super::ids::{CommentId, LikeId, PostId, UserId};
+use super::model::{MODEL, V1, V2};
 use onehop_store::{Fault, Store};
 
 /// The data model behind a read.
@@ -129,9 +128,9 @@ impl ReadModels {
     #[must_use]
     pub fn new(store: &Arc<dyn Store>) -> Self {
         Self {
-            v1: Arc::new(V1::new(Arc::clone(store))),
-            v2: Arc::new(DenormalisedReads::v2(Arc::clone(store))),
-            v3: Arc::new(DenormalisedReads::v3(Arc::clone(store))),
+            v1: Arc::new(ModelReads::new(Arc::clone(store), &V1)),
+            v2: Arc::new(ModelReads::new(Arc::clone(store), &V2)),
+            v3: Arc::new(ModelReads::new(Arc::clone(store), &MODEL)),
             accounts: AccountReads::new(Arc::clone(store)),
             tagged: TaggedPosts::new(Arc::clone(store)),
             search: PostSearch::new(Arc::clone(store)),

@@ -6,20 +6,22 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::cursor::POSTS_BY_TAG as LIST;
-use super::{Page, PageRequest, PostView, Session, queries};
-use crate::blog::containers::POSTS_BY_TAG;
+use super::queries::ListQuery;
+use super::{Page, PageRequest, PostView, Session};
+use crate::blog::model::MODEL;
 use crate::domain::cursor::List;
-use onehop_store::{Fault, PartitionKey, Store};
+use onehop_store::{Fault, Store};
 
 /// Reads of posts by their tags.
 #[derive(Clone)]
 pub struct TaggedPosts {
     store: Arc<dyn Store>,
+    list: ListQuery,
 }
 
 impl TaggedPosts {
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self { store, list: ListQuery::of(&MODEL, "Query", "postsByTag") }
     }
 
     /// The posts with a tag in its stored form, newest first.
@@ -32,8 +34,7 @@ impl TaggedPosts {
         page: &PageRequest,
         session: &Session,
     ) -> Result<Page<PostView>, Fault> {
-        let key = PartitionKey::from(tag);
-        queries::post_copies(self.store.as_ref(), POSTS_BY_TAG, &key, page, session).await
+        self.list.page(self.store.as_ref(), tag, page, PostView::decode, session).await
     }
 
     /// The list of a tag, to which its cursors belong.
