@@ -191,4 +191,37 @@ BEGIN {
     printf "{\"id\":\"task-%06d\",\"tenant\":\"t-%03d\",\"kind\":\"task\",\"project\":\"p-%03d\",\"assignee\":\"u-%04d\",\"status\":\"%s\",\"title\":\"%s\",\"due\":\"%s\",\"text\":\"%s\"}\n", \
       i, n, n, n * 50 + random(50), status[1 + random(4)], text(60), time(i % 330, i), text(1100) > (d "tasks.jsonl")
   }
+
+  d = "web-store/"
+  for (i = 0; i < 37; i++) printf "{\"id\":\"category-%02d\",\"name\":\"Category %s\"}\n", i, text(4 + random(14)) > (d "categories.jsonl")
+  for (i = 0; i < 200; i++) printf "{\"id\":\"tag-%03d\",\"name\":\"Tag-%d\"}\n", i, i > (d "tags.jsonl")
+  for (i = 0; i < 295; i++) {
+    # 1 to 43 products in a category, three in the median.
+    c = i < 37 ? i : i < 79 ? 0 : i < 118 ? 1 : i < 155 ? 2 : i < 185 ? 3 : i < 210 ? 4 : 5 + i % 32
+    n = i % 5 < 2 ? 3 : i % 5 == 2 ? 2 : i % 5 == 3 ? 4 : i % 2; names = ""
+    for (l = 0; l < n; l++) {
+      t = (i * 7 + l * 41) % 200; names = names (names == "" ? "" : ",") sprintf("\"tag-%03d\"", t)
+      printf "{\"product\":\"product-%03d\",\"tag\":\"tag-%03d\"}\n", i, t > (d "links.jsonl")
+    }
+    printf "{\"id\":\"product-%03d\",\"category\":\"category-%02d\",\"sku\":\"SK-%04d-%d\",\"name\":\"%s\",\"description\":\"%s\",\"price\":%.2f,\"tags\":[%s]}\n", \
+      i, c, random(9999), random(60), text(20), text(60), 2.29 + random(357598) / 100, names > (d "products.jsonl")
+  }
+  for (i = 0; i < 19119; i++) {
+    address = sprintf("\"addressLine1\":\"%d %s\",\"city\":\"City %d\",\"state\":\"State %d\",\"country\":\"US\",\"zipCode\":\"%05d\"", random(9000), text(12), random(500), random(50), random(99999))
+    secret = sprintf("\"hash\":\"%s\",\"salt\":\"%08d\"", text(44), random(99999999))
+    printf "{\"id\":\"customer-%05d\",\"title\":\"%s\",\"firstName\":\"First%d\",\"lastName\":\"Last%d\",\"emailAddress\":\"customer%d@example.com\",\"phoneNumber\":\"%03d-555-0%03d\",\"creationDate\":\"%s\",\"addresses\":[{%s}],\"password\":{%s}}\n", \
+      i, i % 3 ? "Ms." : "Mr.", random(900), random(900), i, random(900), random(999), time(i % 330, i), address, secret > (d "customers.jsonl")
+    printf "{\"id\":\"address-%05d\",\"customer\":\"customer-%05d\",%s}\n", i, i, address > (d "addresses.jsonl")
+    printf "{\"id\":\"password-%05d\",\"customer\":\"customer-%05d\",%s}\n", i, i, secret > (d "passwords.jsonl")
+  }
+  for (i = 0; i < 31465; i++) {
+    # Two orders of most customers, 28 of three, none of the rest.
+    c = i < 84 ? i % 3 : 3 + int((i - 84) / 2); lines = ""
+    for (l = 1 + random(7); l > 0; l--) {
+      line = sprintf("\"sku\":\"SK-%04d-%d\",\"name\":\"%s\",\"price\":%.2f,\"quantity\":%d", random(9999), random(60), text(20), random(357598) / 100, 1 + random(4))
+      lines = lines (lines == "" ? "" : ",") "{" line "}"
+      printf "{\"id\":\"line-%05d-%d\",\"order\":\"order-%05d\",%s}\n", i, l, i, line > (d "lines.jsonl")
+    }
+    printf "{\"id\":\"order-%05d\",\"customer\":\"customer-%05d\",\"orderDate\":\"%s\",\"shipDate\":\"%s\",\"lines\":[%s]}\n", i, c, time(i % 330, i), time(1 + i % 330, i), lines > (d "orders.jsonl")
+  }
 }'

@@ -2,6 +2,7 @@
 //! verification.
 
 mod address_changes;
+mod published_charges;
 pub mod shop;
 mod sign_ups;
 mod skus;

@@ -121,6 +121,14 @@ pub struct Page {
     pub connection: bool,
 }
 
+impl Page {
+    /// The items of a page where the request names no number: of a connection `first`, of a plain list, which
+    /// has no argument, the most.
+    pub fn default_items(&self) -> u32 {
+        if self.connection { self.first } else { self.max }
+    }
+}
+
 impl std::fmt::Display for Condition {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let field = &self.field;

@@ -146,7 +146,8 @@ impl Finder<'_> {
         let conditions =
             related.conditions.iter().filter(|condition| matches!(condition.test, FieldTest::Is(_)));
         by.extend(conditions.filter_map(|condition| Some(condition.field.single()?.to_string())));
-        let page = selection.number("first").unwrap_or(related.page.first).min(related.page.max.max(1));
+        let page = &related.page;
+        let page = selection.number("first").unwrap_or(page.default_items()).min(page.max.max(1));
         self.find(&item.name, by, FindKind::Several, page)
     }
 }

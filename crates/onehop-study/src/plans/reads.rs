@@ -210,7 +210,8 @@ impl Planner<'_> {
         operations: &mut Vec<PlannedOperation>,
     ) {
         let Some(item) = self.model().item(&related.item_type) else { return };
-        let limit = selection.number("first").unwrap_or(related.page.first).min(related.page.max.max(1));
+        let page = &related.page;
+        let limit = selection.number("first").unwrap_or(page.default_items()).min(page.max.max(1));
         let about = format!("{} of {}.{name}", item.name, owner.map_or("Query", |owner| &*owner.name));
         let nothing = [Row::of(Value::Null)];
         for parent in if owner.is_some() { parents } else { &nothing[..] } {
