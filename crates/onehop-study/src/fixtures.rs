@@ -31,6 +31,7 @@ pub(crate) fn row(
         reference_request_charge: None,
         deviation: None,
         latency_ms: Quantiles { median: 1.0, p99: 1.0 },
+        bytes: None,
         operations: Vec::new(),
     }
 }

@@ -132,6 +132,9 @@ pub struct MeasurementRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
     pub latency_ms: Quantiles,
+    /// Bytes of the items that a request with the median charge reads and writes, where a plan has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<f64>,
     /// The operations of a request with the median charge.
     pub operations: Vec<FoldedOperation>,
 }
@@ -224,6 +227,7 @@ impl MeasurementRow {
             reference_request_charge: reference,
             deviation: reference.map(|reference| thousandths(charges.median / reference - 1.0)),
             latency_ms: Quantiles::of(durations),
+            bytes: None,
             operations: typical.map(|sample| rounded(sample.ledger.folded())).unwrap_or_default(),
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::background::BackgroundWork;
@@ -58,11 +58,28 @@ pub struct StudyReport {
     /// Of the data models with a change feed processor; empty without a traffic.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<BackgroundWork>,
+    /// Passes over all data of each design; empty where requests were measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<DataPasses>,
     /// The constants of the estimated charges.
     #[serde(serialize_with = "calibration_name")]
     pub calibration: Arc<Calibration>,
     #[serde(skip)]
     pub captions: Captions,
+}
+
+/// Passes over all data of a design, each once, RU.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DataPasses {
+    /// The design.
+    pub design: String,
+    /// Creates of all items.
+    pub load_charge: f64,
+    /// The changes of all items, and creates of all entries.
+    pub lists_charge: f64,
+    /// The index entries of all items and entries: the index part of their creates.
+    pub index_charge: f64,
 }
 
 /// Where the numbers of physical partitions come from that a bill is made for.
@@ -78,7 +95,7 @@ pub enum KnownPartitions {
 }
 
 /// The account that a study measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountSummary {
     pub endpoint: String,

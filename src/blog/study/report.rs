@@ -84,6 +84,7 @@ impl StudyFindings {
         let parameters = [("users", json!(self.users)), ("rngSeed", json!(self.rng_seed))];
         StudyReport {
             outlook: None,
+            passes: Vec::new(),
             captions: captions(self.users, self.rng_seed, self.compares_with_the_article()),
             concurrent: self.concurrent,
             partitions,

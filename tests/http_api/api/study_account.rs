@@ -60,6 +60,52 @@ async fn a_measured_study_deletes_its_databases_where_that_is_wanted() {
 }
 
 #[tokio::test]
+async fn a_file_of_charges_continues_a_run_and_serves_later_ones() {
+    let account = Account::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("charges.jsonl");
+    let arguments = ["--charges", file.to_str().unwrap()];
+    let (output, printed) = measure(&account, &[&arguments[..], &["--yes"]].concat()).await;
+    assert!(output.status.success(), "{printed}");
+    let whole = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(whole.lines().count(), 1 + 11 + 13 + 18);
+
+    // A run that is killed in the middle of a line leaves its databases.
+    let end = whole.lines().take(20).map(|line| line.len() + 1).sum::<usize>() + 7;
+    std::fs::write(&file, &whole[..end]).unwrap();
+    let (output, printed) = measure(&account, &[&arguments[..], &["--yes", "--drop"]].concat()).await;
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.contains("V1: all operations are in the file"), "{printed}");
+    assert_eq!(account.databases(&DATABASES).await, ["onehop-v1"], "the run made the other two its own");
+    let continued = std::fs::read_to_string(&file).unwrap();
+    let operations = |text: &str| {
+        let operation = |line: &str| {
+            let mut operation: Value = serde_json::from_str(line).unwrap();
+            for charge in ["measured", "estimated"] {
+                operation.as_object_mut().unwrap().remove(charge);
+            }
+            operation.to_string()
+        };
+        text.lines().map(operation).collect::<Vec<_>>()
+    };
+    assert_eq!(operations(&continued), operations(&whole));
+    let measured: Value = serde_json::from_slice(&output.stdout).unwrap();
+
+    let later = run(&[&["study", "run", STUDY, "--format", "json"][..], &arguments].concat()).await;
+    let later: Value = serde_json::from_slice(&later.stdout).unwrap();
+    assert_eq!(later, measured, "without an account");
+
+    std::fs::write(&file, whole.replacen("onehop-v1", "others-v1", 1)).unwrap();
+    let (output, printed) = measure(&account, &[&arguments[..], &["--yes"]].concat()).await;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(printed.contains("has charges of") && printed.contains("others-v1"), "{printed}");
+    std::fs::write(&file, "no charges\n").unwrap();
+    let refused = run(&[&["study", "run", STUDY][..], &arguments].concat()).await;
+    let printed = String::from_utf8(refused.stderr).unwrap();
+    assert!(printed.contains("has no measured charges: line 1: expected"), "{printed}");
+}
+
+#[tokio::test]
 async fn a_study_without_consent_prints_its_budget() {
     let account = Account::start().await;
     let (output, printed) = measure(&account, &[]).await;

@@ -6,13 +6,14 @@ use onehop_model::{Request, Skew};
 
 use super::plan_mean::mean_plan;
 use super::{DesignStudy, PlannedDesign};
-use crate::background::{BackgroundModel, BackgroundPass, ChangeFeedFollowing, PageListing};
+use crate::background::{BackgroundModel, ChangeFeedFollowing, PageListing};
 use crate::designs::DesignData;
 use crate::measurement::Measurements;
 use crate::partitions::{ChargeGroup, ContainerProfile, FanOutLoad, LoadProfile, VariedLoad};
 use crate::plans::{PlannedOperation, RequestPlan, interned};
 use crate::provisioning::{PlanModel, ProvisioningInput};
 use crate::rates::RequestRate;
+use crate::report::DataPasses;
 use onehop_store::ContainerName;
 use onehop_store::charges::{QueryWork, ReadConsistency};
 
@@ -109,7 +110,7 @@ impl<'a> DesignStudy<'a> {
         LoadProfile { containers: containers.into_iter().map(profile).collect(), groups }
     }
 
-    /// The containers that read models follow, the listings of bounded lists, and passes over all data.
+    /// The containers that read models follow, and the listings of bounded lists.
     fn following(&self, data: &DesignData<'a>) -> ChangeFeedFollowing {
         let model = &data.design.model;
         let planner = self.planner(data, false);
@@ -138,27 +139,23 @@ impl<'a> DesignStudy<'a> {
             })
         });
         let listings = bounded.collect();
-        let passes = if sources.is_empty() { Vec::new() } else { self.passes(data) };
-        ChangeFeedFollowing { sources, listings, passes }
+        ChangeFeedFollowing { sources, listings, passes: Vec::new() }
     }
 
-    /// The charge of loading all items, and of building all read models.
-    fn passes(&self, data: &DesignData<'a>) -> Vec<BackgroundPass> {
-        let scale = self.directory.settings.scale;
+    /// The charges of loading all items, of building all lists, and of writing all indexes anew.
+    pub(super) fn passes(&self, data: &DesignData<'a>) -> DataPasses {
         let planner = self.planner(data, false);
-        let items = data.design.model.items().iter();
-        let load: f64 =
-            items.clone().map(|item| planner.create_charge(item) * data.items(&item.name) as f64).sum();
-        let lists = data.lists();
-        let has_lists = !lists.is_empty();
-        let entries: f64 = lists.into_iter().map(|list| planner.rebuild_charge(list)).sum();
-        let pass = |name: &str, charge: f64| BackgroundPass {
-            name: name.to_owned(),
-            request_charge: charge * scale,
-        };
-        let mut passes = vec![pass("loading all items", load)];
-        // Copies without a list are followed, too.
-        passes.extend(has_lists.then(|| pass("building every list", entries)));
+        let mut passes = DataPasses { design: data.design.name.clone(), ..DataPasses::default() };
+        for item in data.design.model.items() {
+            let number = data.items(&item.name) as f64 * planner.growth_of(&item.name);
+            passes.load_charge += planner.create_charge(item) * number;
+            passes.index_charge += planner.index_charge(item) * number;
+        }
+        for list in data.lists() {
+            let growth = planner.growth_of(&list.related.item_type);
+            passes.lists_charge += planner.rebuild_charge(list) * growth;
+            passes.index_charge += planner.entries_index_charge(list) * growth;
+        }
         passes
     }
 }

@@ -40,6 +40,7 @@ pub fn design_report(study: &DesignStudy<'_>) -> StudyReport {
         verdict: Some(Verdict::of(&models, &input)),
         outlook: Some(Outlook::of(&models, &provisioning, &input)),
         background: background.collect(),
+        passes: designs.iter().map(|data| study.passes(data)).collect(),
         physical_partitions: largest(&measurements),
         estimate_errors: study.measured.and_then(|_| EstimateErrors::of(&measurements.rows)),
         measurements,

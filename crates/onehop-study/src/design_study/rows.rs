@@ -34,6 +34,7 @@ pub(super) fn rows(
             reference_request_charge: None,
             deviation: None,
             latency_ms: Quantiles::default(),
+            bytes: Some(operations.iter().map(|operation| operation.bytes).sum::<f64>().round()),
             operations: operations
                 .iter()
                 .map(|operation| folded(operation, calibration, partitions))

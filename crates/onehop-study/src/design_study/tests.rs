@@ -94,6 +94,18 @@ fn the_hours_of_a_day_make_a_bill_of_autoscale() {
 }
 
 #[test]
+fn passes_over_all_data_have_their_charges() {
+    let report = report("scale = 2");
+    let [v1, v2, v3] = report.passes.as_slice() else { panic!("{:?}", report.passes) };
+    assert_eq!([v1.lists_charge, v2.lists_charge], [0.0; 2], "no lists");
+    assert!(v3.lists_charge > 0.0 && v2.load_charge > v1.load_charge, "copies and entries");
+    assert!(v3.index_charge > v2.index_charge && v2.index_charge < v2.load_charge, "{:?}", report.passes);
+    let half = self::report("scale = 1").passes;
+    assert!((half[2].lists_charge * 2.0 - v3.lists_charge).abs() < 0.01);
+    assert!(render::page(&report).contains("write all indexes anew"));
+}
+
+#[test]
 fn a_dearer_request_is_found_against_an_earlier_report() {
     let report = report("");
     let mut earlier = serde_json::to_value(&report).unwrap();

@@ -2,7 +2,8 @@
 //! charges beside the estimates.
 
 use onehop_store::{ContainerName, OperationKind, RequestCharge};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::{DesignStudy, SUBJECTS_MAX};
 use crate::designs::{DesignData, IndexedPaths};
@@ -37,7 +38,7 @@ pub struct TrialContainer {
 }
 
 /// One operation of a plan with its charge on an account.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MeasuredOperation {
     /// The name of the design.
@@ -45,7 +46,7 @@ pub struct MeasuredOperation {
     /// The name of the request.
     pub request: String,
     /// The container.
-    pub container: ContainerName,
+    pub container: String,
     /// The kind.
     pub kind: OperationKind,
     /// The partitions that it asks.
@@ -80,7 +81,7 @@ impl MeasuredOperation {
         Self {
             design: design.to_owned(),
             request: request.to_owned(),
-            container: trial.container,
+            container: trial.container.to_string(),
             kind: trial.kind,
             scope: trial.scope,
             about: trial.about.clone(),
@@ -90,12 +91,56 @@ impl MeasuredOperation {
     }
 
     fn is_of(&self, operation: &PlannedOperation) -> bool {
-        (self.container, self.kind, self.scope, &self.about)
-            == (operation.container, operation.kind, operation.scope, &operation.about)
+        (&*self.container, self.kind, self.scope, &self.about)
+            == (operation.container.0, operation.kind, operation.scope, &operation.about)
     }
 }
 
+/// Why a file has no measured charges.
+#[derive(Debug, Error)]
+pub enum ChargesFileError {
+    /// The file has no line.
+    #[error(
+        "the file is empty; its first line names the account: {{\"endpoint\":\"https://..\",\"databases\":[..]}}"
+    )]
+    Empty,
+    /// A line that is not what it should be.
+    #[error("line {line}: {source}")]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// The mistake.
+        source: serde_json::Error,
+    },
+}
+
 impl MeasuredCharges {
+    /// Reads JSON lines: the account, then its operations. A last line without an end, which a killed run
+    /// left, is no operation.
+    ///
+    /// # Errors
+    /// A line that is neither.
+    pub fn read(text: &str) -> Result<Self, ChargesFileError> {
+        fn value<'t, T: Deserialize<'t>>((place, text): (usize, &'t str)) -> Result<T, ChargesFileError> {
+            serde_json::from_str(text).map_err(|source| ChargesFileError::Line { line: place + 1, source })
+        }
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let mut lines = whole.lines().enumerate();
+        let account: AccountSummary = value(lines.next().ok_or(ChargesFileError::Empty)?)?;
+        let operations = lines.map(value).collect::<Result<_, _>>()?;
+        Ok(Self { operations, account: AccountSummary { of_operations: true, ..account } })
+    }
+
+    /// Whether a trial of a request was measured already.
+    #[must_use]
+    pub fn has(&self, (design, request): (&str, &str), trial: &Trial) -> bool {
+        self.operations.iter().any(|measured| {
+            (&*measured.design, &*measured.request) == (design, request)
+                && (&*measured.container, measured.kind, measured.scope, &measured.about)
+                    == (trial.container.0, trial.kind, trial.scope, &trial.about)
+        })
+    }
+
     /// Puts the measured charges into a plan: each operation in the proportion of its trial. An operation
     /// without a trial stays an estimate.
     pub(super) fn apply(&self, design: &str, request: &str, plan: &mut RequestPlan) {

@@ -2,7 +2,7 @@
 
 use onehop_model::ItemType;
 use onehop_store::OperationKind;
-use onehop_store::charges::{IndexTerms, QueryWork, ReadConsistency, Replacement};
+use onehop_store::charges::{IndexTerms, QueryWork, ReadConsistency, Replacement, TermCount};
 use serde_json::Value;
 
 use super::operation::{BusiestShare, PlannedOperation, PlannedScope, interned};
@@ -160,6 +160,13 @@ impl Planner<'_> {
         let charge = self.calibration.create(text.len(), self.data.terms(container, stored)).total().0;
         let bodies = self.bodies(None, Some(stored));
         PlannedWrite { kind: OperationKind::Create, charge, bytes: text.len() as f64, bodies }
+    }
+
+    /// The index part of a create.
+    pub(super) fn index_part(&self, container: &str, stored: &Value) -> f64 {
+        let bytes = stored.to_string().len();
+        let whole = self.calibration.create(bytes, self.data.terms(container, stored)).total().0;
+        whole - self.calibration.create(bytes, TermCount::default()).total().0
     }
 
     /// The write of a new version of an item.

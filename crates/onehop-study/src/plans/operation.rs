@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use parking_lot::Mutex;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::fan_out_charge::FanOutQueries;
 use onehop_store::charges::Calibration;
@@ -46,7 +46,7 @@ pub struct PlannedOperation {
 }
 
 /// The partitions that an operation asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PlannedScope {
     /// One item by its id and partition key.

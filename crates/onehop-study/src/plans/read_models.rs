@@ -333,22 +333,38 @@ impl Planner<'_> {
         })
     }
 
+    /// RU of the index entries of one item of a type in the mean of some.
+    pub(crate) fn index_charge(&self, item: &ItemType) -> f64 {
+        self.mean_charge(item, |planner, visible| {
+            planner.index_part(&item.container, &planner.writer().item(item, visible))
+        })
+    }
+
+    /// RU of the index entries of all entries of a list.
+    pub(crate) fn entries_index_charge(&self, found: ListOf<'_>) -> f64 {
+        self.charge_of_entries(found, |planner, container, entry| planner.index_part(container, entry))
+    }
+
     /// RU of building a list from its source: each item is read from the change feed, and entries are
     /// written.
     pub(crate) fn rebuild_charge(&self, found: ListOf<'_>) -> f64 {
         let Some(item) = self.model().item(&found.related.item_type) else { return 0.0 };
         let items = self.data.items(&item.name) as f64;
         let read = self.change(item, self.data.item_bytes(&item.name)).request_charge;
-        let write = self.mean_charge(item, |planner, visible| {
-            let entries = planner.entries_of(item, found.list, visible);
-            entries
-                * planner
-                    .create(&found.list.container, &planner.writer().entry((item, found.list), visible))
-                    .charge
+        items * read
+            + self
+                .charge_of_entries(found, |planner, container, entry| planner.create(container, entry).charge)
+    }
+
+    /// A charge of all entries of a list.
+    fn charge_of_entries(&self, found: ListOf<'_>, charge: impl Fn(&Self, &str, &Value) -> f64) -> f64 {
+        let Some(item) = self.model().item(&found.related.item_type) else { return 0.0 };
+        let each = self.mean_charge(item, |planner, visible| {
+            let entry = planner.writer().entry((item, found.list), visible);
+            planner.entries_of(item, found.list, visible) * charge(planner, &found.list.container, &entry)
         });
-        items
-            * (read
-                + write * self.kept_share(found, item) * self.selectivity(item, &found.related.conditions))
+        let kept = self.kept_share(found, item) * self.selectivity(item, &found.related.conditions);
+        self.data.items(&item.name) as f64 * each * kept
     }
 
     fn mean_charge(&self, item: &ItemType, charge: impl Fn(&Self, &Value) -> f64) -> f64 {

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::blocks::Block;
 use super::charts::{self, Chart, PlanPicture};
-use super::{partitions, sections};
+use super::{partitions, passes, sections};
 use crate::report::StudyReport;
 
 /// The content of the template.
@@ -36,7 +36,7 @@ pub fn page(report: &StudyReport) -> String {
         figures: [Block::Table(sections::figures(report))],
         loads: report.partitions.as_ref().map(|partitions| charts::loads(partitions, plans)),
         partitions: report.partitions.iter().flat_map(partitions::blocks).collect(),
-        traffic: sections::traffic_blocks(report),
+        traffic: [sections::traffic_blocks(report), passes::blocks(report)].concat(),
         assumptions: sections::assumption_blocks(report),
     };
     // A template fails only where a value's `Display` does, and none of these does.

@@ -6,6 +6,7 @@ mod blocks;
 mod charts;
 mod html;
 mod partitions;
+mod passes;
 mod provisioning;
 mod sections;
 mod summary;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::blocks::{Block, Table, TableColumn};
-use super::{background, partitions, provisioning, verdict};
+use super::{background, partitions, passes, provisioning, verdict};
 use crate::assumptions::assumptions;
 use crate::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Quantiles};
 use crate::report::{AccountSummary, StudyReport};
@@ -15,6 +15,7 @@ pub(super) fn all(report: &StudyReport) -> Vec<Block> {
     let mut blocks = vec![Block::Table(figures(report)), Block::Text(about(report))];
     blocks.extend(report.partitions.iter().flat_map(partitions::blocks));
     blocks.extend(traffic_blocks(report));
+    blocks.extend(passes::blocks(report));
     blocks.extend(assumption_blocks(report));
     blocks
 }
@@ -60,6 +61,9 @@ fn columns(report: &StudyReport) -> Vec<FigureColumn> {
     if !report.captions.reference.is_empty() {
         columns.push(figure(&report.captions.reference, |row| charge(row.reference_request_charge)));
         columns.push(figure("deviation", |row| deviation(row.deviation)));
+    }
+    if report.measurements.rows.iter().any(|row| row.bytes.is_some()) {
+        columns.push(figure("bytes", |row| row.bytes.map(|bytes| format!("{bytes:.0}")).unwrap_or_default()));
     }
     if report.measurements.rows.iter().any(|row| row.latency_ms != Quantiles::default()) {
         columns.push(figure("ms p50 / p99", latency));

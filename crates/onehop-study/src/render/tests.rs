@@ -32,6 +32,7 @@ fn report(estimate: Option<f64>) -> StudyReport {
         known_partitions: KnownPartitions::Derived,
         indexing: Indexing::Needed,
         charge_source: ChargeSource::Measured,
+        passes: Vec::new(),
         account: Some(AccountSummary {
             endpoint: "https://shop.documents.azure.com".to_owned(),
             databases: vec!["shop-v3".to_owned()],

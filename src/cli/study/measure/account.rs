@@ -115,14 +115,14 @@ impl TriedContainer {
         Ok(())
     }
 
-    /// Removes an item, whether it is there or not.
+    /// Removes an item, whether it is there or not: also one of an earlier run.
     async fn remove(&mut self, item: &TrialItem, options: &OperationOptions) -> anyhow::Result<()> {
-        if self.items.remove(&place_of(item)).is_none() {
-            return Ok(());
-        }
+        self.items.remove(&place_of(item));
         let write = ItemWriteOptions::default().with_operation_options(options.clone());
-        self.client.delete_item(key(&item.key)?, &item.id, Some(write)).await?;
-        Ok(())
+        match self.client.delete_item(key(&item.key)?, &item.id, Some(write)).await {
+            Err(error) if !error.status().is_not_found() => Err(error.into()),
+            _ => Ok(()),
+        }
     }
 
     async fn query<T: serde::de::DeserializeOwned + Send + 'static>(

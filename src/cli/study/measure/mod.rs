@@ -2,7 +2,10 @@
 //! estimates.
 
 mod account;
+mod charges_file;
 mod containers;
+
+use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use azure_data_cosmos::CosmosClient;
@@ -10,13 +13,14 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 
 use self::account::{TrialDatabase, is_refusal};
+use self::charges_file::ChargesFile;
 use self::containers::definition;
 use crate::app::provisioning::require_key;
 use crate::app::work::Progress;
 use crate::cli::progress::Bar;
 use crate::config::{CosmosSettings, Environment, StoreKind, ThroughputSettings};
 use onehop_store::RequestCharge;
-use onehop_store::cosmos::provision::{self, DesiredState};
+use onehop_store::cosmos::provision::{self, DesiredState, ProvisionPlan};
 use onehop_store::cosmos::{self, client_of};
 use onehop_study::design_study::{DesignStudy, MeasuredCharges, MeasuredOperation, RequestTrials};
 use onehop_study::designs::DesignData;
@@ -38,6 +42,11 @@ pub(super) struct MeasureSettings {
     /// Clean-up with --store cosmos: delete the databases in the end, also after a failure
     #[arg(long, env = "ONEHOP_DROP", value_parser = BoolishValueParser::new())]
     drop: bool,
+
+    /// File of measured charges, JSON lines. --store cosmos writes it, and measures only operations that it
+    /// lacks, so that a run that was interrupted goes on; otherwise its charges are used [default: none]
+    #[arg(long, value_name = "FILE", env = "ONEHOP_CHARGES")]
+    charges: Option<PathBuf>,
 }
 
 /// Settings of the account that is measured.
@@ -75,10 +84,11 @@ impl MeasuredAccount {
     /// # Errors
     /// A setting that is missing, a database that exists, an account that refuses.
     pub(super) async fn charges(&self, study: &DesignStudy<'_>) -> anyhow::Result<StudyCharges> {
-        let MeasureSettings { store, yes, drop } = self.measure;
+        let MeasureSettings { store, yes, drop, ref charges } = self.measure;
         if store == StoreKind::Embedded {
             ensure!(!yes && !drop, "--yes and --drop need --store cosmos: estimates write nothing");
-            return Ok(StudyCharges::Estimated);
+            let known = charges.as_deref().map(charges_file::read).transpose()?;
+            return Ok(known.map_or(StudyCharges::Estimated, StudyCharges::Measured));
         }
         let account = self.cosmos.adapter(&Environment::of_process())?;
         require_key(&account)?;
@@ -101,39 +111,46 @@ impl MeasuredAccount {
         account: &cosmos::CosmosSettings,
         designs: &[DesignTrials<'_>],
     ) -> anyhow::Result<MeasuredCharges> {
+        let endpoint = account.endpoint.trim_end_matches('/').to_owned();
+        let databases = designs.iter().map(|design| design.database.clone()).collect();
+        let summary = AccountSummary { endpoint, databases, of_operations: true };
+        let mut file = ChargesFile::open(self.measure.charges.as_deref(), summary)?;
+        let is_measured = |design: &&DesignTrials<'_>| {
+            let name = &*design.data.design.name;
+            let has = |request: &RequestTrials| {
+                request.trials.iter().all(|trial| file.charges.has((name, &request.request), trial))
+            };
+            design.trials.iter().all(has)
+        };
+        let (measured, lacking): (Vec<_>, Vec<_>) = designs.iter().partition(is_measured);
+        for design in measured {
+            eprintln!("{}: all operations are in the file", design.data.design.name);
+        }
         // A fault's text holds its causes.
         let client = client_of(account).await.map_err(|fault| anyhow::anyhow!("{fault}"))?;
-        for DesignTrials { database, .. } in designs {
+        for DesignTrials { database, .. } in &lacking {
             let exists = provision::has_database(&client, database).await;
             ensure!(
-                !exists.with_context(|| format!("the databases of {} cannot be listed", account.endpoint))?,
+                !exists.with_context(|| format!("the databases of {} cannot be listed", account.endpoint))?
+                    || file.is_continued,
                 "the database {database:?} exists already, and a measurement makes its own: delete it, or name \
                  others with --cosmos-database"
             );
         }
-        let mut operations = Vec::new();
         let mut made = Vec::new();
         let mut outcome = Ok(());
-        for design in designs {
+        for design in lacking {
             made.push(design.database.clone());
-            match self.measure_design(study, &client, design).await {
-                Ok(measured) => operations.extend(measured),
-                Err(error) => {
-                    outcome = Err(
-                        error.context(format!("the design {} was not measured", design.data.design.name))
-                    );
-                    break;
-                }
+            if let Err(error) = self.measure_design(study, &client, design, &mut file).await {
+                let name = &design.data.design.name;
+                outcome = Err(error.context(format!("the design {name} was not measured")));
+                break;
             }
         }
         let left = self.clean_up(&client, &made).await;
         outcome?;
         left?;
-        let endpoint = account.endpoint.trim_end_matches('/').to_owned();
-        Ok(MeasuredCharges {
-            operations,
-            account: AccountSummary { endpoint, databases: made, of_operations: true },
-        })
+        Ok(file.charges)
     }
 
     /// Deletes the databases, where that is wanted; otherwise names them.
@@ -155,30 +172,32 @@ impl MeasuredAccount {
         study: &DesignStudy<'_>,
         client: &CosmosClient,
         design: &DesignTrials<'_>,
-    ) -> anyhow::Result<Vec<MeasuredOperation>> {
+        file: &mut ChargesFile,
+    ) -> anyhow::Result<()> {
         let DesignTrials { data, trials, database } = design;
         let containers = study.trial_containers(data, trials);
         let throughput = self.throughput.wanted(containers.len())?;
         let mut wanted = DesiredState::new(database, &[], onehop_store::Indexing::All, throughput);
         wanted.containers.extend(containers.iter().map(definition));
-        for step in &wanted.everything().steps {
+        for step in &ProvisionPlan::of(client, &wanted).await?.steps {
             provision::apply(client, database, step).await?;
         }
         let mut tried = TrialDatabase::open(client, database);
         let total: usize = trials.iter().map(|request| request.trials.len()).sum();
-        let (mut bar, mut done) = (Bar::new(), 0);
+        let (mut bar, mut done, mut refused) = (Bar::new(), 0, 0);
         let name = &*data.design.name;
-        let mut measured = Vec::new();
         for RequestTrials { request, trials } in trials {
             for trial in trials {
                 done += 1;
                 bar.show(&Progress { step: format!("{name}: measuring"), done, total: Some(total as u64) });
+                if file.charges.has((name, request), trial) {
+                    continue;
+                }
                 let of = format!("{request}: {} in {} ({})", trial.kind.name(), trial.container, trial.about);
                 match tried.run(trial).await {
-                    Ok(answer) => {
-                        measured.push(MeasuredOperation::of((name, request), trial, study, &answer));
-                    }
+                    Ok(answer) => file.add(MeasuredOperation::of((name, request), trial, study, &answer))?,
                     Err(error) if is_refusal(&error) => {
+                        refused += 1;
                         bar.clear();
                         eprintln!("{name}: {of} was refused, and stays an estimate: {error:#}");
                     }
@@ -187,8 +206,8 @@ impl MeasuredAccount {
             }
         }
         bar.clear();
-        eprintln!("{name}: {} of {total} operations measured", measured.len());
-        Ok(measured)
+        eprintln!("{name}: {} of {total} operations measured", total - refused);
+        Ok(())
     }
 }
 

@@ -1,0 +1,78 @@
+//! File of measured charges: JSON lines, one added as soon as its operation was measured.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+
+use onehop_study::design_study::{MeasuredCharges, MeasuredOperation};
+use onehop_study::report::AccountSummary;
+
+/// The charges so far, and where they are written.
+pub(super) struct ChargesFile {
+    file: Option<File>,
+    pub(super) charges: MeasuredCharges,
+    /// Whether an earlier run wrote into it, whose databases may be there.
+    pub(super) is_continued: bool,
+}
+
+/// The charges of a file.
+///
+/// # Errors
+/// A file that cannot be read, or has no charges.
+pub(super) fn read(path: &Path) -> anyhow::Result<MeasuredCharges> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> anyhow::Result<MeasuredCharges> {
+    MeasuredCharges::read(text).with_context(|| format!("{} has no measured charges", path.display()))
+}
+
+impl ChargesFile {
+    /// Opens a file, or begins it. Without a path, nothing is written.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written, or has the charges of another account.
+    pub(super) fn open(path: Option<&Path>, account: AccountSummary) -> anyhow::Result<Self> {
+        let new = MeasuredCharges { operations: Vec::new(), account };
+        let Some(path) = path else { return Ok(Self { file: None, charges: new, is_continued: false }) };
+        let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
+        let mut file = file.with_context(|| format!("{} cannot be opened", path.display()))?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).with_context(|| format!("{} cannot be read", path.display()))?;
+        let is_continued = !text.is_empty();
+        let charges = if is_continued { parse(path, &text)? } else { new.clone() };
+        ensure!(
+            charges.account == new.account,
+            "{} has charges of {} ({}), and not of {} ({})",
+            path.display(),
+            charges.account.endpoint,
+            charges.account.databases.join(", "),
+            new.account.endpoint,
+            new.account.databases.join(", ")
+        );
+        // The beginning of a line that a killed run left goes.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1) as u64;
+        file.set_len(whole)?;
+        file.seek(SeekFrom::Start(whole))?;
+        if !is_continued {
+            writeln!(file, "{}", serde_json::to_string(&charges.account)?)?;
+        }
+        Ok(Self { file: Some(file), charges, is_continued })
+    }
+
+    /// Adds an operation.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn add(&mut self, operation: MeasuredOperation) -> anyhow::Result<()> {
+        if let Some(file) = &mut self.file {
+            let line = serde_json::to_string(&operation)? + "\n";
+            file.write_all(line.as_bytes()).context("the file of charges cannot be written")?;
+        }
+        self.charges.operations.push(operation);
+        Ok(())
+    }
+}
