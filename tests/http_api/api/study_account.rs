@@ -5,6 +5,7 @@ use std::process::Output;
 use serde_json::{Value, json};
 
 use crate::api::binary::run;
+use crate::api::compare::assert_documented;
 use crate::api::compare_account::Account;
 
 const STUDY: &str = "examples/studies/shop";
@@ -32,6 +33,7 @@ async fn operations_of_the_plans_are_measured_on_an_account() {
     assert!(printed.contains("left in the account until they are deleted: onehop-v1, onehop-v2, onehop-v3"));
     assert_eq!(account.databases(&DATABASES).await, DATABASES);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_documented(&report);
     assert_eq!(report["chargeSource"], "measured");
     assert_eq!(report["account"]["databases"], json!(DATABASES));
 
