@@ -4,11 +4,13 @@
 use std::ops::ControlFlow;
 
 use async_graphql::parser::types::{ExecutableDocument, Field, OperationDefinition};
-use async_graphql::{Positioned, Variables};
+use async_graphql::{Positioned, ServerError, Variables};
 use async_graphql_value::Value as InputValue;
 
 use super::complexity::Complexity;
+use super::errors::{self, Code};
 use super::plans::OperationPlans;
+use super::schema::SchemaOptions;
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::selections::{SelectionVisitor, visit};
 
@@ -37,6 +39,32 @@ impl CompiledOperation {
             Self { plans, complexity: fixed_complexity(definitions, operation, complexity) }
         })
     }
+}
+
+/// The complexity of an operation of a request.
+///
+/// # Errors
+/// The operation is more complex than is permitted, or asks for the schema where that is not permitted.
+pub(super) fn permitted_complexity(
+    document: &Document,
+    operation: &OperationDefinition,
+    variables: &Variables,
+    (complexity, options): (&Complexity, SchemaOptions),
+) -> Result<usize, ServerError> {
+    if document.size.introspects && !options.introspection {
+        let message = "Introspection is disabled on this server.";
+        return Err(errors::document_error(Code::ValidationFailed, message));
+    }
+    let compiled = CompiledOperation::of(document, operation, complexity);
+    let found = match compiled.and_then(|compiled| compiled.complexity) {
+        Some(found) => found,
+        None => complexity.of(&document.definitions, operation, variables).map_err(|mut error| {
+            errors::complete(&mut error);
+            error
+        })?,
+    };
+    complexity.check(found)?;
+    Ok(found)
 }
 
 fn fixed_complexity(

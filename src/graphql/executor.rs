@@ -17,7 +17,7 @@ use futures::stream::BoxStream;
 use tracing::warn;
 
 use super::charged::{Charged, StoreCharges, ledger_of};
-use super::compiled_operation::CompiledOperation;
+use super::compiled_operation::{CompiledOperation, permitted_complexity};
 use super::complexity::Complexity;
 use super::errors::{self, Code};
 use super::planned_answer::{AnswerSources, answer};
@@ -288,22 +288,7 @@ impl GraphqlService for Executor {
         operation: &OperationDefinition,
         variables: &Variables,
     ) -> Result<usize, ServerError> {
-        if document.size.introspects && !self.options.introspection {
-            let message = "Introspection is disabled on this server.";
-            return Err(errors::document_error(Code::ValidationFailed, message));
-        }
-        let compiled = CompiledOperation::of(document, operation, &self.complexity);
-        let complexity = match compiled.and_then(|compiled| compiled.complexity) {
-            Some(complexity) => complexity,
-            None => {
-                self.complexity.of(&document.definitions, operation, variables).map_err(|mut error| {
-                    errors::complete(&mut error);
-                    error
-                })?
-            }
-        };
-        self.complexity.check(complexity)?;
-        Ok(complexity)
+        permitted_complexity(document, operation, variables, (&self.complexity, self.options))
     }
 
     fn validate(

@@ -17,7 +17,7 @@ use super::subscriptions::EventExecution;
 use crate::accounts::account_id::AccountId;
 use crate::accounts::{AuthenticationError, Authenticator, Bearer, Identity, Verified};
 use crate::graphql::charged::{Charged, StoreCharges, ledger_of};
-use crate::graphql::compiled_operation::CompiledOperation;
+use crate::graphql::compiled_operation::{CompiledOperation, permitted_complexity};
 use crate::graphql::complexity::{Complexity, Introspected};
 use crate::graphql::errors::{self, Code};
 use crate::graphql::executor::{ledger_for, sum, watch_writes};
@@ -132,22 +132,7 @@ impl GraphqlService for ServedExecutor {
         operation: &OperationDefinition,
         variables: &Variables,
     ) -> Result<usize, ServerError> {
-        if document.size.introspects && !self.options.introspection {
-            let message = "Introspection is disabled on this server.";
-            return Err(errors::document_error(Code::ValidationFailed, message));
-        }
-        let compiled = CompiledOperation::of(document, operation, &self.complexity);
-        let complexity = match compiled.and_then(|compiled| compiled.complexity) {
-            Some(complexity) => complexity,
-            None => {
-                self.complexity.of(&document.definitions, operation, variables).map_err(|mut error| {
-                    errors::complete(&mut error);
-                    error
-                })?
-            }
-        };
-        self.complexity.check(complexity)?;
-        Ok(complexity)
+        permitted_complexity(document, operation, variables, (&self.complexity, self.options))
     }
 
     fn validate(
