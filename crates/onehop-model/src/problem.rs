@@ -201,6 +201,10 @@ pub(crate) enum Problem {
     NotAReference { ty: String, field: String },
     #[error("{ty}.{field} is no @reference to {parent}, and {parent} has no such field")]
     NotAReferenceTo { ty: String, field: String, parent: String },
+    #[error("{ty}.{field} is {found}, and {parent}.{field} is {own}: they need the same type")]
+    OtherTypeInParent { ty: String, field: String, found: String, parent: String, own: String },
+    #[error("no field of `by` is a @reference of {ty} to {parent}")]
+    NoReferenceTo { ty: String, parent: String },
     #[error("{ty} has no field `{field}` to copy")]
     CopyLacks { ty: String, field: String },
     #[error("{ty}.{field} is not copied: it is an id, a reference, or not stored")]

@@ -196,7 +196,10 @@ impl ServedCommands {
         for condition in &command.mutation.conditions {
             if !self.holds(command.mutation.ty, condition, body) {
                 let field = interned(condition.field.first());
-                return Err(Refusal::conflict(field, &format!("the mutation needs that {condition}")));
+                return Err(Refusal::conflict(
+                    field,
+                    &format!("the mutation needs an item whose {condition}"),
+                ));
             }
         }
         Ok(())

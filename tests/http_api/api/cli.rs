@@ -42,6 +42,22 @@ fn every_flag_has_an_environment_variable_of_its_name() {
 }
 
 #[tokio::test]
+async fn the_schema_of_a_model_is_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    let model = directory.path().join("club.graphql");
+    std::fs::write(&model, "extend schema @model(name: \"club\") @container(name: \"books\", key: \"/id\")\ntype Book @item(container: \"books\", write: CREATE) { id: ID! title: String! }\ntype Query { book(id: ID!): Book }\n").unwrap();
+    let output = run(&["schema", "--model", model.to_str().unwrap()]).await;
+    let sdl = String::from_utf8(output.stdout).unwrap();
+    assert!(sdl.contains("createBook(") && sdl.contains("type Book implements Node"), "{sdl}");
+    let refused = run(&["schema", "operations", "--model", model.to_str().unwrap()]).await;
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
+    std::fs::write(&model, "type Query { book(id: ID!): Book }\n").unwrap();
+    let refused = run(&["schema", "--model", model.to_str().unwrap()]).await;
+    let reason = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && reason.contains("club.graphql"), "{reason}");
+}
+
+#[tokio::test]
 async fn the_schema_that_is_printed_is_the_one_that_is_committed() {
     let output = run(&["schema"]).await;
     assert!(output.status.success());

@@ -200,23 +200,31 @@ fn key_fields(
         let found = scope.single(target, name)?;
         if found.role() == Role::Reference && found.type_name() == parent.name.value {
             refers = true;
-        } else if parent.field(name).is_none_or(|own| own.ty.to_string() != found.ty.to_string()) {
-            let problem = Problem::NotAReferenceTo {
-                ty: target.name.value.clone(),
-                field: name.value.clone(),
-                parent: parent.name.value.clone(),
-            };
-            scope.reports.add(name.span, problem);
-            return None;
+            names.push(Name::new(name));
+            continue;
         }
-        names.push(Name::new(name));
+        let (ty, field) = (target.name.value.clone(), name.value.clone());
+        let parent_name = parent.name.value.clone();
+        let problem = match parent.field(name) {
+            Some(own) if own.ty.to_string() == found.ty.to_string() => {
+                names.push(Name::new(name));
+                continue;
+            }
+            Some(own) => Problem::OtherTypeInParent {
+                ty,
+                field,
+                found: found.ty.to_string(),
+                parent: parent_name,
+                own: own.ty.to_string(),
+            },
+            None => Problem::NotAReferenceTo { ty, field, parent: parent_name },
+        };
+        scope.reports.add(name.span, problem);
+        return None;
     }
     if !refers {
-        let problem = Problem::NotAReferenceTo {
-            ty: target.name.value.clone(),
-            field: by[0].value.clone(),
-            parent: parent.name.value.clone(),
-        };
+        let problem =
+            Problem::NoReferenceTo { ty: target.name.value.clone(), parent: parent.name.value.clone() };
         scope.reports.add(by[0].span, problem);
         return None;
     }

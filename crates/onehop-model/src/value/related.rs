@@ -134,7 +134,7 @@ impl std::fmt::Display for Condition {
         let field = &self.field;
         match &self.test {
             FieldTest::Is(value) => write!(formatter, "{field} is {value}"),
-            FieldTest::In(values) => write!(formatter, "{field} is in {}", Literal::List(values.clone())),
+            FieldTest::In(values) => write!(formatter, "{field} is one of {}", Literal::List(values.clone())),
             FieldTest::Exists(true) => write!(formatter, "{field} exists"),
             FieldTest::Exists(false) => write!(formatter, "{field} is absent"),
             FieldTest::AtLeast(value) => write!(formatter, "{field} is at least {value}"),

@@ -27,8 +27,12 @@ pub const CASES: &[Case] = &[
         "type A @item(container: \"users\") { id: ID!  a: [Post!]! @find(by: \"title\")  b: [Comment!]! @partition(by: \"post\") }",
     ),
     (
-        "not-a-reference-to",
+        "no-reference-to",
         "type A @item(container: \"users\") { id: ID!  title: String!  a: [Post!]! @find(by: \"title\") }",
+    ),
+    (
+        "other-type-in-parent",
+        "type A @item(container: \"users\") { id: ID!  title: String  a: [B!]! @find(by: \"title\") }\ntype B @item(container: \"users\") { id: ID!  title: String! }",
     ),
     (
         "no-link",
