@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::names::{capital, field_name, is_id_name, plural, small, type_name};
+use super::names::{capital, field_name, is_id_name, is_named_after, plural, small, type_name};
 use super::shapes::{Shape, TimeForm};
 use crate::data::{for_each_item, is_csv};
 use crate::directory::StudyErrors;
@@ -14,6 +14,8 @@ pub(super) const FEW_VALUES: usize = 20;
 const LABEL_BYTES_MAX: u64 = 60;
 /// Bytes of a text that is an id, in the mean.
 const ID_BYTES_MAX: u64 = 64;
+/// The share of a property's values that are ids of a type, from which on it is a reference.
+pub(super) const REFERENCE_SHARE: f64 = 0.9;
 /// A value with this share of the items is a hot spot.
 pub(super) const HOT_SHARE: f64 = 0.1;
 /// Properties that the service writes.
@@ -135,7 +137,9 @@ pub(super) fn infer(files: &[PathBuf], errors: &mut StudyErrors) -> Vec<FoundTyp
     if !errors.is_empty() {
         return Vec::new();
     }
-    let types: Vec<FoundType> = shapes.iter().map(|(file, shape)| found_type(file, shape)).collect();
+    let ids = ids_of(&shapes);
+    let found = shapes.iter().zip(ids);
+    let types: Vec<FoundType> = found.map(|((file, shape), id)| found_type(file, shape, id)).collect();
     for (number, ty) in types.iter().enumerate() {
         if types[..number].iter().any(|known| known.name == ty.name) {
             let file = ty.file.display().to_string();
@@ -166,12 +170,40 @@ fn shape_of(file: &Path, errors: &mut StudyErrors) -> Shape {
     shape
 }
 
-fn found_type(file: &Path, shape: &Shape) -> FoundType {
-    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let name = type_name(&stem);
-    let id = id_of(&name, shape);
+fn name_of(file: &Path) -> String {
+    type_name(&file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
+}
+
+/// The property of the id of each type: of several that no two items share, one by which other types refer to
+/// it, such as the code of a country.
+fn ids_of(shapes: &[(PathBuf, Shape)]) -> Vec<Option<String>> {
+    let id = |(number, (file, shape)): (usize, &(PathBuf, Shape))| {
+        let ty = name_of(file);
+        let own = id_of(&ty, shape)?;
+        let others = || shapes.iter().enumerate().filter(move |(other, _)| *other != number);
+        let is_referred_to = |ids: &Shape| {
+            others().flat_map(|(_, (_, other))| &other.properties).any(|(property, found)| {
+                found.has_texts()
+                    && !found.is_unique()
+                    && is_named_after(property, &ty)
+                    && found.share_within(ids) >= REFERENCE_SHARE
+            })
+        };
+        if shape.properties.get(&own).is_some_and(is_referred_to) {
+            return Some(own);
+        }
+        let mut natural = unique_properties(shape).into_iter().filter(is_short_text);
+        let found = natural.find(|(_, ids)| is_referred_to(ids)).map(|(property, _)| property.clone());
+        found.or(Some(own))
+    };
+    shapes.iter().enumerate().map(id).collect()
+}
+
+fn found_type(file: &Path, shape: &Shape, id: Option<String>) -> FoundType {
+    let name = name_of(file);
     let is_field = |property: &&String| {
-        Some(*property) != id.as_ref() && !SYSTEM_PROPERTIES.contains(&property.as_str())
+        // Beside a natural id, a number that nobody refers to is left out: its property is the id's.
+        Some(*property) != id.as_ref() && *property != "id" && !SYSTEM_PROPERTIES.contains(&property.as_str())
     };
     let mut names = BTreeSet::from(["id".to_owned()]);
     let mut fields = Vec::new();
@@ -197,13 +229,19 @@ fn found_type(file: &Path, shape: &Shape) -> FoundType {
     FoundType { name, file: file.to_owned(), items: shape.objects, id, ids, fields }
 }
 
+/// The properties that all items have and no two share.
+fn unique_properties(shape: &Shape) -> Vec<(&String, &Shape)> {
+    let properties = shape.properties.iter();
+    properties.filter(|(_, found)| found.present == shape.objects && found.is_unique()).collect()
+}
+
+fn is_short_text((property, found): &(&String, &Shape)) -> bool {
+    found.has_texts() && found.time(property).is_none() && found.text_bytes <= ID_BYTES_MAX * found.texts
+}
+
 /// The property of the id: by its name, else a short text that no two items share.
 fn id_of(ty: &str, shape: &Shape) -> Option<String> {
-    let ids: Vec<(&String, &Shape)> = shape
-        .properties
-        .iter()
-        .filter(|(_, found)| found.present == shape.objects && found.is_unique())
-        .collect();
+    let ids = unique_properties(shape);
     let named =
         |is: &dyn Fn(&str) -> bool| ids.iter().find(|(property, _)| is(property)).map(|found| found.0);
     let plain =
@@ -215,9 +253,7 @@ fn id_of(ty: &str, shape: &Shape) -> Option<String> {
             .strip_prefix(&own)
             .is_some_and(|rest| ["id", "key", "code", "no", "number", "uuid"].contains(&rest))
     };
-    let text = |(property, found): &&(&String, &Shape)| {
-        found.has_texts() && found.time(property).is_none() && found.text_bytes <= ID_BYTES_MAX * found.texts
-    };
+    let text = |found: &&(&String, &Shape)| is_short_text(found);
     let found = named(&|property| property == "id")
         .or_else(|| named(&|property| property == "_id"))
         .or_else(|| named(&|property| of_type(property)))

@@ -95,6 +95,19 @@ fn words(text: &str) -> Vec<&str> {
     text.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect()
 }
 
+/// `customerId`, `customer_id` and `customer` give `customer`; an array `watcherIds` gives `watchers`.
+pub(super) fn reference_name(property: &str, is_list: bool) -> String {
+    let name = field_name(property);
+    let stem = id_stem(&name).unwrap_or(&name);
+    if is_list { plural(&singular(stem)) } else { stem.to_owned() }
+}
+
+/// Whether a property has the name of a type, with or without words before it: `iso_country`, `countryId`.
+pub(super) fn is_named_after(property: &str, ty: &str) -> bool {
+    let (reference, ty) = (singular(&reference_name(property, false)).to_lowercase(), ty.to_lowercase());
+    (reference.ends_with(&ty) || ty.ends_with(&reference)) && property.to_lowercase() != ty + "name"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

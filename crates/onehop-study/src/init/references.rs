@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::infer::FoundType;
-use super::names::{field_name, id_stem, is_id_name, plural, singular, small};
+use super::infer::{FoundType, REFERENCE_SHARE};
+use super::names::{field_name, is_id_name, is_named_after, reference_name, singular, small};
 use super::shapes::Shape;
 
-/// The share of a property's values that are ids of a type, from which on it is a reference.
-const REFERENCE_SHARE: f64 = 0.9;
 /// The share of a type's ids that a number without the type's name refers to, from which on it is a
 /// reference. Small numbers are ids of every type with numbers.
 const COVERED_SHARE: f64 = 0.5;
@@ -77,10 +75,7 @@ fn target(own: &str, property: &str, found: &Shape, ids: &[(String, Shape)]) -> 
         return None;
     }
     let reference = singular(&reference_name(property, false)).to_lowercase();
-    let is_named = |ty: &str| {
-        let ty = ty.to_lowercase();
-        (reference.ends_with(&ty) || ty.ends_with(&reference)) && property.to_lowercase() != ty + "name"
-    };
+    let is_named = |ty: &str| is_named_after(property, ty);
     let covered = |ids: &Shape| shape.different_values() / ids.different_values().max(1.0);
     let within = ids.iter().filter(|(_, ids)| shape.share_within(ids) >= REFERENCE_SHARE);
     let mut within: Vec<&(String, Shape)> = within.collect();
@@ -104,13 +99,6 @@ fn target(own: &str, property: &str, found: &Shape, ids: &[(String, Shape)]) -> 
         }
     };
     within.into_iter().find(is_reference).map(|(ty, _)| ty.clone())
-}
-
-/// `customerId`, `customer_id` and `customer` give `customer`; an array `watcherIds` gives `watchers`.
-fn reference_name(property: &str, is_list: bool) -> String {
-    let name = field_name(property);
-    let stem = id_stem(&name).unwrap_or(&name);
-    if is_list { plural(&singular(stem)) } else { stem.to_owned() }
 }
 
 #[cfg(test)]

@@ -312,3 +312,28 @@ fn an_embedded_copy_a_stock_number_and_a_list_of_numbers_are_references() {
     let copied = std::fs::read_to_string(path.join("designs/v2.graphql")).unwrap();
     assert!(copied.contains("  customer: Customer! @reference @stored(as: \"id\")\n"), "{copied}");
 }
+
+#[test]
+fn a_natural_key_that_others_use_is_the_id() {
+    let directory = tempfile::tempdir().unwrap();
+    let countries = ["AT", "DE", "FR", "IT"].into_iter().enumerate().map(|(number, code)| {
+        format!("{{\"id\": \"30267{number}\", \"code\": \"{code}\", \"name\": \"Country {number}\"}}")
+    });
+    let airport = |number: usize| {
+        let country = ["AT", "DE", "FR", "IT"][number % 4];
+        format!("{{\"id\": \"{number}\", \"ident\": \"LO{number}\", \"iso_country\": \"{country}\"}}")
+    };
+    let files = [
+        write(directory.path(), "countries.jsonl", countries),
+        write(directory.path(), "airports.jsonl", (0..60).map(airport)),
+    ];
+    init_study(directory.path(), &files).unwrap();
+    let study = StudyDirectory::read(directory.path()).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(study.settings.ids["Country"], ["code"]);
+    assert!(!study.settings.ids.contains_key("Airport"), "nobody refers to an airport");
+    let model = &study.designs[0].model;
+    let country = model.item("Airport").unwrap().field("isoCountry").unwrap();
+    assert_eq!(country.ty.to_string(), "Country!");
+    assert!(model.item("Country").unwrap().field("airports").is_some());
+    assert!(model.item("Country").unwrap().field("countryId").is_none(), "its number is left out");
+}
