@@ -117,8 +117,11 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
             if text.is_empty() {
                 continue;
             }
-            let item = serde_json::from_slice::<Value>(text)
-                .map_err(|error| format!("one JSON object a line is expected: {error}"));
+            let item = serde_json::from_slice::<Value>(text).map_err(|error| match error.is_eof() {
+                true => "the value goes on in the next line: one JSON object a line is expected, or one array of objects"
+                    .to_owned(),
+                false => format!("one JSON object a line is expected: {error}"),
+            });
             if !self.take(item, text.len() as u64, Some(number)) {
                 return;
             }

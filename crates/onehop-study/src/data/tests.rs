@@ -51,12 +51,13 @@ fn groups_are_counted_and_sampled_together() {
 
 #[test]
 fn a_line_that_is_no_item_is_named_with_its_form() {
-    let lines = "{\"id\": \"1\", \"customerId\": \"c\", \"total\": 1}\n{\"id\": \"2\", \"total\": 1}\n\n[1]\n{\"id\": \n";
+    let lines = "{\"id\": \"1\", \"customerId\": \"c\", \"total\": 1}\n{\"id\": \"2\", \"total\": 1}\n\n[1]\n{\"id\" 1}\n{\"id\": \n";
     let errors = survey(lines).unwrap_err().to_string();
     for expected in [
         "orders.jsonl:2: `customer` of Order is missing; expected at customer or customerId",
         "orders.jsonl:4: a JSON object is expected",
-        "orders.jsonl:5: one JSON object a line is expected",
+        "orders.jsonl:5: one JSON object a line is expected: expected `:`",
+        "orders.jsonl:6: the value goes on in the next line: one JSON object a line is expected",
     ] {
         assert!(errors.contains(expected), "{expected}\n{errors}");
     }

@@ -54,8 +54,26 @@ pub(super) fn capital(name: &str) -> String {
     characters.next().iter().map(char::to_ascii_uppercase).chain(characters).collect()
 }
 
+/// Plurals of words that end with `ie`.
+const PLURALS_OF_IE: [&str; 9] =
+    ["movies", "cookies", "zombies", "calories", "selfies", "rookies", "ties", "pies", "lies"];
+/// Words whose plural has the same form.
+const ONE_FORM: [&str; 3] = ["series", "species", "news"];
+
+/// Whether the last word of a name is one of these: `TVSeries`, `series`.
+fn ends_with_word(name: &str, words: &[&str]) -> bool {
+    let lower = name.to_ascii_lowercase();
+    words.iter().any(|word| {
+        let before = lower.strip_suffix(word).map(str::len);
+        before.is_some_and(|place| place == 0 || name.as_bytes()[place].is_ascii_uppercase())
+    })
+}
+
 /// `Category` gives `Categories`.
 pub(super) fn plural(name: &str) -> String {
+    if ends_with_word(name, &ONE_FORM) {
+        return name.to_owned();
+    }
     let ends = |end: &str| name.ends_with(end);
     let before_y = name.len().checked_sub(2).and_then(|place| name.get(place..place + 1));
     match name.strip_suffix('y') {
@@ -66,6 +84,12 @@ pub(super) fn plural(name: &str) -> String {
 }
 
 pub(super) fn singular(name: &str) -> String {
+    if ends_with_word(name, &ONE_FORM) {
+        return name.to_owned();
+    }
+    if ends_with_word(name, &PLURALS_OF_IE) {
+        return name[..name.len() - 1].to_owned();
+    }
     if let Some(stem) = name.strip_suffix("ies") {
         return format!("{stem}y");
     }
@@ -124,9 +148,11 @@ mod tests {
             ["orderDate", "orderDate", "xTotal", "value3d", "gpId", "patientID"]
         );
         assert_eq!(
-            ["Category", "Day", "Box", "Order"].map(plural),
-            ["Categories", "Days", "Boxes", "Orders"]
+            ["Category", "Day", "Box", "Order", "Movie", "TvSeries"].map(plural),
+            ["Categories", "Days", "Boxes", "Orders", "Movies", "TvSeries"]
         );
+        let plurals = ["movies", "tv-series", "neckTies", "properties", "species"];
+        assert_eq!(plurals.map(type_name), ["Movie", "TvSeries", "NeckTie", "Property", "Species"]);
     }
 
     #[test]
