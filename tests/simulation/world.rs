@@ -108,6 +108,8 @@ pub struct World {
     started: Mutex<u32>,
     /// Whether a process of the newer release was started.
     has_newer: Mutex<bool>,
+    /// The acts that were left when a process of the newer release began to serve.
+    acts_left_at_newer: Mutex<Option<usize>>,
     /// Processes that are about to end, and still have their stores open.
     stopping: Mutex<u32>,
     acts_left: Mutex<usize>,
@@ -157,6 +159,7 @@ impl World {
             members: Mutex::default(),
             started: Mutex::default(),
             has_newer: Mutex::default(),
+            acts_left_at_newer: Mutex::default(),
             stopping: Mutex::default(),
             acts_left: Mutex::default(),
             is_quiet: Mutex::default(),
@@ -284,8 +287,16 @@ impl World {
 
     /// Begins to start a process of a release, and returns its number.
     pub fn start_release(self: &Arc<Self>, is_older: bool) -> u32 {
+        let is_first_newer = !is_older && self.acts_left_at_newer.lock().is_none();
         *self.has_newer.lock() |= !is_older;
+        if is_first_newer {
+            *self.acts_left_at_newer.lock() = Some(*self.acts_left.lock());
+        }
         let number = self.next_number();
+        if is_first_newer && self.moves_values() && self.dice.percent(60) {
+            // Values that it moves meet changes of others.
+            self.store.slow(number, &self.dice);
+        }
         let release = if is_older { "an older release" } else { "the release" };
         trace::line("world", format!("start process {number} of {release}"));
         let group = Group(number);

@@ -13,12 +13,24 @@ const EMAILS: [&str; 5] =
     ["ada@example.com", "Ada@example.com", "bo@example.com", "cy@example.com", "di@example.com"];
 const DESKS_MAX: usize = 3;
 const LABELS_MAX: usize = 3;
+/// Known notes of one ticket, below a page with those whose creation had no answer.
+const NOTES_MAX: usize = 50;
 
 impl Client {
     /// One act, as the dice say.
     pub async fn act_at_desk(&mut self) {
         if self.session.is_none() {
             return self.come_to_desk().await;
+        }
+        if self.world.has_older_model_alone() && self.world.dice.percent(30) {
+            return if self.any_ticket().is_some() {
+                self.create_note().await
+            } else {
+                self.create_ticket().await
+            };
+        }
+        if self.world.moves_values() && self.world.dice.percent(50) && self.own_note().is_some() {
+            return self.update_note().await;
         }
         match self.world.dice.weighted(&self.world.plan.act_weights.desk) {
             "create desk" => self.create_desk().await,
@@ -276,6 +288,10 @@ impl Client {
 
     async fn create_note(&mut self) {
         let Some(ticket) = self.any_ticket() else { return };
+        let written = self.world.desk.lock().notes.iter().filter(|note| note.ticket == ticket.id).count();
+        if written >= NOTES_MAX {
+            return self.update_note().await;
+        }
         let changes = vec![Change::of("text", &self.world.next("note"))];
         let extra = json!({ "ticketId": ticket.id });
         if let Some(id) = self.create_of("note", changes, extra).await {

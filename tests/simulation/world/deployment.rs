@@ -18,6 +18,9 @@ const OLDER_PERCENT: u64 = 40;
 /// Processes that a deployment starts before a run goes on without one.
 const STARTS_MAX: usize = 50;
 
+/// The acts after a change of the model during which clients change moved values more often.
+const ACTS_OF_MOVES: usize = 60;
+
 /// The newer version of the served model.
 const DESK: &str = include_str!("../models/desk.graphql");
 
@@ -68,6 +71,19 @@ impl World {
         };
         let may_be_older = self.models.is_none() || !*self.has_newer.lock();
         has_two && may_be_older && (is_first || self.dice.percent(OLDER_PERCENT))
+    }
+
+    /// Whether all processes so far had the older model, whose items the newer one finds.
+    pub fn has_older_model_alone(&self) -> bool {
+        self.models.is_some() && !self.plan.added_projections.is_empty() && !*self.has_newer.lock()
+    }
+
+    /// Whether a process with the newer model has begun lately, so that values are on their way.
+    pub fn moves_values(&self) -> bool {
+        let since = *self.acts_left_at_newer.lock();
+        self.models.is_some()
+            && !self.plan.added_projections.is_empty()
+            && since.is_some_and(|then| then.saturating_sub(*self.acts_left.lock()) < ACTS_OF_MOVES)
     }
 
     /// A release, and its containers.
