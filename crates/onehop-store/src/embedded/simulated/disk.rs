@@ -116,7 +116,7 @@ impl SimulatedDisk {
                 Pages::Dropped => record.tear(0),
                 Pages::Dirty => match choice(3) {
                     0 => record.tear(0),
-                    1 => record.tear(choice(record.len())),
+                    1 => record.tear(choice(record.len().max(1))),
                     _ => true,
                 },
             };
@@ -152,7 +152,7 @@ impl SimulatedDisk {
         for mut record in std::mem::take(&mut state.under_way) {
             let is_whole = match choice(3) {
                 0 => record.tear(0),
-                1 => record.tear(choice(record.len())),
+                1 => record.tear(choice(record.len().max(1))),
                 _ => true,
             };
             state.note(if is_whole { "kill: commit kept" } else { "kill: commit cut off" });
