@@ -29,7 +29,7 @@ struct BlogLists {
     feed: ListQuery,
 }
 
-/// The values of others that items hold. What they lack is looked up.
+/// The copied values of items. Missing values are looked up.
 struct BlogCopies {
     of_posts: bool,
     of_comments: bool,

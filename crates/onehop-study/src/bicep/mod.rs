@@ -187,8 +187,10 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A name of lower-case letters, digits and single hyphens, which begins with a letter.
-fn slug(name: &str) -> String {
+/// A name of lower-case letters, digits and single hyphens, which begins with a letter and has at most 30
+/// characters.
+#[must_use]
+pub fn slug(name: &str) -> String {
     let characters = name.chars().map(|character| character.to_ascii_lowercase());
     let words: String =
         characters.map(|character| if character.is_ascii_alphanumeric() { character } else { '-' }).collect();

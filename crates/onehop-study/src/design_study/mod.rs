@@ -28,7 +28,9 @@ pub use explain::{ExplainedOperation, ExplainedPlan, ExplainedRequest, explain, 
 pub use outlook::{Outlook, WinnerRange};
 pub use regression::{DearerRequest, EarlierReportError, dearer};
 pub use report::design_report;
-pub use trials::{ChargesFileError, MeasuredCharges, MeasuredOperation, RequestTrials, TrialContainer};
+pub use trials::{
+    ChargesFileError, MeasuredCharges, MeasuredDatabase, MeasuredOperation, RequestTrials, TrialContainer,
+};
 
 /// Subjects of a request whose plans are worked out.
 const SUBJECTS_MAX: usize = 200;

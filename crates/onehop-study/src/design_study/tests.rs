@@ -213,7 +213,7 @@ fn a_measured_charge_takes_the_place_of_the_estimate() {
             databases: vec!["shop-v1".to_owned()],
             of_operations: true,
         };
-        let measured = MeasuredCharges { operations, account };
+        let measured = MeasuredCharges { operations, ..MeasuredCharges::new(account) };
         let study = DesignStudy {
             measured: Some(&measured),
             ..DesignStudy::new(study.directory, study.survey, Calibration::current())

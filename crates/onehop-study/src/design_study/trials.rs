@@ -66,6 +66,18 @@ pub struct MeasuredCharges {
     pub operations: Vec<MeasuredOperation>,
     /// The account that charged them.
     pub account: AccountSummary,
+    /// The databases that a measurement made there and has not deleted.
+    pub made: Vec<String>,
+}
+
+/// A database that a measurement made, or deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MeasuredDatabase {
+    /// Its name.
+    pub database: String,
+    /// Whether it is there.
+    pub is_there: bool,
 }
 
 impl MeasuredOperation {
@@ -104,7 +116,7 @@ pub enum ChargesFileError {
         "the file is empty; its first line names the account: {{\"endpoint\":\"https://..\",\"databases\":[..]}}"
     )]
     Empty,
-    /// A line that is not what it should be.
+    /// A line in another form.
     #[error("line {line}: {source}")]
     Line {
         /// Its number, from 1.
@@ -115,8 +127,22 @@ pub enum ChargesFileError {
 }
 
 impl MeasuredCharges {
-    /// Reads JSON lines: the account, then its operations. A last line without an end, which a killed run
-    /// left, is no operation.
+    /// Charges of an account without an operation.
+    #[must_use]
+    pub fn new(account: AccountSummary) -> Self {
+        Self { operations: Vec::new(), account, made: Vec::new() }
+    }
+
+    /// Notes that a database is there now, or no longer.
+    pub fn note(&mut self, found: MeasuredDatabase) {
+        self.made.retain(|known| *known != found.database);
+        if found.is_there {
+            self.made.push(found.database);
+        }
+    }
+
+    /// Reads JSON lines: the account, then its operations and databases. A last line without an end, which
+    /// a killed run left, is no operation.
     ///
     /// # Errors
     /// A line that is neither.
@@ -127,8 +153,14 @@ impl MeasuredCharges {
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut lines = whole.lines().enumerate();
         let account: AccountSummary = value(lines.next().ok_or(ChargesFileError::Empty)?)?;
-        let operations = lines.map(value).collect::<Result<_, _>>()?;
-        Ok(Self { operations, account: AccountSummary { of_operations: true, ..account } })
+        let mut charges = Self::new(AccountSummary { of_operations: true, ..account });
+        for line in lines {
+            match serde_json::from_str::<MeasuredDatabase>(line.1) {
+                Ok(database) => charges.note(database),
+                Err(_) => charges.operations.push(value(line)?),
+            }
+        }
+        Ok(charges)
     }
 
     /// Whether a trial of a request was measured already.

@@ -202,7 +202,7 @@ fn ids_of(shapes: &[(PathBuf, Shape)]) -> Vec<Option<String>> {
 fn found_type(file: &Path, shape: &Shape, id: Option<String>) -> FoundType {
     let name = name_of(file);
     let is_field = |property: &&String| {
-        // Beside a natural id, a number that nobody refers to is left out: its property is the id's.
+        // Beside a natural id, the property `id` is left out: items store their id there.
         Some(*property) != id.as_ref() && *property != "id" && !SYSTEM_PROPERTIES.contains(&property.as_str())
     };
     let mut names = BTreeSet::from(["id".to_owned()]);

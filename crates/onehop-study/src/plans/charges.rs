@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::operation::{BusiestShare, PlannedOperation, PlannedScope, interned};
 use super::planner::Planner;
-use super::query_shape::QueryShape;
 use super::trial::{Trial, TrialAction, TrialItem, TrialWrite};
+use super::trial_shape::TrialShape;
 use crate::fan_out_charge::FanOutQueries;
 
 /// A query before it is charged.
@@ -27,7 +27,7 @@ pub(super) struct PlannedQuery<'a> {
     pub scanned_bytes: f64,
     pub busiest: BusiestShare,
     /// The shape of its trial, where trials are wanted.
-    pub shape: Option<QueryShape>,
+    pub shape: Option<TrialShape>,
 }
 
 /// One write of a batch.
@@ -129,7 +129,7 @@ impl Planner<'_> {
         (container, about, scope): (&str, String, PlannedScope),
         items: f64,
         busiest: BusiestShare,
-        shape: Option<QueryShape>,
+        shape: Option<TrialShape>,
     ) -> PlannedOperation {
         // The client library counts in one logical partition alone.
         let shape = shape.filter(|_| scope == PlannedScope::LogicalPartition);

@@ -6,7 +6,6 @@ mod charges;
 mod embedded;
 mod operation;
 mod planner;
-mod query_shape;
 mod read_models;
 mod reads;
 mod row;
@@ -15,6 +14,7 @@ mod shares;
 mod tests;
 mod trial;
 mod trial_queries;
+mod trial_shape;
 mod writes;
 
 pub(crate) use operation::interned;

@@ -9,7 +9,7 @@ use super::operation::PlannedScope;
 use crate::data::key_text;
 use crate::designs::DesignData;
 
-/// Items of a trial at most: a larger page, or a larger COUNT, is tried with so many.
+/// Items of a trial at most. A larger page, or a larger COUNT, runs on this number of items.
 pub(super) const TRIAL_ITEMS_MAX: usize = 100;
 
 /// One operation of a plan, as an account runs it.

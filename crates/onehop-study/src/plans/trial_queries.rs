@@ -6,15 +6,15 @@ use onehop_model::{
 use serde_json::{Value, json};
 
 use super::planner::Planner;
-use super::query_shape::{PropertyTest, QueryShape, condition_test, same_value, type_tests};
 use super::row::Row;
 use super::trial::TRIAL_ITEMS_MAX;
+use super::trial_shape::{PropertyTest, TrialShape, condition_test, same_value, type_tests};
 use crate::data::key_text;
 use crate::designs::IndexedPaths;
 
 impl Planner<'_> {
     /// The shape of a trial, where trials are wanted.
-    pub(super) fn shape(&self, shape: impl FnOnce() -> Option<QueryShape>) -> Option<QueryShape> {
+    pub(super) fn shape(&self, shape: impl FnOnce() -> Option<TrialShape>) -> Option<TrialShape> {
         self.trials.and_then(|_| shape())
     }
 
@@ -25,7 +25,7 @@ impl Planner<'_> {
         related: &RelatedField,
         rows: &[Row],
         number: f64,
-    ) -> Option<QueryShape> {
+    ) -> Option<TrialShape> {
         let list = match &related.source {
             RelatedSource::List(list) => Some(list),
             RelatedSource::Find { through: Some(_), .. } => return None,
@@ -52,7 +52,7 @@ impl Planner<'_> {
             tests.extend(related.conditions.iter().filter_map(|condition| condition_test(item, condition)));
         }
         let order = self.order(item, related, container);
-        Some(QueryShape { items, tests, order })
+        Some(TrialShape { items, tests, order })
     }
 
     /// The order of a query with a composite index; the first property of one without.
@@ -80,7 +80,7 @@ impl Planner<'_> {
     }
 
     /// The query for the item of a caller.
-    pub(super) fn caller_shape(&self, item: &ItemType, related: &RelatedField) -> Option<QueryShape> {
+    pub(super) fn caller_shape(&self, item: &ItemType, related: &RelatedField) -> Option<TrialShape> {
         let stored = self.writer().item(item, &self.sampled(item)?);
         let caller = item
             .fields
@@ -95,7 +95,7 @@ impl Planner<'_> {
         for field in [by?, caller?] {
             tests.push(same_value(field.property()?.properties(), &stored)?);
         }
-        Some(QueryShape { items: vec![stored], tests, order: Vec::new() })
+        Some(TrialShape { items: vec![stored], tests, order: Vec::new() })
     }
 
     /// The shape of a query for the links of an item.
@@ -105,25 +105,25 @@ impl Planner<'_> {
         by: Option<&Name>,
         rows: &[Row],
         number: f64,
-    ) -> Option<QueryShape> {
+    ) -> Option<TrialShape> {
         let items = distinct(rows, number);
         let items: Vec<Value> = items.iter().map(|visible| self.writer().item(item, visible)).collect();
         let mut tests = type_tests(item, &item.type_value);
         let path = item.field(by?)?.property()?.properties();
         tests.push(same_value(path, items.first()?)?);
-        Some(QueryShape { items, tests, order: Vec::new() })
+        Some(TrialShape { items, tests, order: Vec::new() })
     }
 
     /// The query for the targets of a copy; `None` for a reference within embedded objects.
-    pub(super) fn copies_shape(&self, item: &ItemType, reference: &str, stored: Value) -> Option<QueryShape> {
+    pub(super) fn copies_shape(&self, item: &ItemType, reference: &str, stored: Value) -> Option<TrialShape> {
         let path = item.field(reference)?.property()?.properties();
         let mut tests = type_tests(item, &item.type_value);
         tests.push(same_value(path, &stored)?);
-        Some(QueryShape { items: vec![stored], tests, order: Vec::new() })
+        Some(TrialShape { items: vec![stored], tests, order: Vec::new() })
     }
 }
 
-/// So many items, or those of one page and one more: copies of the rows with other ids, where they are fewer.
+/// Distinct items, at most those of a trial: copies of the rows with other ids, where the rows are fewer.
 fn distinct(rows: &[Row], items: f64) -> Vec<Value> {
     let known = rows.len().max(1);
     let wanted = (items.round() as usize).min(TRIAL_ITEMS_MAX);

@@ -1,6 +1,7 @@
 //! Trials on an account: the items of a trial are written, then its operation runs once.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -19,13 +20,14 @@ use futures::StreamExt;
 use serde_json::{Map, Value};
 
 use onehop_store::ContainerName;
+use onehop_store::cosmos::Consistency;
 use onehop_study::plans::{Trial, TrialAction, TrialAnswer, TrialItem, TrialQuery, TrialWrite};
 
 /// Patience with throttled operations: a container with 400 RU/s takes some seconds for the items of a page.
 const OPERATION_MAX: Duration = Duration::from_secs(60);
 const RETRIES_MAX: u32 = 30;
 /// Changes of a page.
-const FEED_PAGE_ITEMS: std::num::NonZeroU32 = std::num::NonZeroU32::new(100).unwrap();
+const FEED_PAGE_ITEMS: u32 = 100;
 /// Properties that the service adds.
 const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", "_ts"];
 
@@ -33,7 +35,8 @@ const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", 
 pub(super) struct TrialDatabase {
     database: DatabaseClient,
     containers: BTreeMap<ContainerName, TriedContainer>,
-    options: OperationOptions,
+    reads: OperationOptions,
+    writes: OperationOptions,
 }
 
 struct TriedContainer {
@@ -44,27 +47,34 @@ struct TriedContainer {
 }
 
 impl TrialDatabase {
-    pub(super) fn open(client: &CosmosClient, database: &str) -> Self {
+    pub(super) fn open(client: &CosmosClient, database: &str, consistency: Consistency) -> Self {
         let throttling = ThrottlingRetryOptionsBuilder::new().with_max_retry_count(RETRIES_MAX).build();
-        let options = OperationOptionsBuilder::new()
+        let writes = OperationOptionsBuilder::new()
             .with_throttling_retry_options(throttling)
             .with_end_to_end_latency_policy(EndToEndOperationLatencyPolicy::new(OPERATION_MAX))
             .build();
+        let mut reads = writes.clone();
+        reads.read_consistency_strategy = match consistency {
+            Consistency::Account => None,
+            Consistency::Eventual => Some(ReadConsistencyStrategy::Eventual),
+            Consistency::Session => Some(ReadConsistencyStrategy::Session),
+            Consistency::LatestCommitted => Some(ReadConsistencyStrategy::LatestCommitted),
+        };
         let database = client.database_client(database.to_owned());
-        Self { database, containers: BTreeMap::new(), options }
+        Self { database, containers: BTreeMap::new(), reads, writes }
     }
 
     /// Runs a trial, and returns the answer.
     pub(super) async fn run(&mut self, trial: &Trial) -> anyhow::Result<TrialAnswer> {
-        let options = self.options.clone();
+        let (reads, writing) = (self.reads.clone(), self.writes.clone());
         let container = self.container(trial.container).await?;
         for item in trial.items_before() {
-            container.ensure(item, &options).await?;
+            container.ensure(item, &writing).await?;
         }
         let physical_partitions = container.physical_partitions;
         match &trial.action {
             TrialAction::Read(item) => {
-                let read = ItemReadOptions::default().with_operation_options(options);
+                let read = ItemReadOptions::default().with_operation_options(reads);
                 let answer = container.client.read_item(key(&item.key)?, &item.id, Some(read)).await?;
                 Ok(TrialAnswer {
                     request_charge: charge_of(&answer.diagnostics()),
@@ -76,7 +86,7 @@ impl TrialDatabase {
             TrialAction::Query(query) => {
                 let scope = scope_of(query)?;
                 let (request_charge, found) =
-                    container.query::<Map<String, Value>>(query, scope, &options).await?;
+                    container.query::<Map<String, Value>>(query, scope, &reads).await?;
                 Ok(TrialAnswer {
                     request_charge,
                     items: found.len(),
@@ -84,9 +94,9 @@ impl TrialDatabase {
                     physical_partitions: if query.key.is_empty() { physical_partitions } else { 1 },
                 })
             }
-            TrialAction::Count(query) => container.count(query, &options).await,
-            TrialAction::Write { writes, .. } => container.write(writes, &options).await,
-            TrialAction::ChangeFeed(_) => container.read_changes(&options).await,
+            TrialAction::Count(query) => container.count(query, &reads).await,
+            TrialAction::Write { writes, .. } => container.write(writes, &writing).await,
+            TrialAction::ChangeFeed(_) => container.read_changes(&reads).await,
         }
     }
 
@@ -223,9 +233,10 @@ impl TriedContainer {
     async fn read_changes(&self, options: &OperationOptions) -> anyhow::Result<TrialAnswer> {
         let mut options = options.clone();
         options.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
+        let limit = NonZeroU32::new(FEED_PAGE_ITEMS).unwrap_or(NonZeroU32::MIN);
         let options = ChangeFeedOptions::default()
             .with_operation_options(options)
-            .with_max_item_count(MaxItemCountHint::Limit(FEED_PAGE_ITEMS));
+            .with_max_item_count(MaxItemCountHint::Limit(limit));
         let (scope, start) = (FeedScope::full_container(), ChangeFeedStartFrom::Beginning);
         let opened = self.client.query_change_feed::<Map<String, Value>>(scope, start, Some(options));
         let mut pages = opened.await?;

@@ -6,15 +6,15 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 
-use onehop_study::design_study::{MeasuredCharges, MeasuredOperation};
+use serde::Serialize;
+
+use onehop_study::design_study::{MeasuredCharges, MeasuredDatabase, MeasuredOperation};
 use onehop_study::report::AccountSummary;
 
 /// The charges so far, and where they are written.
 pub(super) struct ChargesFile {
     file: Option<File>,
     pub(super) charges: MeasuredCharges,
-    /// Whether an earlier run wrote into it, whose databases may be there.
-    pub(super) is_continued: bool,
 }
 
 /// The charges of a file.
@@ -36,8 +36,8 @@ impl ChargesFile {
     /// # Errors
     /// A file that cannot be read or written, or has the charges of another account.
     pub(super) fn open(path: Option<&Path>, account: AccountSummary) -> anyhow::Result<Self> {
-        let new = MeasuredCharges { operations: Vec::new(), account };
-        let Some(path) = path else { return Ok(Self { file: None, charges: new, is_continued: false }) };
+        let new = MeasuredCharges::new(account);
+        let Some(path) = path else { return Ok(Self { file: None, charges: new }) };
         let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
         let mut file = file.with_context(|| format!("{} cannot be opened", path.display()))?;
         let mut text = String::new();
@@ -60,7 +60,7 @@ impl ChargesFile {
         if !is_continued {
             writeln!(file, "{}", serde_json::to_string(&charges.account)?)?;
         }
-        Ok(Self { file: Some(file), charges, is_continued })
+        Ok(Self { file: Some(file), charges })
     }
 
     /// Adds an operation.
@@ -68,11 +68,25 @@ impl ChargesFile {
     /// # Errors
     /// The file cannot be written.
     pub(super) fn add(&mut self, operation: MeasuredOperation) -> anyhow::Result<()> {
-        if let Some(file) = &mut self.file {
-            let line = serde_json::to_string(&operation)? + "\n";
-            file.write_all(line.as_bytes()).context("the file of charges cannot be written")?;
-        }
+        self.write(&operation)?;
         self.charges.operations.push(operation);
         Ok(())
+    }
+
+    /// Notes that a database was made, or deleted: a later run uses and deletes no other database.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn note(&mut self, database: &str, is_there: bool) -> anyhow::Result<()> {
+        let found = MeasuredDatabase { database: database.to_owned(), is_there };
+        self.write(&found)?;
+        self.charges.note(found);
+        Ok(())
+    }
+
+    fn write(&mut self, line: &impl Serialize) -> anyhow::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let line = serde_json::to_string(line)? + "\n";
+        file.write_all(line.as_bytes()).context("the file of charges cannot be written")
     }
 }

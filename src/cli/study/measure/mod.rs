@@ -7,7 +7,7 @@ mod containers;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use azure_data_cosmos::CosmosClient;
 use clap::Args;
 use clap::builder::BoolishValueParser;
@@ -20,8 +20,9 @@ use crate::app::work::Progress;
 use crate::cli::progress::Bar;
 use crate::config::{CosmosSettings, Environment, StoreKind, ThroughputSettings};
 use onehop_store::RequestCharge;
-use onehop_store::cosmos::provision::{self, DesiredState, ProvisionPlan};
-use onehop_store::cosmos::{self, client_of};
+use onehop_store::cosmos::provision::{self, DesiredState, ProvisionPlan, ProvisionStep};
+use onehop_store::cosmos::{self, Consistency, client_of};
+use onehop_study::bicep::slug;
 use onehop_study::design_study::{DesignStudy, MeasuredCharges, MeasuredOperation, RequestTrials};
 use onehop_study::designs::DesignData;
 use onehop_study::report::AccountSummary;
@@ -97,6 +98,13 @@ impl MeasuredAccount {
             DesignTrials { trials: study.trials(&data), data, database }
         });
         let designs: Vec<DesignTrials<'_>> = designs.collect();
+        for (number, design) in designs.iter().enumerate() {
+            let same = designs[..number].iter().find(|other| other.database == design.database);
+            if let Some(same) = same {
+                let (one, other) = (&same.data.design.name, &design.data.design.name);
+                bail!("the designs {one} and {other} would share the database {}: rename one", same.database);
+            }
+        }
         print_budget(study, &designs);
         if !yes {
             eprintln!("Nothing was measured: --yes goes on.");
@@ -132,37 +140,40 @@ impl MeasuredAccount {
             let exists = provision::has_database(&client, database).await;
             ensure!(
                 !exists.with_context(|| format!("the databases of {} cannot be listed", account.endpoint))?
-                    || file.is_continued,
+                    || file.charges.made.contains(database),
                 "the database {database:?} exists already, and a measurement makes its own: delete it, or name \
                  others with --cosmos-database"
             );
         }
-        let mut made = Vec::new();
         let mut outcome = Ok(());
         for design in lacking {
-            made.push(design.database.clone());
-            if let Err(error) = self.measure_design(study, &client, design, &mut file).await {
+            let to = (&client, account.consistency);
+            if let Err(error) = self.measure_design(study, to, design, &mut file).await {
                 let name = &design.data.design.name;
                 outcome = Err(error.context(format!("the design {name} was not measured")));
                 break;
             }
         }
-        let left = self.clean_up(&client, &made).await;
+        let left = self.clean_up(&client, &mut file).await;
         outcome?;
         left?;
         Ok(file.charges)
     }
 
-    /// Deletes the databases, where that is wanted; otherwise names them.
-    async fn clean_up(&self, client: &CosmosClient, made: &[String]) -> anyhow::Result<()> {
+    /// Deletes the databases that this measurement made, where that is wanted; otherwise names them.
+    async fn clean_up(&self, client: &CosmosClient, file: &mut ChargesFile) -> anyhow::Result<()> {
+        let made = file.charges.made.clone();
         if !self.measure.drop {
-            eprintln!("left in the account until they are deleted: {}", made.join(", "));
+            if !made.is_empty() {
+                eprintln!("left in the account until they are deleted: {}", made.join(", "));
+            }
             return Ok(());
         }
-        for database in made {
+        for database in &made {
             if provision::has_database(client, database).await? {
                 provision::delete_database(client, database).await?;
             }
+            file.note(database, false)?;
         }
         Ok(())
     }
@@ -170,7 +181,7 @@ impl MeasuredAccount {
     async fn measure_design(
         &self,
         study: &DesignStudy<'_>,
-        client: &CosmosClient,
+        (client, consistency): (&CosmosClient, Consistency),
         design: &DesignTrials<'_>,
         file: &mut ChargesFile,
     ) -> anyhow::Result<()> {
@@ -179,10 +190,19 @@ impl MeasuredAccount {
         let throughput = self.throughput.wanted(containers.len())?;
         let mut wanted = DesiredState::new(database, &[], onehop_store::Indexing::All, throughput);
         wanted.containers.extend(containers.iter().map(definition));
-        for step in &ProvisionPlan::of(client, &wanted).await?.steps {
+        let plan = ProvisionPlan::of(client, &wanted).await?;
+        let is_new = matches!(plan.steps.first(), Some(ProvisionStep::CreateDatabase { .. }));
+        ensure!(
+            is_new || file.charges.made.contains(database),
+            "the database {database:?} was made meanwhile by somebody else"
+        );
+        for step in &plan.steps {
             provision::apply(client, database, step).await?;
+            if matches!(step, ProvisionStep::CreateDatabase { .. }) {
+                file.note(database, true)?;
+            }
         }
-        let mut tried = TrialDatabase::open(client, database);
+        let mut tried = TrialDatabase::open(client, database, consistency);
         let total: usize = trials.iter().map(|request| request.trials.len()).sum();
         let (mut bar, mut done, mut refused) = (Bar::new(), 0, 0);
         let name = &*data.design.name;
@@ -227,23 +247,4 @@ fn print_budget(study: &DesignStudy<'_>, designs: &[DesignTrials<'_>]) {
         "Budget: about {:.0} RU, estimated. The throughput of the databases is billed by the hour, whatever is measured.",
         total.0
     );
-}
-
-/// The name of a design as the ending of a database's name.
-fn slug(name: &str) -> String {
-    let characters = name.chars().map(|character| character.to_ascii_lowercase());
-    let words: String =
-        characters.map(|character| if character.is_ascii_alphanumeric() { character } else { '-' }).collect();
-    words.split('-').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::slug;
-
-    #[test]
-    fn a_design_names_its_database() {
-        assert_eq!(slug("by device and day"), "by-device-and-day");
-        assert_eq!(slug("V3"), "v3");
-    }
 }

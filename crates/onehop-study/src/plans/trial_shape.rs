@@ -11,7 +11,7 @@ use super::trial::{TRIAL_ITEMS_MAX, TrialItem, TrialQuery};
 use crate::designs::DesignData;
 
 /// The shape of a query before it is text.
-pub(super) struct QueryShape {
+pub(super) struct TrialShape {
     /// Stored items that meet it.
     pub items: Vec<Value>,
     pub tests: Vec<(Vec<String>, PropertyTest)>,
@@ -31,7 +31,7 @@ pub(super) enum PropertyTest {
     Exists(bool),
 }
 
-impl QueryShape {
+impl TrialShape {
     /// The query over these items, in the scope of a plan; `None` without an item.
     pub(super) fn query(
         self,
@@ -76,7 +76,7 @@ impl QueryShape {
     }
 }
 
-/// The tests by which a query tells the items of a type from others.
+/// The tests that distinguish the items of a type.
 pub(super) fn type_tests(item: &ItemType, type_value: &str) -> Vec<(Vec<String>, PropertyTest)> {
     if item.recognised_by.is_empty() {
         return vec![(vec!["type".to_owned()], PropertyTest::Equals(json!(type_value)))];
