@@ -1,6 +1,5 @@
 //! The composition root: puts the parts together, and is the only place that names an adapter.
 
-pub mod comparison;
 pub mod demo_users;
 mod engine;
 mod engine_watch;

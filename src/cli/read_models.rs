@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use clap::builder::BoolishValueParser;
 use onehop_change_feed::{IdleCharges, Settings, Sharing};
 use onehop_read_models::ReadModels;
 use onehop_read_models::cost::{self, CostCharges};
+use onehop_store::Indexing;
 use onehop_store::charges::Calibration;
 use onehop_store::embedded::PHYSICAL_PARTITIONS_MAX;
 
 use super::Exit;
-use super::compare::IndexingSetting;
 use super::model::served_model;
 use crate::app::read_model_costs::{CostData, DomainCosts, costs_of_copy};
 use crate::blog::study::dataset::DEFAULT_RNG_SEED;
@@ -90,6 +90,24 @@ pub struct PrintReadModels {
     /// may run on it
     #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA")]
     data: Option<PathBuf>,
+}
+
+/// The indexing policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum IndexingSetting {
+    /// Every property: Cosmos DB's default, and the article's setting
+    All,
+    /// Properties that queries need, as `onehop provision` creates them
+    Needed,
+}
+
+impl From<IndexingSetting> for Indexing {
+    fn from(setting: IndexingSetting) -> Self {
+        match setting {
+            IndexingSetting::All => Self::All,
+            IndexingSetting::Needed => Self::Needed,
+        }
+    }
 }
 
 impl PrintReadModels {

@@ -2,13 +2,10 @@
 //! become. Pure.
 
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 
-use super::discards::DiscardedChanges;
-use onehop_store::{FoldedOperation, Ledger};
+use onehop_store::FoldedOperation;
 
 /// A request that each data model serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -45,55 +42,6 @@ impl fmt::Display for ModelVariant {
     }
 }
 
-/// One run of a request.
-pub struct Sample {
-    /// The operations of the request.
-    pub ledger: Arc<Ledger>,
-    pub duration: Duration,
-    /// The charge of the projections because of it, RU.
-    pub projection_charge: f64,
-    /// The changes that the projections brought to the change feed in vain because of it.
-    pub discarded: DiscardedChanges,
-}
-
-impl Sample {
-    /// Of a request that no projection follows.
-    #[must_use]
-    pub fn alone(ledger: Arc<Ledger>, duration: Duration) -> Self {
-        Self { ledger, duration, projection_charge: 0.0, discarded: DiscardedChanges::default() }
-    }
-}
-
-/// The cost of each of several simultaneous writes in one logical partition, the means, RU.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ConcurrentCharge {
-    /// The request's name.
-    pub request: String,
-    #[serde(flatten)]
-    pub plan: ModelVariant,
-    /// The number of simultaneous writes.
-    pub at_once: usize,
-    pub request_charge: f64,
-    /// The charge of the projections because of it, RU.
-    pub projection_charge: f64,
-}
-
-impl ConcurrentCharge {
-    /// From the charge of all of them together.
-    #[must_use]
-    pub fn of(request: impl Into<String>, plan: ModelVariant, samples: &[Sample]) -> Self {
-        let mean = |sum: f64| hundredths(sum / samples.len().max(1) as f64);
-        Self {
-            request: request.into(),
-            plan,
-            at_once: samples.len(),
-            request_charge: mean(samples.iter().map(|sample| sample.ledger.total().0).sum()),
-            projection_charge: mean(samples.iter().map(|sample| sample.projection_charge).sum()),
-        }
-    }
-}
-
 /// The rows of all requests under all plans, in the order in which they are shown.
 #[derive(Debug, Clone, Default)]
 pub struct Measurements {
@@ -102,7 +50,7 @@ pub struct Measurements {
     pub rows: Vec<MeasurementRow>,
 }
 
-/// The figures of one request under one plan.
+/// The figures of one request under one plan, rounded to hundredths as Azure Cosmos DB states charges.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MeasurementRow {
@@ -122,16 +70,12 @@ pub struct MeasurementRow {
     pub estimate_error: Option<f64>,
     /// The median charge of the projections because of a write, RU.
     pub projection_charge: f64,
-    /// Changes that it brings to the change feed in vain, in the mean of the samples. Their charge is
-    /// background work.
-    pub discarded: DiscardedChanges,
     /// The figure of a reference (an article, an earlier measurement), RU, if it has a figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_request_charge: Option<f64>,
     /// The deviation of the median from the reference: 0.1 is 10 % above it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
-    pub latency_ms: Quantiles,
     /// Bytes of the items that a request with the median charge reads and writes, where a plan has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<f64>,
@@ -168,6 +112,19 @@ impl Measurements {
     }
 }
 
+impl Measurements {
+    /// Puts the figure of a reference beside each charge, RU, where it has one.
+    pub fn refer_to(&mut self, reference: &dyn Fn(&MeasurementRow) -> Option<f64>) {
+        for row in &mut self.rows {
+            row.reference_request_charge = reference(row);
+            row.deviation = row
+                .reference_request_charge
+                .filter(|reference| *reference > 0.0)
+                .map(|reference| thousandths(row.request_charge / reference - 1.0));
+        }
+    }
+}
+
 impl EstimateErrors {
     /// Over all rows with a reference; `None` without such a row.
     #[must_use]
@@ -191,84 +148,15 @@ impl Quantiles {
     }
 }
 
-impl MeasurementRow {
-    /// The same without a reference.
-    #[must_use]
-    pub fn alone(self) -> Self {
-        Self { reference_request_charge: None, deviation: None, ..self }
-    }
-
-    /// The figures of samples. Charges are rounded to hundredths, as Azure Cosmos DB states them.
-    /// `reference`: RU, of the same request elsewhere.
-    #[must_use]
-    pub fn of(
-        request: impl Into<String>,
-        plan: ModelVariant,
-        reference: Option<f64>,
-        samples: &[Sample],
-    ) -> Self {
-        let charges = Quantiles::of(samples.iter().map(|sample| sample.ledger.total().0).collect());
-        let durations = samples.iter().map(|sample| sample.duration.as_secs_f64() * 1000.0).collect();
-        let projections = samples.iter().map(|sample| sample.projection_charge).collect();
-        let is_typical = |sample: &&Sample| sample.ledger.total().0 >= charges.median;
-        let typical = samples
-            .iter()
-            .filter(is_typical)
-            .min_by(|one, other| one.ledger.total().0.total_cmp(&other.ledger.total().0));
-        Self {
-            request: request.into(),
-            plan,
-            request_charge: hundredths(charges.median),
-            request_charge_p99: hundredths(charges.p99),
-            estimated_request_charge: None,
-            estimate_error: None,
-            projection_charge: hundredths(Quantiles::of(projections).median),
-            discarded: discarded(samples),
-            reference_request_charge: reference,
-            deviation: reference.map(|reference| thousandths(charges.median / reference - 1.0)),
-            latency_ms: Quantiles::of(durations),
-            bytes: None,
-            operations: typical.map(|sample| rounded(sample.ledger.folded())).unwrap_or_default(),
-        }
-    }
-
-    /// Puts the charge of the same request beside this one's, out of the rows of a store that estimates.
-    /// There is no error in percent of nothing.
-    pub fn put_beside(&mut self, estimated: &[Self]) {
-        let is_same = |row: &&Self| row.request == self.request && row.plan == self.plan;
-        let Some(estimate) = estimated.iter().find(is_same).map(|row| row.request_charge) else { return };
-        self.estimated_request_charge = Some(estimate);
-        self.estimate_error =
-            (self.request_charge > 0.0).then(|| thousandths(estimate / self.request_charge - 1.0));
-    }
-}
-
-/// Of one request, in the mean.
-fn discarded(samples: &[Sample]) -> DiscardedChanges {
-    let mut all = DiscardedChanges::default();
-    samples.iter().for_each(|sample| all += sample.discarded);
-    all.times(1.0 / samples.len().max(1) as f64)
-}
-
-fn rounded(mut operations: Vec<FoldedOperation>) -> Vec<FoldedOperation> {
-    for operation in &mut operations {
-        operation.request_charge.0 = hundredths(operation.request_charge.0);
-    }
-    operations
-}
-
-fn hundredths(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
-}
-
-fn thousandths(value: f64) -> f64 {
+/// Rounded to thousandths.
+pub(crate) fn thousandths(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::sample;
+    use crate::fixtures::row;
 
     fn plans() -> [ModelVariant; 2] {
         [ModelVariant::of_model("V1"), ModelVariant { model: "V1".to_owned(), batched: true }]
@@ -283,41 +171,22 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_the_median_and_the_operations_of_its_sample() {
-        let samples: Vec<Sample> = [9.0, 1.1, 5.0].map(sample).into();
-        let row = MeasurementRow::of("Q1", ModelVariant::of_model("V3"), Some(1.0), &samples);
-        assert_eq!((row.request_charge, row.deviation), (5.0, Some(4.0)));
-        assert_eq!(row.operations[0].request_charge.0, 5.0);
-        let json = serde_json::to_value(&row).unwrap();
-        assert_eq!((&json["model"], &json["batched"]), (&"V3".into(), &false.into()));
-        assert_eq!(json["latencyMs"]["median"], 2.0);
-    }
-
-    #[test]
-    fn an_estimate_stands_beside_the_charge_of_the_same_request() {
-        let [plain, batched] = plans();
-        let row = |request: &str, plan: &ModelVariant, charge| {
-            MeasurementRow::of(request, plan.clone(), None, &[sample(charge)])
-        };
-        let estimated = [
-            row("Q3", &plain, 9.0),
-            row("Q3", &batched, 11.0),
-            row("Q4", &plain, 0.5),
-            row("Q5", &plain, 7.0),
-        ];
-        let mut rows = [row("Q3", &batched, 10.0), row("Q4", &plain, 1.0), row("Q5", &plain, 0.0)];
-        rows.iter_mut().for_each(|row| row.put_beside(&estimated));
-        let beside = rows.each_ref().map(|row| (row.estimated_request_charge, row.estimate_error));
-        assert_eq!(beside, [(Some(11.0), Some(0.1)), (Some(0.5), Some(-0.5)), (Some(7.0), None)]);
+    fn errors_are_those_of_rows_with_an_estimate() {
+        let plan = ModelVariant::of_model("V1");
+        let mut rows = [row("Q3", &plan, 10.0, 0.0), row("Q4", &plan, 1.0, 0.0)];
+        assert_eq!(EstimateErrors::of(&rows), None);
+        (rows[0].estimate_error, rows[1].estimate_error) = (Some(0.1), Some(-0.5));
         assert_eq!(EstimateErrors::of(&rows), Some(EstimateErrors { largest: 0.5, mean: 0.3 }));
-        assert_eq!(EstimateErrors::of(&estimated), None);
     }
 
     #[test]
-    fn without_a_reference_there_is_no_deviation() {
+    fn a_reference_stands_beside_the_charges_that_it_has() {
         let [plain, batched] = plans();
-        let row = MeasurementRow::of("Q3", batched.clone(), None, &[sample(1.0)]);
-        assert_eq!((row.reference_request_charge, row.deviation), (None, None));
+        let rows = vec![row("Q3", &plain, 5.0, 0.0), row("Q3", &batched, 5.0, 0.0)];
+        let mut measurements = Measurements { rows, ..Measurements::default() };
+        measurements.refer_to(&|row| (!row.plan.batched).then_some(4.0));
+        let found: Vec<_> = measurements.rows.iter().map(|row| row.deviation).collect();
+        assert_eq!(found, [Some(0.25), None]);
         assert_eq!([plain, batched].map(|plan| plan.to_string()), ["V1", "V1, data loader"]);
     }
 }

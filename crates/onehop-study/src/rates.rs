@@ -3,7 +3,6 @@
 
 use serde::Serialize;
 
-use super::discards::DiscardedChanges;
 use super::measurement::{Measurements, ModelVariant, StudyRequest};
 use onehop_store::{ContainerName, FoldedOperation, OperationKind};
 
@@ -94,22 +93,6 @@ fn requests_with(
     rates.iter().filter(has_wanted).fold(0.0, |sum, rate| sum + rate.per_second)
 }
 
-/// The changes that a traffic brings to the change feed in vain, a second.
-#[must_use]
-pub fn discarded(
-    measurements: &Measurements,
-    rates: &[RequestRate],
-    plan: &ModelVariant,
-) -> DiscardedChanges {
-    let mut all = DiscardedChanges::default();
-    for rate in rates {
-        if let Some(row) = measurements.row(&rate.request, plan) {
-            all += row.discarded.times(rate.per_second);
-        }
-    }
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,17 +111,6 @@ mod tests {
         let v3 = ModelVariant::of_model("V3");
         let rows = vec![row("Q3", &v3, 10.0, 0.0), row("C3", &v3, 15.0, 20.0)];
         Measurements { requests: requests(), plans: vec![v3], rows }
-    }
-
-    #[test]
-    fn discarded_changes_are_those_of_the_rates() {
-        let mut measurements = measurements();
-        let v3 = ModelVariant::of_model("V3");
-        let row = measurements.rows.iter_mut().find(|row| row.request == "C3" && row.plan == v3).unwrap();
-        row.discarded = DiscardedChanges { changes: 1.0, bytes: 400.0 };
-        let rates = [rate("Q3", 5.0), rate("C3", 2.0)];
-        let found = discarded(&measurements, &rates, &v3);
-        assert_eq!((found.changes, found.bytes), (2.0, 800.0));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::background::BackgroundWork;
 use super::design_study::Outlook;
-use super::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Measurements};
-use super::partitions::PartitionReport;
+use super::measurement::{EstimateErrors, MeasurementRow, Measurements};
+use super::partitions::ContainerPartitions;
 use super::provisioning::{Provisioning, Verdict};
 use super::traffic::Traffic;
 use onehop_store::charges::Calibration;
@@ -24,26 +24,21 @@ pub struct StudyReport {
     /// Parameters of the data set, by name.
     #[serde(flatten)]
     pub parameters: Map<String, Value>,
-    /// The runs of each request under each plan.
+    /// The most subjects of a request whose plans were worked out.
     pub samples: usize,
-    /// With which the requests ran, of the container that is queried across them: the most that any of the
-    /// databases had.
+    /// The most that a query across them asks.
     pub physical_partitions: u32,
     pub known_partitions: KnownPartitions,
     pub indexing: Indexing,
     pub charge_source: ChargeSource,
-    /// The account that was measured; `None` on the embedded store.
+    /// The account that was measured; `None` where all charges are estimates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<AccountSummary>,
     /// Errors of the estimates, where there are any beside the charges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate_errors: Option<EstimateErrors>,
-    /// Of writes that arrive at the same time.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub concurrent: Vec<ConcurrentCharge>,
-    /// Of the data model with the most containers; `None` without a traffic.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub partitions: Option<PartitionReport>,
+    /// The logical partitions of each container of each design.
+    pub partitions: Vec<ContainerPartitions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
     /// The plan with the smallest bill for the traffic; `None` without a traffic.
@@ -58,8 +53,7 @@ pub struct StudyReport {
     /// Of the data models with a change feed processor; empty without a traffic.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<BackgroundWork>,
-    /// Passes over all data of each design; empty where requests were measured.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Passes over all data of each design.
     pub passes: Vec<DataPasses>,
     /// The constants of the estimated charges.
     #[serde(serialize_with = "calibration_name")]
@@ -101,9 +95,6 @@ pub struct AccountSummary {
     pub endpoint: String,
     /// One for each data model.
     pub databases: Vec<String>,
-    /// Whether single operations of the plans were measured, and not whole requests.
-    #[serde(skip)]
-    pub of_operations: bool,
 }
 
 /// Texts about one study, which a report shows beside its figures.

@@ -11,11 +11,11 @@ use futures::stream::{self, StreamExt};
 use thiserror::Error;
 
 use super::dataset::{Dataset, SeedPost, SeedUser};
+use super::items;
 use crate::accounts::username::Username;
 use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
-use crate::blog::ids::{CommentId, LikeId, PostId, UserId};
-use crate::blog::items::{AccountItem, CommentItem, LikeItem, PostItem, UserItem, types};
-use onehop_runtime::clock::format_timestamp;
+use crate::blog::ids::{PostId, UserId};
+use crate::blog::items::{AccountItem, PostItem, types};
 use onehop_store::{
     Batch, ETag, Fault, Ledger, NewItem, PartitionKey, Rejection, Store, WriteError, WriteOp, limits,
 };
@@ -106,18 +106,7 @@ impl Seeder {
                 return Err(SeedError::UsernameTaken(username));
             }
         }
-        let user = UserItem {
-            id: user_id,
-            item_type: types::USER.to_owned(),
-            user_id,
-            username,
-            version: 1,
-            pending_username: None,
-            former_username: None,
-            former_keys: Vec::new(),
-            suspended: false,
-        };
-        let item = NewItem::encode(user_id.to_string(), &user);
+        let item = NewItem::encode(user_id.to_string(), &items::user(&self.dataset, index));
         let created = self.store.write(USERS, &user_id.partition_key(), WriteOp::Create(item), &ledger).await;
         passed_over_if_there(created.map(|_| ()))
     }
@@ -138,7 +127,7 @@ impl Seeder {
 
     /// Writes a post with its comments and likes; returns how many items that were.
     async fn write_post(&self, user: u32, seed: SeedPost) -> Result<u64, SeedError> {
-        let mut post = self.post_item(user, &seed);
+        let mut post = items::post(&self.dataset, user, &seed);
         let reactions = self.reactions_of(&seed);
         let written = 1 + reactions.len() as u64;
         let (first, rest) = reactions.split_at(reactions.len().min(REACTIONS_MAX));
@@ -247,66 +236,12 @@ impl Seeder {
         }
     }
 
-    /// The post, still without comments and likes.
-    fn post_item(&self, user: u32, post: &SeedPost) -> PostItem {
-        let post_id = PostId(post.id);
-        let mut username = String::new();
-        self.dataset.write_username(user, &mut username);
-        PostItem {
-            id: post_id,
-            item_type: types::POST.to_owned(),
-            post_id,
-            user_id: UserId(self.dataset.user_id(user)),
-            user_username: username,
-            tags: post.tags.iter().map(|tag| (*tag).to_owned()).collect(),
-            comment_count: 0,
-            like_count: 0,
-            creation_date: format_timestamp(post.creation_ms),
-            version: 1,
-            title: post.title.clone(),
-            content: post.content.clone(),
-            text_version: 1,
-            update_date: None,
-            deleted: false,
-            ttl: None,
-        }
-    }
-
     /// The comments of a post, and then its likes.
     fn reactions_of(&self, post: &SeedPost) -> Vec<Reaction> {
-        let post_id = PostId(post.id);
-        let comments = self.dataset.comments_of(post).map(|comment| {
-            let id = CommentId(comment.id);
-            let item = CommentItem {
-                id,
-                item_type: types::COMMENT.to_owned(),
-                post_id,
-                user_id: UserId(self.dataset.user_id(comment.author)),
-                user_username: self.dataset.username(comment.author),
-                content: comment.content,
-                creation_date: format_timestamp(comment.creation_ms),
-                version: 1,
-                text_version: 1,
-                update_date: None,
-                deleted: false,
-                ttl: None,
-            };
-            Reaction { is_like: false, item: NewItem::encode(id.to_string(), &item) }
-        });
-        let likes = self.dataset.likes_of(post).map(|like| {
-            let user_id = UserId(self.dataset.user_id(like.user));
-            let id = LikeId::derive(post_id, user_id);
-            let item = LikeItem {
-                id,
-                item_type: types::LIKE.to_owned(),
-                post_id,
-                user_id,
-                user_username: self.dataset.username(like.user),
-                creation_date: format_timestamp(like.creation_ms),
-                version: 1,
-            };
-            Reaction { is_like: true, item: NewItem::encode(id.to_string(), &item) }
-        });
+        let comments = items::comments(&self.dataset, post)
+            .map(|item| Reaction { is_like: false, item: NewItem::encode(item.id.to_string(), &item) });
+        let likes = items::likes(&self.dataset, post)
+            .map(|item| Reaction { is_like: true, item: NewItem::encode(item.id.to_string(), &item) });
         comments.chain(likes).collect()
     }
 }

@@ -1,33 +1,20 @@
-//! Settings of a comparison: size of the data set, store, indexing, and the traffic of the bill.
+//! Settings of a comparison: size of the data set, and the traffic of the bill.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use anyhow::ensure;
-use clap::builder::BoolishValueParser;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::app::container_specs;
 use crate::blog::study::article;
-use crate::blog::study::dataset::DEFAULT_RNG_SEED;
-use crate::blog::study::report::ARTICLE_PARTITIONS;
-use crate::config::{CalibrationSettings, CosmosSettings, Environment, StoreKind, ThroughputSettings};
-use onehop_store::Indexing;
-use onehop_store::charges::Calibration;
+use crate::blog::study::built_in::BuiltInStudy;
+use crate::blog::study::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, Dataset, Texts};
 use onehop_study::bounds::Bounds;
-use onehop_study::provisioning::{
-    HighestThroughput, INDEX_SHARE_DEFAULT, PEAK_TO_MEAN_DEFAULT, Prices, ProvisioningInput,
-};
+use onehop_study::provisioning::{HighestThroughput, INDEX_SHARE_DEFAULT, PEAK_TO_MEAN_DEFAULT, Prices};
 use onehop_study::rates::{InvalidRequestRate, RequestRate};
 
 const USERS_DEFAULT: u32 = 200;
-/// With which requests run where their number is derived: as many as a container of up to 50 GB and 10,000
-/// RU/s has.
-const PHYSICAL_PARTITIONS_MEASURED: u16 = 1;
 
-/// Settings of the data set and the samples.
+/// Settings of the data set.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Data set and samples")]
+#[command(next_help_heading = "Data set")]
 pub(super) struct SizeSettings {
     /// Users of the data set, each with 5 to 50 posts [default: 200]
     #[arg(
@@ -41,74 +28,6 @@ pub(super) struct SizeSettings {
     /// Seed of the random number generator. The same seed makes the same data set
     #[arg(long, value_name = "NUMBER", env = "ONEHOP_RNG_SEED", default_value_t = DEFAULT_RNG_SEED)]
     pub rng_seed: u64,
-
-    /// Samples: how often each request runs under each data model
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "ONEHOP_SAMPLES",
-        default_value_t = 50,
-        value_parser = clap::value_parser!(u32).range(1..=100_000)
-    )]
-    pub samples: u32,
-}
-
-/// Settings of the compared store.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Compared store")]
-pub(super) struct PlaceSettings {
-    /// Store whose request charges are compared
-    #[arg(long, value_enum, env = "ONEHOP_STORE", default_value = "embedded")]
-    pub store: StoreKind,
-
-    /// Directory of the embedded store in which the databases are made, under `compare` [default: a temporary
-    /// one]
-    #[arg(long, value_name = "DIRECTORY", env = "ONEHOP_DATA")]
-    pub data: Option<PathBuf>,
-
-    /// Physical partitions as the article had them: 70 for each container. Without it their number follows
-    /// from storage and throughput, and an account has its own
-    #[arg(long, env = "ONEHOP_AS_THE_ARTICLE", value_parser = BoolishValueParser::new())]
-    pub as_the_article: bool,
-
-    /// Indexing policy, which decides the charge of a write
-    #[arg(long, value_enum, env = "ONEHOP_INDEXING", default_value = "all")]
-    indexing: IndexingSetting,
-
-    #[command(flatten)]
-    calibration: CalibrationSettings,
-
-    /// Estimation error, with --store cosmos: print the embedded store's estimate of each charge beside it
-    #[arg(long, env = "ONEHOP_ESTIMATE_ERROR", value_parser = BoolishValueParser::new())]
-    pub estimate_error: bool,
-
-    /// Clean-up, with --store cosmos: delete each of the comparison's databases when it was measured, also
-    /// after a failure
-    #[arg(long, env = "ONEHOP_DROP", value_parser = BoolishValueParser::new())]
-    pub drop: bool,
-
-    #[command(flatten)]
-    pub cosmos: CosmosSettings,
-    #[command(flatten)]
-    pub throughput: ThroughputSettings,
-}
-
-/// The indexing policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum IndexingSetting {
-    /// Every property: Cosmos DB's default, and the article's setting
-    All,
-    /// Properties that queries need, as `onehop provision` creates them
-    Needed,
-}
-
-impl From<IndexingSetting> for Indexing {
-    fn from(setting: IndexingSetting) -> Self {
-        match setting {
-            IndexingSetting::All => Self::All,
-            IndexingSetting::Needed => Self::Needed,
-        }
-    }
 }
 
 /// Settings of the traffic from which throughput and bill are computed.
@@ -190,62 +109,16 @@ impl SizeSettings {
     pub fn users(&self) -> u32 {
         self.users.unwrap_or(USERS_DEFAULT)
     }
-}
 
-impl PlaceSettings {
-    /// Whether each database is deleted when it has been measured: on request, and where it would not be
-    /// found afterwards, so that a large data set takes the space of one and not of three.
-    pub fn deletes(&self) -> bool {
-        self.drop || (self.store == StoreKind::Embedded && self.data.is_none())
-    }
-
-    /// Of the embedded store, with which requests run.
-    pub fn physical_partitions(&self) -> u16 {
-        if self.as_the_article { ARTICLE_PARTITIONS } else { PHYSICAL_PARTITIONS_MEASURED }
-    }
-
-    pub fn indexing(&self) -> Indexing {
-        self.indexing.into()
-    }
-
-    pub fn calibration(&self) -> Arc<Calibration> {
-        self.calibration.calibration()
-    }
-
-    /// Refuses settings that are not for the compared store. The variable of `--data` may be set: it is for
-    /// every command.
-    pub fn check(&self, environment: &Environment) -> anyhow::Result<()> {
-        match self.store {
-            StoreKind::Embedded => {
-                ensure!(
-                    !self.estimate_error,
-                    "--estimate-error needs --store cosmos: the charges of the embedded store are \
-                     estimates"
-                );
-                ensure!(
-                    !self.drop,
-                    "--drop needs --store cosmos: without --data, the databases are in a temporary directory"
-                );
-            }
-            StoreKind::Cosmos => {
-                let data = self.data.as_ref().map(|data| data.display().to_string());
-                ensure!(
-                    data.is_none() || data == environment.get("ONEHOP_DATA"),
-                    "--data is for --store embedded: --store cosmos makes its databases in the account"
-                );
-                ensure!(
-                    !self.as_the_article,
-                    "--as-the-article is for --store embedded: with --store cosmos the account has its own physical partitions"
-                );
-            }
-        }
-        Ok(())
+    /// With texts of the article's length.
+    pub fn dataset(&self) -> Dataset {
+        Dataset::new(self.users(), self.rng_seed, DEFAULT_END_MS).with_texts(Texts::Long)
     }
 }
 
 impl TrafficSettings {
-    /// The input of provisioning beside the traffic.
-    pub fn provisioning(&self) -> ProvisioningInput {
+    /// The study of a data set under the traffic.
+    pub fn study(&self, dataset: Dataset, as_the_article: bool) -> BuiltInStudy {
         let mut prices = Prices { manual: self.price_per_100_ru, ..Prices::default() };
         for (name, price) in &self.prices {
             let slot = match name {
@@ -257,14 +130,16 @@ impl TrafficSettings {
             };
             *slot = Some(*price);
         }
-        ProvisioningInput {
-            hourly: None,
-            peak_to_mean: self.peak_to_mean.unwrap_or(PEAK_TO_MEAN_DEFAULT),
-            regions: self.regions,
-            highest_throughput: self.highest_throughput(),
-            index_share: self.index_share.unwrap_or(INDEX_SHARE_DEFAULT),
+        BuiltInStudy {
+            dataset,
             data_scale: self.data_scale,
+            rates: self.rates(),
+            peak_to_mean: self.peak_to_mean.unwrap_or(PEAK_TO_MEAN_DEFAULT),
+            index_share: self.index_share.unwrap_or(INDEX_SHARE_DEFAULT),
+            regions: self.regions,
             prices,
+            highest_throughput: self.highest_throughput(),
+            as_the_article,
         }
     }
 
@@ -279,10 +154,12 @@ impl TrafficSettings {
         highest
     }
 
-    /// `None` where no traffic is given.
-    pub fn rates(&self) -> Option<Vec<RequestRate>> {
-        let given = (!self.rates.is_empty()).then(|| self.rates.clone());
-        self.reads_per_write.map(|ratio| RequestRate::even(&article::requests(), ratio)).or(given)
+    /// None where no traffic is given.
+    fn rates(&self) -> Vec<RequestRate> {
+        self.reads_per_write.map_or_else(
+            || self.rates.clone(),
+            |ratio| RequestRate::even(&article::requests(), ratio),
+        )
     }
 }
 

@@ -12,7 +12,8 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Exit, output};
 use crate::config::CalibrationSettings;
-use measure::{MeasuredAccount, StudyCharges};
+pub(super) use measure::MeasuredAccount;
+use measure::StudyCharges;
 use onehop_study::bicep::bicep;
 use onehop_study::data::{DataSurvey, SurveyProgress, SurveySpec};
 use onehop_study::design_study::{DesignStudy, dearer, design_report, explain, plan_text};
@@ -20,6 +21,7 @@ use onehop_study::directory::StudyDirectory;
 use onehop_study::init::init_study;
 use onehop_study::keys::{KeyReport, add_candidates, key_table};
 use onehop_study::render;
+use onehop_study::report::StudyReport;
 
 /// Arguments of `onehop study`.
 #[derive(Debug, Args)]
@@ -154,12 +156,14 @@ enum ShortFormat {
 
 /// Format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ReportFormat {
+pub(super) enum ReportFormat {
     /// Table for a terminal
     Table,
     /// Tables in Markdown
     Markdown,
-    /// JSON
+    /// One line of Markdown for each request
+    Summary,
+    /// JSON, with the fields of docs/comparison-json.md
     Json,
     /// One HTML file with charts, plans and sortable tables; it needs no other file
     Html,
@@ -249,25 +253,40 @@ impl Run {
     async fn run(self) -> anyhow::Result<Exit> {
         let directory = self.input.directory()?;
         let survey = survey(&directory, &SurveySpec::of_designs(&directory))?;
-        let mut study = DesignStudy::new(&directory, &survey, self.input.calibration.calibration());
-        let measured;
-        match self.measured.charges(&study).await? {
-            StudyCharges::Estimated => {}
-            StudyCharges::BudgetOnly => return Ok(Exit::Success),
-            StudyCharges::Measured(charges) => {
-                measured = charges;
-                study.measured = Some(&measured);
-            }
+        let study = DesignStudy::new(&directory, &survey, self.input.calibration.calibration());
+        if let Some(report) = report_on(study, &self.measured).await? {
+            output::write(&self.format.show(&report)?)?;
         }
-        let report = design_report(&study);
-        let text = match self.format {
-            ReportFormat::Table => render::table(&report),
-            ReportFormat::Markdown => render::markdown(&report),
-            ReportFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
-            ReportFormat::Html => render::page(&report),
-        };
-        output::write(&text)?;
         Ok(Exit::Success)
+    }
+}
+
+/// The report with estimated or measured charges; `None` where the budget was printed alone.
+pub(super) async fn report_on(
+    mut study: DesignStudy<'_>,
+    account: &MeasuredAccount,
+) -> anyhow::Result<Option<StudyReport>> {
+    let measured;
+    match account.charges(&study).await? {
+        StudyCharges::Estimated => {}
+        StudyCharges::BudgetOnly => return Ok(None),
+        StudyCharges::Measured(charges) => {
+            measured = charges;
+            study.measured = Some(&measured);
+        }
+    }
+    Ok(Some(design_report(&study)))
+}
+
+impl ReportFormat {
+    pub(super) fn show(self, report: &StudyReport) -> anyhow::Result<String> {
+        Ok(match self {
+            Self::Table => render::table(report),
+            Self::Markdown => render::markdown(report),
+            Self::Summary => render::summary(report),
+            Self::Json => serde_json::to_string_pretty(report)? + "\n",
+            Self::Html => render::page(report),
+        })
     }
 }
 

@@ -56,6 +56,8 @@ export interface Identity {
   signOutSettled: () => Promise<void>;
   /** A mutation was refused for want of a session. */
   signInNeeded: () => void;
+  /** Whether its live events are for it alone. Each subscription is an event stream with its token then. */
+  hasPrivateEvents?: boolean;
 }
 
 /** The signed-in user of the blog. */
@@ -84,7 +86,10 @@ export function createClient(identity = user, cacheUpdates: MutationUpdates = {}
       }),
       cache(cacheUpdates),
       mapExchange({
-        onOperation: withExtensions,
+        onOperation: (operation) =>
+          operation.kind === "subscription" && identity.hasPrivateEvents === true
+            ? asEventStream(operation)
+            : withExtensions(operation),
         onResult({ operation, extensions, error }) {
           enterCharge(nameOf(operation), extensions);
           if (operation.kind === "mutation") {
@@ -140,6 +145,15 @@ function listen(
       stop();
     },
   };
+}
+
+/** Sends a subscription as a request of its own. */
+function asEventStream(operation: Operation): Operation {
+  return makeOperation(operation.kind, operation, {
+    ...operation.context,
+    fetchSubscriptions: true,
+    fetchOptions: { headers: { accept: "text/event-stream" } },
+  });
 }
 
 /**

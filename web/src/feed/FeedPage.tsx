@@ -18,6 +18,8 @@ import { nothingNew, noticed, revealed, withoutPost } from "./new-posts.js";
 
 /** Posts of one page of the feed. */
 const PAGE_POSTS = 20;
+/** The posts that come by scrolling. More come by the button, so that the end of the page is within reach. */
+const SCROLLED_POSTS = 60;
 /** The posts that the feed keeps. Older ones are read across partitions. */
 const FEED_POSTS_MAX = 100;
 
@@ -128,7 +130,7 @@ function FeedPosts({
       {pageInfo.endCursor === null || !(pageInfo.hasNextPage || isFull) ? (
         <p className="feed-end">You have reached the end.</p>
       ) : pages === 1 ? (
-        <More label="Show older posts" onMore={onMore} isEndless={!isFull} />
+        <More label="Show older posts" onMore={onMore} isEndless={count < SCROLLED_POSTS} />
       ) : isFull ? (
         <OlderPosts after={pageInfo.endCursor} pages={pages - 1} onMore={onMore} />
       ) : (

@@ -1,5 +1,5 @@
-import { useRef } from "react";
-import { useQuery } from "urql";
+import { useEffect, useEffectEvent, useRef } from "react";
+import { useQuery, useSubscription } from "urql";
 import { Link } from "wouter";
 import { codeOf } from "../api/errors.js";
 import { Failure } from "../ui/Failure.js";
@@ -12,7 +12,10 @@ import type { Customer } from "./customer-session.js";
 import { OrderAgain } from "./OrderAgain.js";
 import { CancelOrder, OrderLines, OrderProgress } from "./OrderCard.js";
 import type { OrderCardFragment } from "./OrderCard.generated.js";
-import { OrderDocument } from "./orders.generated.js";
+import { OrderChangesDocument, OrderDocument } from "./orders.generated.js";
+
+/** The wait before live events are asked for again, in milliseconds. */
+const LISTEN_AGAIN_MS = 5_000;
 
 /** One order, which is also the confirmation of an order that was just placed. */
 export function OneOrder({ id, customer }: { id: string; customer: Customer }) {
@@ -23,7 +26,17 @@ export function OneOrder({ id, customer }: { id: string; customer: Customer }) {
   });
   const order = data?.node;
   if (order != null && "lines" in order) {
-    return <Order order={order as OrderCardFragment} customer={customer} />;
+    return (
+      <>
+        <OrderEvents
+          id={id}
+          onEnded={() => {
+            readAgain({ requestPolicy: "network-only" });
+          }}
+        />
+        <Order order={order as OrderCardFragment} customer={customer} />
+      </>
+    );
   }
   // An invalid id is refused.
   if (error !== undefined && codeOf(error) !== "BAD_USER_INPUT") {
@@ -39,6 +52,28 @@ export function OneOrder({ id, customer }: { id: string; customer: Customer }) {
       </Link>
     </Notice>
   );
+}
+
+/**
+ * Follows the order. Its events end with the access token, the connection and the order, and those meanwhile
+ * are lost: the order is read again then, and followed again.
+ */
+function OrderEvents({ id, onEnded }: { id: string; onEnded: () => void }) {
+  const [{ fetching }, listen] = useSubscription({ query: OrderChangesDocument, variables: { id } });
+  const listenAgain = useEffectEvent(() => {
+    onEnded();
+    listen();
+  });
+  useEffect(() => {
+    if (fetching) {
+      return;
+    }
+    const timer = setTimeout(listenAgain, LISTEN_AGAIN_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [fetching]);
+  return null;
 }
 
 function Order({ order, customer }: { order: OrderCardFragment; customer: Customer }) {

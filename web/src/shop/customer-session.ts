@@ -45,6 +45,7 @@ export const customerIdentity: Identity = {
   accessTokenAfter: session.accessTokenAfter,
   signOutSettled: session.signOutSettled,
   signInNeeded: session.refused,
+  hasPrivateEvents: true,
 };
 
 /** The session, even an ended one; null without a session. */

@@ -19,18 +19,30 @@ export interface Category {
   products: Sold[];
 }
 
-/** Categories with at least two products, of which one has a tag. */
+/**
+ * Categories with two products that stay: tests run side by side, and those of tests come, sell out and go. Products
+ * of tests have no tags.
+ */
 export async function categories(url = baseUrl): Promise<Category[]> {
   const { productCategories } = await request<{
-    productCategories: { id: string; name: string; products: { nodes: Sold[] } }[];
+    productCategories: { id: string; name: string; products: { nodes: (Sold & { isSoldOut: boolean })[] } }[];
   }>(
-    `{ productCategories { id name products(first: 2) { nodes { id name price { amount currencyCode } tags { id name } } } } }`,
+    `{
+      productCategories {
+        id
+        name
+        products(first: 20) { nodes { id name isSoldOut price { amount currencyCode } tags { id name } } }
+      }
+    }`,
     {},
     { url },
   );
   return productCategories
-    .map(({ id, name, products: { nodes } }) => ({ id, name, products: nodes }))
-    .filter(({ products }) => products.length === 2 && products[0]?.tags.length !== 0);
+    .map(({ id, name, products: { nodes } }) => {
+      const stay = nodes.filter(({ isSoldOut, tags }) => !isSoldOut && tags.length !== 0);
+      return { id, name, products: stay.slice(0, 2) };
+    })
+    .filter(({ products }) => products.length === 2);
 }
 
 /** Signs up as a customer by the page, and ends where the page leads. */

@@ -87,6 +87,15 @@ impl RequestSet {
         &self.requests
     }
 
+    /// The same requests at the rates that `per_second` has for their names; without one, none are sent.
+    #[must_use]
+    pub fn at(mut self, per_second: impl Fn(&str) -> Option<f64>) -> Self {
+        for request in &mut self.requests {
+            request.per_second = per_second(&request.name).unwrap_or(0.0);
+        }
+        self
+    }
+
     /// The same requests at this multiple of their rates.
     #[must_use]
     pub fn times(mut self, multiple: f64) -> Self {

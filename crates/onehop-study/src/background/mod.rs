@@ -21,7 +21,6 @@ pub struct ChangeFeedFollowing {
     pub sources: Vec<ContainerName>,
     /// Bounded lists: reads for each page of changes, whatever changed in it.
     pub listings: Vec<PageListing>,
-    pub passes: Vec<BackgroundPass>,
 }
 
 /// The listing of a bounded list. Where processes share the change feed, a point read confirms the listing
@@ -49,7 +48,6 @@ pub struct BackgroundWork {
     /// The numbers of processes of each line's figures.
     pub processes: [u64; 3],
     pub lines: Vec<BackgroundLine>,
-    pub passes: Vec<BackgroundPass>,
 }
 
 /// One kind of background work.
@@ -81,26 +79,23 @@ pub enum BackgroundKind {
     /// Listings of bounded lists and their confirmations before each page of changes, at most one for each
     /// write.
     Listings,
-    /// Changes that are charged and thrown away at the client.
-    Discarded,
     /// Scrapes of the metrics by every process, at most.
     MetricsScrapes,
 }
 
 impl BackgroundKind {
     /// The kinds whose sum is all background work of a traffic.
-    pub const OF_TRAFFIC: [Self; 7] = [
+    pub const OF_TRAFFIC: [Self; 6] = [
         Self::Polls,
         Self::Heartbeats,
         Self::Observations,
         Self::Checkpoints,
         Self::Listings,
-        Self::Discarded,
         Self::MetricsScrapes,
     ];
 
     /// All kinds, in the order in which they are shown.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 8] = [
         Self::Polls,
         Self::Heartbeats,
         Self::Observations,
@@ -108,7 +103,6 @@ impl BackgroundKind {
         Self::Checkpoints,
         Self::CheckpointsMax,
         Self::Listings,
-        Self::Discarded,
         Self::MetricsScrapes,
     ];
 
@@ -116,22 +110,12 @@ impl BackgroundKind {
     #[must_use]
     pub fn operation(self) -> OperationKind {
         match self {
-            Self::Polls | Self::AtRest | Self::Discarded => OperationKind::ChangeFeed,
+            Self::Polls | Self::AtRest => OperationKind::ChangeFeed,
             Self::Heartbeats | Self::Checkpoints | Self::CheckpointsMax => OperationKind::Replace,
             Self::Observations | Self::MetricsScrapes => OperationKind::PointRead,
             Self::Listings => OperationKind::Query,
         }
     }
-}
-
-/// One pass over all data.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BackgroundPass {
-    /// Its work, as a heading: `verification`.
-    pub name: String,
-    /// RU, once.
-    pub request_charge: f64,
 }
 
 impl BackgroundWork {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    BackgroundKind, BackgroundLine, BackgroundPass, BackgroundWork, ChangeFeedFollowing, PROCESSES,
-    PageListing,
+    BackgroundKind, BackgroundLine, BackgroundWork, ChangeFeedFollowing, PROCESSES, PageListing,
 };
 use crate::measurement::{Measurements, ModelVariant};
 use crate::rates::{self, RequestRate};
@@ -31,9 +30,6 @@ pub(crate) struct BackgroundModel {
     /// Requests a second that write to a source container.
     writes: f64,
     listings: Vec<ListingLoad>,
-    /// RU/s of discarded changes.
-    discarded: f64,
-    passes: Vec<BackgroundPass>,
     idle: IdleCharges,
     /// The charge of a checkpoint, in RU.
     checkpoint: f64,
@@ -70,7 +66,7 @@ impl BackgroundModel {
         rates: &[RequestRate],
         calibration: &Arc<Calibration>,
     ) -> Self {
-        let ChangeFeedFollowing { sources, listings, passes } = following;
+        let ChangeFeedFollowing { sources, listings } = following;
         let plain = ModelVariant { batched: false, ..plan.clone() };
         let writes_to =
             |containers: &[ContainerName]| rates::writes_to(containers, measurements, rates, &plain);
@@ -85,8 +81,6 @@ impl BackgroundModel {
             sources: sources.clone(),
             writes: writes_to(sources),
             listings: listings.iter().map(listing).collect(),
-            discarded: rates::discarded(measurements, rates, &plain).charge(calibration).0,
-            passes: passes.clone(),
             idle: IdleCharges::of(&settings, calibration),
             checkpoint: checkpoint(calibration),
             scraped_lease: scraped_lease(&settings, calibration),
@@ -126,11 +120,8 @@ impl BackgroundModel {
             BackgroundKind::Polls if is_source => {
                 self.polls(u64::from((assumed.physical_partitions)(container)))
             }
-            BackgroundKind::Discarded if is_source => {
-                self.throughput(kind, assumed) / self.sources.len() as f64
-            }
             BackgroundKind::Listings => self.listings_in(Some(container), assumed),
-            BackgroundKind::Polls | BackgroundKind::Discarded => 0.0,
+            BackgroundKind::Polls => 0.0,
             _ if container == LEASES => self.throughput(kind, assumed),
             _ => 0.0,
         }
@@ -151,7 +142,6 @@ impl BackgroundModel {
             BackgroundKind::Checkpoints => writes.min(ranges_a_second) * self.checkpoint,
             BackgroundKind::CheckpointsMax => ranges_a_second * self.checkpoint,
             BackgroundKind::Listings => self.listings_in(None, assumed),
-            BackgroundKind::Discarded => self.discarded * assumed.writes_factor,
             BackgroundKind::MetricsScrapes => self.scrapes(feed_ranges, assumed.processes),
         }
     }
@@ -170,7 +160,6 @@ impl BackgroundModel {
             feed_ranges: self.feed_ranges(assumed(1)),
             processes: PROCESSES,
             lines: BackgroundKind::ALL.into_iter().filter(is_shown).map(line).collect(),
-            passes: self.passes.clone(),
         }
     }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::model::{BackgroundAssumptions, BackgroundModel};
 use super::*;
-use crate::discards::DiscardedChanges;
 use crate::fixtures;
 use crate::measurement::{MeasurementRow, Measurements, ModelVariant};
 use crate::rates::RequestRate;
@@ -15,14 +14,14 @@ const USERS: ContainerName = ContainerName("users");
 const POSTS: ContainerName = ContainerName("posts");
 const FEED: ContainerName = ContainerName("feed");
 
-/// Writes to posts, and changes that are discarded, a second.
-fn model(writes: f64, discarded: f64) -> BackgroundModel {
+/// Writes to posts a second.
+fn model(writes: f64) -> BackgroundModel {
     let writing = |plan: &ModelVariant| {
         let mut row = fixtures::row("C3", plan, 15.0, 20.0);
         row.operations = vec![operation(POSTS)];
         row
     };
-    model_of(writes, discarded, writing)
+    model_of(writes, writing)
 }
 
 fn operation(container: ContainerName) -> FoldedOperation {
@@ -39,17 +38,13 @@ fn operation(container: ContainerName) -> FoldedOperation {
 
 fn model_of(
     writes: f64,
-    discarded: f64,
     row: impl FnOnce(&ModelVariant) -> MeasurementRow,
 ) -> BackgroundModel {
     let plan = ModelVariant::of_model("V3");
     let row = row(&plan);
-    let mut of_discards = fixtures::row("C2", &plan, 15.0, 20.0);
-    of_discards.discarded = DiscardedChanges { changes: 1.0, bytes: 512.0 };
     let measurements =
-        Measurements { requests: Vec::new(), plans: vec![plan.clone()], rows: vec![row, of_discards] };
-    let rate = |request: &str, per_second| RequestRate { request: request.to_owned(), per_second };
-    let rates = [rate("C3", writes), rate("C2", discarded)];
+        Measurements { requests: Vec::new(), plans: vec![plan.clone()], rows: vec![row] };
+    let rates = [RequestRate { request: "C3".to_owned(), per_second: writes }];
     let following = ChangeFeedFollowing {
         sources: vec![USERS, POSTS],
         listings: vec![PageListing {
@@ -58,18 +53,17 @@ fn model_of(
             request_charge: 15.0,
             confirmation_charge: 2.0,
         }],
-        passes: Vec::new(),
     };
     BackgroundModel::of(&plan, &following, &measurements, &rates, &Arc::clone(&Calibration::current()))
 }
 
-fn work(physical_partitions: u32, writes: f64, discarded: f64) -> BackgroundWork {
-    model(writes, discarded).work(&|_| physical_partitions)
+fn work(physical_partitions: u32, writes: f64) -> BackgroundWork {
+    model(writes).work(&|_| physical_partitions)
 }
 
 #[test]
 fn background_work_grows_with_feed_ranges_and_processes() {
-    let [few, many] = [1, 70].map(|partitions| work(partitions, 0.0, 0.0));
+    let [few, many] = [1, 70].map(|partitions| work(partitions, 0.0));
     assert_eq!((few.feed_ranges, many.feed_ranges), (2, 140));
     let [few, many] = [few, many].map(|work| work.throughput(BackgroundKind::AtRest));
     assert!(few[0] < few[2] && few[0] < many[0]);
@@ -77,7 +71,7 @@ fn background_work_grows_with_feed_ranges_and_processes() {
 
 #[test]
 fn the_parts_at_rest_add_up() {
-    let work = work(70, 1.0, 1.0);
+    let work = work(70, 1.0);
     for number in 0..PROCESSES.len() {
         let parts = [BackgroundKind::Polls, BackgroundKind::Heartbeats, BackgroundKind::Observations];
         let sum: f64 = parts.into_iter().map(|kind| work.throughput(kind)[number]).sum();
@@ -87,7 +81,7 @@ fn the_parts_at_rest_add_up() {
 
 #[test]
 fn checkpoints_are_one_for_each_write_or_feed_range() {
-    let [seldom, often] = [1.0, 1e6].map(|writes| work(70, writes, 0.0));
+    let [seldom, often] = [1.0, 1e6].map(|writes| work(70, writes));
     let first = |work: &BackgroundWork, kind| work.throughput(kind)[0];
     assert!((first(&seldom, BackgroundKind::Checkpoints) - 72.0 / 7.0).abs() < 1e-9);
     assert_eq!(first(&often, BackgroundKind::Checkpoints), first(&often, BackgroundKind::CheckpointsMax));
@@ -95,7 +89,7 @@ fn checkpoints_are_one_for_each_write_or_feed_range() {
 
 #[test]
 fn a_list_is_confirmed_for_each_page_and_read_once_a_minute() {
-    let listings = |partitions, writes| work(partitions, writes, 0.0).throughput(BackgroundKind::Listings);
+    let listings = |partitions, writes| work(partitions, writes).throughput(BackgroundKind::Listings);
     // 15 RU in a minute beside a point read for each write.
     assert_eq!((listings(1, 5.0)[0], listings(4, 5.0)[0]), (10.25, 10.25));
     // A feed range has a page in 200 ms at most.
@@ -113,7 +107,7 @@ fn a_list_is_read_again_when_other_processes_have_added_entries() {
         row.operations = vec![operation(POSTS), operation(FEED)];
         row
     };
-    let model = model_of(5.0, 0.0, adding);
+    let model = model_of(5.0, adding);
     let listings = |partitions| model.work(&|_| partitions).throughput(BackgroundKind::Listings);
     assert_eq!(listings(1), [10.25; 3], "the only feed range has one holder");
     // After each addition of another holder, but never more listings than pages.
@@ -122,25 +116,15 @@ fn a_list_is_read_again_when_other_processes_have_added_entries() {
 }
 
 #[test]
-fn discarded_changes_are_charged_by_their_bytes_alone() {
-    let charge = |discarded| work(1, 0.0, discarded).throughput(BackgroundKind::Discarded)[0];
-    assert_eq!(charge(0.0), 0.0);
-    // Two replicas answer: a change of 512 bytes is 0.0408 RU. Its poll is counted with the polls.
-    let change = 2.0 * (0.0115 + 0.5 * 0.0178);
-    assert!((charge(0.1) - 0.1 * change).abs() < 1e-9, "{}", charge(0.1));
-    assert!((charge(10.0) - 10.0 * change).abs() < 1e-9, "{}", charge(10.0));
-}
-
-#[test]
 fn a_scrape_of_a_process_that_holds_all_leases_reads_nothing() {
-    let scrapes = work(70, 0.0, 0.0).throughput(BackgroundKind::MetricsScrapes);
+    let scrapes = work(70, 0.0).throughput(BackgroundKind::MetricsScrapes);
     assert_eq!(scrapes[0], 0.0);
     assert!(scrapes[1] > 0.0 && scrapes[1] < scrapes[2]);
 }
 
 #[test]
 fn the_load_by_container_is_all_of_it() {
-    let model = model(3.0, 1.0);
+    let model = model(3.0);
     let partitions = |container| if container == POSTS { 5 } else { 2 };
     let assumed = BackgroundAssumptions {
         physical_partitions: &partitions,

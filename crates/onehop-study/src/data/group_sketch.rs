@@ -124,9 +124,14 @@ impl GroupSketch {
         if self.threshold == u64::MAX {
             return self.groups.len() as u64;
         }
-        let share = self.threshold as f64 / u64::MAX as f64;
         // A float to an integer saturates.
-        (self.groups.len() as f64 / share).round() as u64
+        (self.groups.len() as f64 / self.sampled_share()).round() as u64
+    }
+
+    /// The share of the values whose groups are sampled.
+    #[must_use]
+    pub fn sampled_share(&self) -> f64 {
+        self.threshold as f64 / u64::MAX as f64
     }
 
     /// Whether all groups are sampled.

@@ -17,6 +17,7 @@ pub(crate) use embedded::{EmbeddedReference, embedded_references, values_at};
 pub use group_sketch::{FoundGroup, Group, GroupSketch, HeaviestGroup};
 pub(crate) use items::{for_each_item, is_csv};
 pub(crate) use places::{places_of, value_at};
+pub(crate) use survey::key_fields;
 pub use survey::{DataSurvey, Grouping, SurveyProgress, SurveySpec, TypeSurvey};
 pub use visible::{VisibleField, VisibleType};
 
@@ -37,6 +38,11 @@ pub const LINE_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// The place of a key among all keys: small ones are sampled.
 pub(crate) fn sample_hash(key: &str) -> u64 {
     xxh3_64(key.as_bytes())
+}
+
+/// The place of a key among all keys, from 0 to 1.
+pub(crate) fn sample_share(key: &str) -> f64 {
+    sample_hash(key) as f64 / u64::MAX as f64
 }
 
 /// A scalar as the text of a key; `None` for an absent value, an object or an array.

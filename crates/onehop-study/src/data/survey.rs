@@ -196,6 +196,35 @@ impl DataSurvey {
         if errors.is_empty() { Ok(Self { types, fixed }) } else { Err(errors) }
     }
 
+    /// Takes items that a program makes in the place of data files: the name of the type, and the item.
+    ///
+    /// # Errors
+    /// Items without a required field. Items of a type that no design has are left out.
+    pub fn of_items<'n>(
+        study: &StudyDirectory,
+        spec: &SurveySpec,
+        items: impl IntoIterator<Item = (&'n str, Value)>,
+    ) -> Result<Self, StudyErrors> {
+        let mut errors = StudyErrors::default();
+        let mut samplers: BTreeMap<String, Sampler> = BTreeMap::new();
+        for (name, item) in items {
+            let sampler = match samplers.get_mut(name) {
+                Some(sampler) => sampler,
+                None => {
+                    let Some(visible) = VisibleType::of(name, &study.designs) else { continue };
+                    let groupings = spec.groupings.get(name).cloned().unwrap_or_default();
+                    samplers.entry(name.to_owned()).or_insert_with(|| Sampler::new(visible, groupings))
+                }
+            };
+            if let Err(message) = sampler.add(&item, item.to_string().len() as u64) {
+                errors.add(name, None, message);
+            }
+        }
+        let fixed = study.settings.fixed.iter().cloned().collect();
+        let types = samplers.into_iter().map(|(name, sampler)| (name, sampler.finish())).collect();
+        if errors.is_empty() { Ok(Self { types, fixed }) } else { Err(errors) }
+    }
+
     /// The items of a type; `None` where the study has no data of it.
     #[must_use]
     pub fn of(&self, ty: &str) -> Option<&TypeSurvey> {

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use onehop_model::{Request, Skew};
+use onehop_model::{Container, PropertyPath, Request, Skew};
 
 use super::plan_mean::mean_plan;
 use super::{DesignStudy, PlannedDesign};
 use crate::background::{BackgroundModel, ChangeFeedFollowing, PageListing};
 use crate::designs::DesignData;
 use crate::measurement::Measurements;
-use crate::partitions::{ChargeGroup, ContainerProfile, FanOutLoad, LoadProfile, VariedLoad};
+use crate::partitions::{
+    ChargeGroup, ContainerPartitions, ContainerProfile, FanOutLoad, LoadProfile, PartitionLoad, Popularity,
+    VariedLoad,
+};
 use crate::plans::{PlannedOperation, RequestPlan, interned};
 use crate::provisioning::{PlanModel, ProvisioningInput};
 use crate::rates::RequestRate;
@@ -39,7 +42,7 @@ impl<'a> DesignStudy<'a> {
         let background = (!following.sources.is_empty()).then(|| {
             BackgroundModel::of(&planned.variant, &following, measurements, &rates, &self.calibration)
         });
-        PlanModel::of_profile(
+        PlanModel::of(
             &planned.variant,
             self.profile(data, planned),
             background,
@@ -103,8 +106,8 @@ impl<'a> DesignStudy<'a> {
                 partition_bytes_max: size.partition_bytes_max,
                 item_bytes_max: size.item_bytes_max,
                 is_single: size.is_single && size.items > 0.0,
-                even: varied(loads, groups.len(), false),
-                zipf: varied(loads, groups.len(), true),
+                even: varied(loads, groups.len(), Popularity::Even),
+                zipf: varied(loads, groups.len(), Popularity::Zipf),
             }
         };
         LoadProfile { containers: containers.into_iter().map(profile).collect(), groups }
@@ -139,7 +142,50 @@ impl<'a> DesignStudy<'a> {
             })
         });
         let listings = bounded.collect();
-        ChangeFeedFollowing { sources, listings, passes: Vec::new() }
+        ChangeFeedFollowing { sources, listings }
+    }
+
+    /// The logical partitions of a container, and the load of the busiest; `None` without items.
+    pub(super) fn container_partitions(
+        &self,
+        data: &DesignData<'a>,
+        planned: &PlannedDesign<'a>,
+        container: &Container,
+    ) -> Option<ContainerPartitions> {
+        let scale = self.directory.settings.scale;
+        let found = data.logical_partitions(&container.name, scale);
+        if found.number == 0.0 {
+            return None;
+        }
+        let key = container.key.iter().map(PropertyPath::slashed).collect::<Vec<_>>().join(", ");
+        let place = (data.design.name.clone(), interned(&container.name), key);
+        let bytes_max = data.container_size(&container.name, scale).partition_bytes_max;
+        let loads = Popularity::ALL.map(|popularity| self.partition_load(planned, place.1, popularity));
+        let loads = loads.into_iter().filter(|load| load.throughput > 0.0).collect();
+        Some(ContainerPartitions::of(place, &found, bytes_max, loads))
+    }
+
+    fn partition_load(
+        &self,
+        planned: &PlannedDesign<'a>,
+        container: ContainerName,
+        popularity: Popularity,
+    ) -> PartitionLoad {
+        let mut throughput = 0.0;
+        let of_request = |(request, plans): &(&Request, Vec<RequestPlan>)| {
+            let mean = mean_plan(plans);
+            let operations = mean.operations.iter().chain(&mean.behind);
+            let here = operations.filter(|found| found.container == container && found.across.is_none());
+            let mut busiest = 0.0;
+            for operation in here {
+                let load = request.per_second * operation.request_charge;
+                throughput += load;
+                busiest += load * busiest_share(operation, request.skew, popularity);
+            }
+            (request.name.to_string(), busiest)
+        };
+        let by_request: Vec<(String, f64)> = planned.requests.iter().map(of_request).collect();
+        PartitionLoad::of(popularity, throughput, &by_request)
     }
 
     /// The charges of loading all items, of building all lists, and of writing all indexes anew.
@@ -160,8 +206,14 @@ impl<'a> DesignStudy<'a> {
     }
 }
 
-/// The load of a container with even popularity or by Zipf's law, unless a request states it.
-fn varied(loads: &[OperationLoad<'_>], groups: usize, zipf: bool) -> VariedLoad {
+/// The share of an operation that meets the busiest logical partition, unless the request states its skew.
+fn busiest_share(operation: &PlannedOperation, skew: Option<Skew>, popularity: Popularity) -> f64 {
+    let is_zipf = skew.map_or(popularity == Popularity::Zipf, |skew| skew == Skew::Zipf);
+    if is_zipf { operation.busiest.zipf } else { operation.busiest.even }
+}
+
+/// The load of a container.
+fn varied(loads: &[OperationLoad<'_>], groups: usize, popularity: Popularity) -> VariedLoad {
     let mut load =
         VariedLoad { total: vec![0.0; groups], hottest: vec![vec![0.0; groups]], fan_outs: Vec::new() };
     for OperationLoad { operation, group, per_second, skew } in loads {
@@ -171,9 +223,7 @@ fn varied(loads: &[OperationLoad<'_>], groups: usize, zipf: bool) -> VariedLoad 
         }
         let throughput = per_second * operation.request_charge;
         load.total[*group] += throughput;
-        let is_zipf = skew.map_or(zipf, |skew| skew == Skew::Zipf);
-        let share = if is_zipf { operation.busiest.zipf } else { operation.busiest.even };
-        load.hottest[0][*group] += throughput * share;
+        load.hottest[0][*group] += throughput * busiest_share(operation, *skew, popularity);
     }
     load
 }

@@ -10,6 +10,7 @@ use crate::azure_limits::PHYSICAL_PARTITION_GB_MAX;
 use crate::designs::DesignData;
 use crate::feasibility::gigabytes;
 use crate::measurement::{EstimateErrors, Measurements, StudyRequest};
+use crate::partitions::ContainerPartitions;
 use crate::provisioning::{PlanModel, Provisioning, Verdict};
 use crate::report::{Captions, KnownPartitions, StudyReport};
 use crate::traffic::Traffic;
@@ -35,16 +36,22 @@ pub fn design_report(study: &DesignStudy<'_>) -> StudyReport {
     let background = background.filter_map(|(model, found)| {
         model.background_work(&|container| found.physical_partitions(container))
     });
+    let background: Vec<_> = background.collect();
+    // Without a traffic there is nothing to provision.
+    let has_traffic = study.rates().iter().any(|rate| rate.per_second > 0.0);
+    let under_traffic = || (Verdict::of(&models, &input), Outlook::of(&models, &provisioning, &input));
+    let (verdict, outlook) = has_traffic.then(under_traffic).unzip();
     StudyReport {
-        traffic: Some(Traffic::of(&measurements, study.rates(), &provisioning, &study.calibration)),
-        verdict: Some(Verdict::of(&models, &input)),
-        outlook: Some(Outlook::of(&models, &provisioning, &input)),
-        background: background.collect(),
+        traffic: has_traffic
+            .then(|| Traffic::of(&measurements, study.rates(), &provisioning, &study.calibration)),
+        verdict,
+        outlook,
+        background: if has_traffic { background } else { Vec::new() },
         passes: designs.iter().map(|data| study.passes(data)).collect(),
         physical_partitions: largest(&measurements),
         estimate_errors: study.measured.and_then(|_| EstimateErrors::of(&measurements.rows)),
         measurements,
-        provisioning,
+        provisioning: if has_traffic { provisioning } else { Vec::new() },
         parameters: [("scale".to_owned(), json!(study.directory.settings.scale))].into_iter().collect(),
         samples: study
             .survey
@@ -58,11 +65,24 @@ pub fn design_report(study: &DesignStudy<'_>) -> StudyReport {
         indexing: Indexing::All,
         charge_source: source,
         account: study.measured.map(|measured| measured.account.clone()),
-        concurrent: Vec::new(),
-        partitions: None,
+        partitions: partitions(study, &planned),
         calibration: std::sync::Arc::clone(&study.calibration),
         captions: captions(study),
     }
+}
+
+/// The logical partitions of each container of each design with data.
+fn partitions(
+    study: &DesignStudy<'_>,
+    planned: &[(&DesignData<'_>, PlannedDesign<'_>)],
+) -> Vec<ContainerPartitions> {
+    let plain = planned.iter().filter(|(_, planned)| !planned.variant.batched);
+    plain
+        .flat_map(|(data, planned)| {
+            let containers = data.design.model.containers().iter();
+            containers.filter_map(|container| study.container_partitions(data, planned, container))
+        })
+        .collect()
 }
 
 fn measurements(

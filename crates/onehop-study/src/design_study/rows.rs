@@ -2,8 +2,7 @@
 
 use super::PlannedDesign;
 use super::plan_mean::PlanCharges;
-use crate::discards::DiscardedChanges;
-use crate::measurement::{MeasurementRow, Quantiles};
+use crate::measurement::{MeasurementRow, Quantiles, thousandths};
 use crate::plans::{PlannedOperation, PlannedScope, RequestPlan};
 use onehop_store::charges::Calibration;
 use onehop_store::{ChargeBasis, ContainerName, FoldedOperation, RequestCharge};
@@ -30,10 +29,8 @@ pub(super) fn rows(
                 .filter(|estimate| *estimate > 0.0 && charges.own.median > 0.0)
                 .map(|estimate| thousandths(estimate / charges.own.median - 1.0)),
             projection_charge: hundredths(charges.behind_median),
-            discarded: DiscardedChanges::default(),
             reference_request_charge: None,
             deviation: None,
-            latency_ms: Quantiles::default(),
             bytes: Some(operations.iter().map(|operation| operation.bytes).sum::<f64>().round()),
             operations: operations
                 .iter()
@@ -66,10 +63,6 @@ fn folded(
             has_more: across.has_more,
         },
     }
-}
-
-fn thousandths(value: f64) -> f64 {
-    (value * 1_000.0).round() / 1_000.0
 }
 
 fn hundredths(value: f64) -> f64 {

@@ -153,7 +153,7 @@ impl MeasuredCharges {
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut lines = whole.lines().enumerate();
         let account: AccountSummary = value(lines.next().ok_or(ChargesFileError::Empty)?)?;
-        let mut charges = Self::new(AccountSummary { of_operations: true, ..account });
+        let mut charges = Self::new(account);
         for line in lines {
             match serde_json::from_str::<MeasuredDatabase>(line.1) {
                 Ok(database) => charges.note(database),

@@ -4,6 +4,7 @@
 mod computed;
 mod contents;
 mod design_data;
+mod logical_partitions;
 mod measured;
 mod stored_item;
 #[cfg(test)]
@@ -11,5 +12,6 @@ mod tests;
 
 pub use contents::{ContainerSize, KeyShare, is_time_key};
 pub use design_data::{DesignData, ListOf};
+pub use logical_partitions::{LogicalPartitions, PartitionSize};
 pub(crate) use design_data::{IndexedPaths, parent_key};
 pub(crate) use stored_item::{ItemWriter, set};

@@ -37,24 +37,44 @@ impl StudyDirectory {
     /// All mistakes of all files.
     pub fn read(path: &Path) -> Result<Self, StudyErrors> {
         let mut errors = StudyErrors::default();
-        let settings =
-            read_text(path, SETTINGS_FILE, &mut errors).map(|text| StudySettings::read(&text, &mut errors));
+        let settings = read_text(path, SETTINGS_FILE, &mut errors);
         let designs = read_designs(path, &mut errors);
+        let requests = read_text(path, REQUESTS_FILE, &mut errors);
+        let study = Self::of(path, (settings.as_deref(), requests.as_deref()), designs, &mut errors);
+        if let Some(study) = &study {
+            check_data(path, &study.settings, &study.designs, &mut errors);
+        }
+        study.filter(|_| errors.is_empty()).ok_or(errors)
+    }
+
+    /// A study whose files are texts, and whose items a program makes. `designs`: the names of their files,
+    /// and their texts.
+    ///
+    /// # Errors
+    /// All mistakes of all texts.
+    pub fn of_texts(settings: &str, requests: &str, designs: &[(&str, &str)]) -> Result<Self, StudyErrors> {
+        let mut errors = StudyErrors::default();
+        let designs = designs.iter().map(|(file, text)| ((*file).to_owned(), Some((*text).to_owned())));
+        let designs = parsed_designs(designs, &mut errors);
+        let study = Self::of(Path::new(""), (Some(settings), Some(requests)), designs, &mut errors);
+        study.filter(|_| errors.is_empty()).ok_or(errors)
+    }
+
+    /// `None` with a mistake.
+    fn of(
+        path: &Path,
+        (settings, requests): (Option<&str>, Option<&str>),
+        designs: Vec<Design>,
+        errors: &mut StudyErrors,
+    ) -> Option<Self> {
+        let settings = settings.map(|text| StudySettings::read(text, errors));
         let models: Vec<&Model> = designs.iter().map(|design| &design.model).collect();
-        let requests = read_text(path, REQUESTS_FILE, &mut errors).and_then(|text| {
-            RequestSet::read(REQUESTS_FILE, &text, &models)
+        let requests = requests.and_then(|text| {
+            RequestSet::read(REQUESTS_FILE, text, &models)
                 .map_err(|found| errors.add_all(REQUESTS_FILE, &found))
                 .ok()
         });
-        if let Some(settings) = &settings {
-            check_data(path, settings, &designs, &mut errors);
-        }
-        match (settings, requests) {
-            (Some(settings), Some(requests)) if errors.is_empty() => {
-                Ok(Self { path: path.to_owned(), settings, designs, requests })
-            }
-            _ => Err(errors),
-        }
+        Some(Self { path: path.to_owned(), settings: settings?, designs, requests: requests? })
     }
 }
 
@@ -85,10 +105,25 @@ fn read_designs(directory: &Path, errors: &mut StudyErrors) -> Vec<Design> {
         errors.add(DESIGNS_DIRECTORY, None, message);
         return Vec::new();
     }
+    let texts: Vec<(String, Option<String>)> = files
+        .into_iter()
+        .map(|name| {
+            let text = read_text(directory, &format!("{DESIGNS_DIRECTORY}/{name}"), errors);
+            (name, text)
+        })
+        .collect();
+    parsed_designs(texts.into_iter(), errors)
+}
+
+/// The designs of files whose text is there.
+fn parsed_designs(
+    files: impl Iterator<Item = (String, Option<String>)>,
+    errors: &mut StudyErrors,
+) -> Vec<Design> {
     let mut designs: Vec<Design> = Vec::new();
-    for name in files {
+    for (name, text) in files {
         let file = format!("{DESIGNS_DIRECTORY}/{name}");
-        let Some(text) = read_text(directory, &file, errors) else { continue };
+        let Some(text) = text else { continue };
         match Model::read(&file, &text) {
             Err(found) => errors.add_all(&file, &found),
             Ok(model) => {

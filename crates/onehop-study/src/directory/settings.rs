@@ -8,13 +8,16 @@ use super::errors::StudyErrors;
 use super::table_reader::{TableReader, number};
 use super::{DATA_FILES_MAX, SETTINGS_FILE};
 use crate::bounds::Bounds;
-use crate::provisioning::{INDEX_SHARE_DEFAULT, PEAK_TO_MEAN_DEFAULT, Prices, ProvisioningInput};
+use crate::provisioning::{
+    HighestThroughput, INDEX_SHARE_DEFAULT, PEAK_TO_MEAN_DEFAULT, Prices, ProvisioningInput,
+};
 use onehop_store::charges::ReadConsistency;
 
 /// Hours of a profile.
 const HOURS: usize = 24;
 const SCALE_BOUNDS: (f64, f64) = (0.001, 1e9);
 const PARTITIONS_BOUNDS: (f64, f64) = (1.0, 1_000_000.0);
+const THROUGHPUT_BOUNDS: (f64, f64) = (0.0, 1e9);
 const PRICE_BOUNDS: (f64, f64) = (0.0, 1_000_000.0);
 const REGIONS_BOUNDS: (f64, f64) = (1.0, 100.0);
 /// The names here, the service's names, and the reads that are charged.
@@ -54,6 +57,8 @@ pub struct StudySettings {
     pub prices: Prices,
     /// Physical partitions of the containers that an account has already, by container.
     pub partitions: BTreeMap<String, u32>,
+    /// The highest throughput that containers of the account ever had, RU/s.
+    pub highest_throughput: HighestThroughput,
     /// The size of the indexes as a share of the size of the items.
     pub index_share: Bounds,
 }
@@ -77,6 +82,7 @@ impl StudySettings {
                 "traffic",
                 "account",
                 "partitions",
+                "highest_throughput",
                 "prices",
                 "indexes",
             ],
@@ -95,6 +101,7 @@ impl StudySettings {
             consistency_level: "Session",
             prices: Prices::default(),
             partitions: BTreeMap::new(),
+            highest_throughput: HighestThroughput::default(),
             index_share: INDEX_SHARE_DEFAULT,
         };
         settings.data(&root, errors);
@@ -110,6 +117,7 @@ impl StudySettings {
                 }
             }
         }
+        settings.highest_throughput(&root, errors);
         if let Some(indexes) = root.table_of("indexes", errors) {
             indexes.only(&["share"], errors);
             settings.index_share =
@@ -201,6 +209,23 @@ impl StudySettings {
         }
     }
 
+    /// One number for each container, or a table by container.
+    fn highest_throughput(&mut self, root: &TableReader<'_, '_>, errors: &mut StudyErrors) {
+        const NAME: &str = "highest_throughput";
+        let is_table = matches!(root.get(NAME).map(|value| value.get_ref()), Some(DeValue::Table(_)));
+        if !is_table {
+            self.highest_throughput.of_each =
+                root.number(NAME, THROUGHPUT_BOUNDS, errors).unwrap_or_default();
+            return;
+        }
+        let Some(table) = root.table_of(NAME, errors) else { return };
+        for (name, _) in table.table.iter() {
+            if let Some(number) = table.number(name.get_ref(), THROUGHPUT_BOUNDS, errors) {
+                self.highest_throughput.of_containers.insert(name.get_ref().to_string(), number);
+            }
+        }
+    }
+
     fn prices(&mut self, root: &TableReader<'_, '_>, errors: &mut StudyErrors) {
         let Some(prices) = root.table_of("prices", errors) else { return };
         prices.only(&["manual", "autoscale", "serverless", "reserved", "storage"], errors);
@@ -224,7 +249,7 @@ impl StudySettings {
             data_scale: self.scale,
             prices: self.prices,
             hourly: self.hourly,
-            ..ProvisioningInput::default()
+            highest_throughput: self.highest_throughput.clone(),
         }
     }
 }

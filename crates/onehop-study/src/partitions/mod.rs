@@ -1,35 +1,8 @@
-//! Partition key analysis: how a database's items, and the request charges of a traffic, spread over logical
-//! partitions, beside the limits of one, with a verdict on each partition key. Pure: the caller reads the
-//! database and runs the requests.
+//! Partitions: the load of a traffic on the containers of a plan, and the logical partitions of each
+//! container with their sizes and the load of the busiest. Pure.
 
-mod bearable;
-mod contents;
-mod fan_out;
-#[cfg(test)]
-pub(super) mod fixtures;
-mod footprint;
-mod load;
-mod population;
-mod profile;
+mod load_profile;
 mod report;
-mod spread;
-#[cfg(test)]
-mod tests;
-mod verdict;
 
-pub use bearable::SustainableRate;
-pub use contents::{ContainerContents, PartitionSize, SinglePartition, contents_of};
-pub use fan_out::FanOutThroughput;
-pub use footprint::{Footprint, FootprintPart, FootprintTally, PartitionRole};
-pub use load::{Load, RequestLoad};
-pub use population::{EntityPartitions, EntityRole, Highlight, Popularity, Population, Subset};
-pub(crate) use profile::{ChargeGroup, ContainerProfile, FanOutLoad, LoadProfile, ProfileInput, VariedLoad};
-pub use report::{
-    ContainerPartitions, HighlightShare, PartitionReport, PartitionStudy, PopularityShares, Spread,
-};
-pub use verdict::KeyVerdict;
-
-/// `None` where there is nothing to divide by.
-fn ratio(dividend: f64, divisor: f64) -> Option<f64> {
-    (divisor > 0.0).then(|| dividend / divisor)
-}
+pub(crate) use load_profile::{ChargeGroup, ContainerProfile, FanOutLoad, LoadProfile, VariedLoad};
+pub use report::{ContainerPartitions, PartitionLoad, Popularity, RequestShare, SizeClass, Spread};

@@ -1,235 +1,226 @@
-//! The report on partition keys, in figures.
+//! The report on logical partitions: their sizes as a histogram, and the load of the busiest.
 
-use std::collections::BTreeMap;
+use serde::Serialize;
 
-use serde::{Serialize, Serializer};
-
-use super::bearable::{SustainableRate, bears};
-use super::contents::ContainerContents;
-use super::fan_out::{FanOutStudy, FanOutThroughput, fan_outs};
-use super::footprint::Footprint;
-use super::load::{Load, LoadModel, PartitionCount};
-use super::population::{Popularity, Population, Shares};
-use super::ratio;
-use super::verdict::{KeyFigures, KeyVerdict};
-use crate::azure_limits::LOGICAL_PARTITION_BYTES_MAX;
-use crate::measurement::Measurements;
-use crate::rates::RequestRate;
+use crate::azure_limits::{LOGICAL_PARTITION_BYTES_MAX, LOGICAL_PARTITION_THROUGHPUT_MAX};
+use crate::designs::LogicalPartitions;
 use onehop_store::ContainerName;
-use onehop_store::charges::Calibration;
 
-/// The input of a report on partition keys.
-pub struct PartitionStudy<'a> {
-    /// The data model whose database was read and measured.
-    pub model: &'a str,
-    pub contents: &'a [ContainerContents],
-    pub population: &'a Population,
-    pub footprints: &'a [Footprint],
-    /// The multiple of the measured data.
-    pub data_scale: f64,
-    pub rates: Vec<RequestRate>,
-    /// Of all data models.
-    pub measurements: &'a Measurements,
-    /// Physical partitions of a container under a plan; `None` where they are not known: then as many as were
-    /// measured with.
-    pub physical_partitions: &'a dyn Fn(&str, ContainerName) -> Option<u32>,
-    pub calibration: &'a Calibration,
+/// Size classes of a power of ten: up to 1, 2 and 5 times it.
+const CLASSES: [f64; 3] = [1.0, 2.0, 5.0];
+/// The least size class, in bytes.
+const CLASS_MIN: f64 = 100.0;
+
+/// The distribution of requests over the items that they are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Popularity {
+    /// Each as often as any other.
+    Even,
+    /// Zipf's law: the k-th a k-th as often as the first.
+    Zipf,
 }
 
-/// The findings about the partition keys of a database, and the effect of a traffic on them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PartitionReport {
-    /// The data model whose containers these are.
-    pub model: String,
-    /// The traffic for which request charges were worked out.
-    pub rates: Vec<RequestRate>,
-    /// The multiple of the measured data: as many times the logical partitions, with the same contents each.
-    pub data_scale: f64,
-    /// The ranking of entities by popularity, as a sentence.
-    #[serde(skip)]
-    pub ranking: String,
-    pub popularities: Vec<PopularityShares>,
-    pub containers: Vec<ContainerPartitions>,
-    /// Under each data model.
-    pub fan_outs: Vec<FanOutThroughput>,
+impl Popularity {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Even, Self::Zipf];
+
+    /// Its name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Even => "even",
+            Self::Zipf => "Zipf",
+        }
+    }
 }
 
-/// The effect of a popularity in this database.
+/// The logical partitions of a container of a design.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PopularityShares {
+pub struct ContainerPartitions {
+    /// The design.
+    pub design: String,
+    /// The container.
+    pub container: ContainerName,
+    /// The paths of its partition key, with commas between.
+    pub partition_key: String,
+    /// Their number.
+    pub logical_partitions: f64,
+    /// Items and entries of each.
+    pub items: Spread,
+    /// Bytes of JSON of each.
+    pub bytes: Spread,
+    /// The largest one's share of 20 GB, without indexes.
+    pub share_of_storage_limit: f64,
+    /// Their sizes as a histogram, without empty classes at its ends.
+    pub sizes: Vec<SizeClass>,
+    /// For each popularity; empty without a traffic.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loads: Vec<PartitionLoad>,
+}
+
+/// The median, the 99th percentile and the largest of many sizes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// The median.
+    pub median: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The largest; at most this where not all are sampled.
+    pub largest: f64,
+}
+
+/// The logical partitions of similar size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SizeClass {
+    /// The most bytes of one.
+    pub bytes_max: f64,
+    /// Their number.
+    pub partitions: f64,
+}
+
+/// The load of a traffic on a container, and on its busiest logical partition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartitionLoad {
+    /// The assumed popularity, where a request states none.
     pub popularity: Popularity,
-    #[serde(flatten, serialize_with = "by_key")]
-    pub highlights: Vec<HighlightShare>,
-    /// The container whose largest logical partition is the first to reach 10,000 RU/s; `None` without
-    /// requests.
-    pub first_at_limit: Option<ContainerName>,
+    /// RU/s of the container, without queries across logical partitions.
+    pub throughput: f64,
+    /// RU/s of the busiest logical partition, at most.
+    pub largest: f64,
+    /// The share of 10,000 RU/s that it takes.
+    pub share_of_throughput_limit: f64,
+    /// The multiple of the traffic at which it takes all of them; `None` without a load.
+    pub traffic_multiple_max: Option<f64>,
+    /// The requests that it serves, the largest share first.
+    pub requests: Vec<RequestShare>,
 }
 
-/// The share of the requests that a [`Highlight`](super::Highlight) gets.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HighlightShare {
-    pub key: String,
-    pub text: String,
+/// The share of a request in the load of the busiest logical partition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestShare {
+    /// The request's name.
+    pub request: String,
     /// Of 1.
     pub share: f64,
 }
 
-/// One container's logical partitions.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContainerPartitions {
-    pub container: ContainerName,
-    pub partition_key: &'static str,
-    pub logical_partitions: u64,
-    pub items: Spread,
-    /// Of JSON, without indexes.
-    pub bytes: Spread,
-    /// Of all logical partitions.
-    pub total_bytes: u64,
-    /// The largest logical partition as a multiple of the mean, in bytes.
-    pub storage_skew: f64,
-    /// The largest logical partition's share of 20 GB.
-    pub share_of_storage_limit: f64,
-    /// One for each [`Popularity`].
-    pub loads: Vec<Load>,
-    /// The highest rate of each request alone in one logical partition.
-    pub bears: Vec<SustainableRate>,
-    pub verdict: KeyVerdict,
-}
-
-/// The median, the 99th percentile and the largest of many sizes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Spread {
-    pub median: u64,
-    pub p99: u64,
-    pub largest: u64,
-}
-
-impl PartitionReport {
-    /// Works out the report.
-    #[must_use]
-    pub fn of(study: PartitionStudy<'_>) -> Self {
-        let PartitionStudy { contents, population, footprints, data_scale, ref rates, measurements, .. } =
-            study;
-        let requests = &measurements.requests;
-        let count = |contents: &ContainerContents| PartitionCount {
-            container: contents.container,
-            known: contents.sizes.len(),
-            scale: contents.scale(data_scale),
-        };
-        let containers: Vec<PartitionCount> = contents.iter().map(count).collect();
-        let model_of_load =
-            LoadModel { containers: &containers, population, data_scale, requests, footprints, rates };
-        let loads = Popularity::ALL.map(|popularity| model_of_load.loads(popularity));
-        let container = |(number, contents): (usize, &ContainerContents)| {
-            let loads = loads.iter().map(|loads| loads[number].clone()).collect();
-            ContainerPartitions::of(contents, loads, bears(contents.container, requests, footprints))
-        };
-        let containers: Vec<ContainerPartitions> = contents.iter().enumerate().map(container).collect();
-        let popularities = Popularity::ALL
-            .into_iter()
-            .map(|popularity| {
-                let shares = Shares::of(population, popularity, data_scale);
-                PopularityShares::of(popularity, population, &shares, &containers)
-            })
-            .collect();
-        let across = FanOutStudy {
-            measurements,
-            rates,
-            physical_partitions: study.physical_partitions,
-            calibration: study.calibration,
-        };
-        Self {
-            model: study.model.to_owned(),
-            fan_outs: fan_outs(&across),
-            ranking: population.ranking.clone(),
-            popularities,
-            containers,
-            data_scale,
-            rates: study.rates,
-        }
-    }
-}
-
-impl PopularityShares {
-    fn of(
-        popularity: Popularity,
-        population: &Population,
-        shares: &Shares<'_>,
-        containers: &[ContainerPartitions],
-    ) -> Self {
-        let largest = |container: &&ContainerPartitions| container.load(popularity).map(|load| load.largest);
-        let first =
-            containers.iter().filter(|container| largest(container) > Some(0.0)).max_by(|one, other| {
-                largest(one).partial_cmp(&largest(other)).unwrap_or(std::cmp::Ordering::Equal)
-            });
-        let highlights = population.highlights.iter().map(|highlight| HighlightShare {
-            key: highlight.key.clone(),
-            text: highlight.text.clone(),
-            share: shares.of_subset(&highlight.subset),
-        });
-        Self {
-            popularity,
-            highlights: highlights.collect(),
-            first_at_limit: first.map(|container| container.container),
-        }
-    }
-}
-
-/// As properties of the object around them.
-fn by_key<S: Serializer>(highlights: &[HighlightShare], serializer: S) -> Result<S::Ok, S::Error> {
-    let by_key: BTreeMap<&str, f64> =
-        highlights.iter().map(|highlight| (highlight.key.as_str(), highlight.share)).collect();
-    by_key.serialize(serializer)
-}
-
 impl ContainerPartitions {
-    fn of(contents: &ContainerContents, loads: Vec<Load>, bears: Vec<SustainableRate>) -> Self {
-        let logical_partitions = contents.sizes.len() as u64;
-        let items = Spread::of(contents.sizes.values().map(|size| size.items).collect());
-        let bytes = Spread::of(contents.sizes.values().map(|size| size.bytes).collect());
-        let total: u64 = contents.sizes.values().map(|size| size.bytes).sum();
-        let storage_skew = ratio(bytes.largest as f64 * logical_partitions as f64, total as f64);
-        let storage_skew = storage_skew.unwrap_or(0.0);
-        let figures = KeyFigures {
-            logical_partitions,
-            items_median: items.median,
-            storage_skew,
-            loads: &loads,
-            bears: &bears,
-        };
-        Self {
-            container: contents.container,
-            partition_key: contents.partition_key,
-            logical_partitions,
-            items,
-            bytes,
-            total_bytes: total,
-            storage_skew,
-            share_of_storage_limit: bytes.largest as f64 / LOGICAL_PARTITION_BYTES_MAX,
-            verdict: KeyVerdict::on(&figures, contents.single.as_ref()),
-            loads,
-            bears,
-        }
-    }
-
-    /// The load under a popularity.
+    /// `bytes_max`: of the largest logical partition, where it may be outside the sample.
     #[must_use]
-    pub fn load(&self, popularity: Popularity) -> Option<&Load> {
-        self.loads.iter().find(|load| load.popularity == popularity)
+    pub(crate) fn of(
+        (design, container, partition_key): (String, ContainerName, String),
+        found: &LogicalPartitions,
+        bytes_max: f64,
+        loads: Vec<PartitionLoad>,
+    ) -> Self {
+        let mut items: Vec<f64> = found.sampled.iter().map(|size| size.items).collect();
+        items.sort_by(f64::total_cmp);
+        let bytes: Vec<f64> = found.sampled.iter().map(|size| size.bytes).collect();
+        let mut bytes_spread = Spread::of(&bytes);
+        if (bytes.len() as f64) < found.number {
+            bytes_spread.largest = bytes_spread.largest.max(bytes_max);
+        }
+        Self {
+            design,
+            container,
+            partition_key,
+            logical_partitions: found.number.round(),
+            items: Spread::of(&items),
+            bytes: bytes_spread,
+            share_of_storage_limit: bytes_spread.largest / LOGICAL_PARTITION_BYTES_MAX,
+            sizes: histogram(&bytes, found.number),
+            loads,
+        }
     }
 }
 
 impl Spread {
-    /// By nearest rank; zeros of nothing.
-    fn of(mut sizes: Vec<u64>) -> Self {
-        sizes.sort_unstable();
+    /// By nearest rank, of sorted values; zeros of nothing.
+    fn of(sorted: &[f64]) -> Self {
         let at = |percent: usize| {
-            let rank = (sizes.len() * percent).div_ceil(100).max(1);
-            sizes.get(rank - 1).copied().unwrap_or(0)
+            let rank = (sorted.len() * percent).div_ceil(100).max(1);
+            sorted.get(rank - 1).copied().unwrap_or(0.0)
         };
         Self { median: at(50), p99: at(99), largest: at(100) }
+    }
+}
+
+impl PartitionLoad {
+    /// `by_request`: RU/s of the busiest logical partition for each request.
+    #[must_use]
+    pub(crate) fn of(popularity: Popularity, throughput: f64, by_request: &[(String, f64)]) -> Self {
+        let largest = by_request.iter().fold(0.0, |sum, (_, part)| sum + part);
+        let share = |(request, part): &(String, f64)| {
+            let share = if largest > 0.0 { part / largest } else { 0.0 };
+            RequestShare { request: request.clone(), share }
+        };
+        let mut requests: Vec<RequestShare> =
+            by_request.iter().map(share).filter(|found| found.share > 0.0).collect();
+        requests.sort_by(|one, other| other.share.total_cmp(&one.share));
+        Self {
+            popularity,
+            throughput,
+            largest,
+            share_of_throughput_limit: largest / LOGICAL_PARTITION_THROUGHPUT_MAX,
+            traffic_multiple_max: (largest > 0.0).then(|| LOGICAL_PARTITION_THROUGHPUT_MAX / largest),
+            requests,
+        }
+    }
+}
+
+/// Size classes from the smallest to the largest; `number` is that of all logical partitions.
+fn histogram(bytes: &[f64], number: f64) -> Vec<SizeClass> {
+    let each = number / bytes.len().max(1) as f64;
+    let mut classes: Vec<SizeClass> = Vec::new();
+    let mut rest = bytes.iter().peekable();
+    for bound in (0..).flat_map(|power| CLASSES.map(|class| CLASS_MIN * class * 10_f64.powi(power))) {
+        let mut partitions = 0.0;
+        while rest.next_if(|bytes| **bytes <= bound).is_some() {
+            partitions += each;
+        }
+        if partitions > 0.0 || !classes.is_empty() {
+            classes.push(SizeClass { bytes_max: bound, partitions: partitions.round() });
+        }
+        if rest.peek().is_none() || bound > 1e18 {
+            break;
+        }
+    }
+    classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::designs::PartitionSize;
+
+    #[test]
+    fn sizes_are_a_histogram_of_all_partitions() {
+        let sampled = [80.0, 150.0, 190.0, 900.0].map(|bytes| PartitionSize { items: bytes / 10.0, bytes });
+        let found = LogicalPartitions { number: 40.0, sampled: sampled.into() };
+        let place = ("V1".to_owned(), ContainerName("orders"), "/customerId".to_owned());
+        let report = ContainerPartitions::of(place, &found, 5_000.0, Vec::new());
+        let classes: Vec<_> = report.sizes.iter().map(|class| (class.bytes_max, class.partitions)).collect();
+        assert_eq!(classes, [(100.0, 10.0), (200.0, 20.0), (500.0, 0.0), (1_000.0, 10.0)]);
+        assert_eq!((report.bytes.median, report.bytes.largest, report.items.largest), (150.0, 5_000.0, 90.0));
+    }
+
+    #[test]
+    fn without_partitions_there_is_no_class() {
+        assert_eq!(histogram(&[], 0.0), []);
+    }
+
+    #[test]
+    fn the_busiest_partition_names_its_requests() {
+        let by_request = [("Q1".to_owned(), 100.0), ("Q2".to_owned(), 400.0), ("Q3".to_owned(), 0.0)];
+        let load = PartitionLoad::of(Popularity::Even, 2_000.0, &by_request);
+        assert_eq!((load.largest, load.traffic_multiple_max), (500.0, Some(20.0)));
+        let shares: Vec<_> = load.requests.iter().map(|part| (part.request.as_str(), part.share)).collect();
+        assert_eq!(shares, [("Q2", 0.8), ("Q1", 0.2)]);
+        assert_eq!(PartitionLoad::of(Popularity::Zipf, 0.0, &[]).traffic_multiple_max, None);
     }
 }

@@ -1,6 +1,6 @@
 //! Charges of planned operations: the charge model on the JSON that a design stores.
 
-use onehop_model::ItemType;
+use onehop_model::{ItemType, ListSource};
 use onehop_store::OperationKind;
 use onehop_store::charges::{IndexTerms, QueryWork, ReadConsistency, Replacement, TermCount};
 use serde_json::Value;
@@ -289,6 +289,25 @@ impl Planner<'_> {
             items: 1.0,
             bytes,
             request_charge: charge,
+            across: None,
+            busiest: BusiestShare::default(),
+            measured: None,
+        }
+    }
+
+    /// The change of a written entry, in a container that is followed for other items: no read model wants
+    /// it, and its page is read for the others.
+    pub(super) fn unwanted_change(&self, list: &ListSource, bytes: f64) -> PlannedOperation {
+        let page = |items, bytes| self.calibration.change_feed(items, bytes, ReadConsistency::Quorum).total().0;
+        PlannedOperation {
+            container: interned(&list.container),
+            kind: OperationKind::ChangeFeed,
+            about: format!("change of entry of {}", list.projection),
+            scope: PlannedScope::AllPartitions,
+            times: 1.0,
+            items: 1.0,
+            bytes,
+            request_charge: page(1, bytes as usize) - page(0, 0),
             across: None,
             busiest: BusiestShare::default(),
             measured: None,

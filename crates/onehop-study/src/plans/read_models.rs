@@ -80,14 +80,18 @@ impl Planner<'_> {
         let entry = |visible: &Value| self.writer().entry((item, list), visible);
         let about = |verb: &str| format!("{verb} entry of {}", list.projection);
         let one = |name: String, write| self.batch(container, name, &[write], share);
+        let mut write_entry = |verb: &str, write, visible: &Value, times: f64| {
+            push(behind, one(about(verb), write).repeated(times));
+            if self.is_followed(container) {
+                let bytes = entry(visible).to_string().len() as f64;
+                push(behind, self.unwanted_change(list, bytes).repeated(times));
+            }
+        };
         match &change.kind {
             ChangeKind::Created => {
                 let enters = if list.keep.is_some() && !is_newest_first(found, item) { kept } else { 1.0 };
                 let times = times * meets * each * enters;
-                push(
-                    behind,
-                    one(about("create"), self.create(container, &entry(&change.visible))).repeated(times),
-                );
+                write_entry("create", self.create(container, &entry(&change.visible)), &change.visible, times);
                 if list.keep.is_some() {
                     push(
                         behind,
@@ -105,7 +109,7 @@ impl Planner<'_> {
                 if is_tested {
                     // The item enters or leaves the list.
                     let write = self.create(container, &entry(&change.visible));
-                    push(behind, one(about("create"), write).repeated(times * each * kept));
+                    write_entry("create", write, &change.visible, times * each * kept);
                 } else if is_shown {
                     let (before, mut after) = (entry(&change.before), entry(&change.visible));
                     if before == after {
@@ -113,7 +117,7 @@ impl Planner<'_> {
                     }
                     next_version(item, &mut after);
                     let write = self.replace(container, &before, &after);
-                    push(behind, one(about("replace"), write).repeated(times * meets * each * kept));
+                    write_entry("replace", write, &change.visible, times * meets * each * kept);
                 }
             }
             ChangeKind::Removed => {

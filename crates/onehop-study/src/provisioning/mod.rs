@@ -22,5 +22,5 @@ pub use bills::{MonthlyBill, ServerlessFit};
 pub use comparison::{PlanInterval, ProvisionedUnit, Verdict};
 pub use floors::DecidingFactor;
 pub use input::{HighestThroughput, INDEX_SHARE_DEFAULT, PEAK_TO_MEAN_DEFAULT, Prices, ProvisioningInput};
-pub use plan::{PlanModel, PlanStudy};
+pub use plan::PlanModel;
 pub use planned::{PlannedThroughput, ProvisionedContainer, Provisioning, RecommendedScope};

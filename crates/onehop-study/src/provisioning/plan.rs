@@ -8,14 +8,11 @@ use super::assumed::{Assumed, JointCase};
 use super::input::ProvisioningInput;
 use super::need::{NeedInput, ThroughputNeed};
 use crate::background::{
-    BackgroundAssumptions, BackgroundKind, BackgroundModel, BackgroundWork, ChangeFeedFollowing, PROCESSES,
+    BackgroundAssumptions, BackgroundKind, BackgroundModel, BackgroundWork, PROCESSES,
 };
 use crate::feasibility::{LimitKind, gigabytes};
-use crate::measurement::{Measurements, ModelVariant};
-use crate::partitions::{
-    ContainerContents, ContainerProfile, Footprint, LoadProfile, Population, ProfileInput, VariedLoad,
-};
-use crate::rates::RequestRate;
+use crate::measurement::ModelVariant;
+use crate::partitions::{ContainerProfile, LoadProfile, VariedLoad};
 use onehop_change_feed::LEASES;
 use onehop_store::charges::Calibration;
 use onehop_store::{ChargeSource, ContainerName};
@@ -35,24 +32,6 @@ pub struct PlanModel {
     pub(super) known_partitions: BTreeMap<ContainerName, u32>,
     pub(super) calibration: Arc<Calibration>,
     pub(super) input: ProvisioningInput,
-}
-
-/// The input of a model of a plan.
-pub struct PlanStudy<'a> {
-    pub plan: &'a ModelVariant,
-    pub contents: &'a [ContainerContents],
-    pub population: &'a Population,
-    /// Of the plan's requests, on its own database.
-    pub footprints: &'a [Footprint],
-    /// The change feed processor; `None` where the data model has no projections.
-    pub following: Option<&'a ChangeFeedFollowing>,
-    /// Physical partitions by container, where an account or an assumption gives them.
-    pub known_partitions: BTreeMap<ContainerName, u32>,
-    /// Of all plans.
-    pub measurements: &'a Measurements,
-    pub rates: &'a [RequestRate],
-    pub calibration: &'a Arc<Calibration>,
-    pub input: &'a ProvisioningInput,
 }
 
 /// The need of one container.
@@ -97,32 +76,8 @@ impl PlanNeed {
 }
 
 impl PlanModel {
-    /// Works out the load of each container.
-    #[must_use]
-    pub fn of(study: PlanStudy<'_>) -> Self {
-        let PlanStudy { plan, measurements, rates, calibration, input, .. } = study;
-        let profile = LoadProfile::of(&ProfileInput {
-            contents: study.contents,
-            population: study.population,
-            data_scale: input.data_scale,
-            requests: &measurements.requests,
-            footprints: study.footprints,
-            rates,
-        });
-        let background = |following| BackgroundModel::of(plan, following, measurements, rates, calibration);
-        Self {
-            model: plan.to_string(),
-            data_model: plan.model.clone(),
-            profile,
-            background: study.following.map(background),
-            known_partitions: study.known_partitions,
-            calibration: Arc::clone(calibration),
-            input: input.clone(),
-        }
-    }
-
-    /// A plan whose load is known.
-    pub(crate) fn of_profile(
+    /// From the load of its containers.
+    pub(crate) fn of(
         plan: &ModelVariant,
         profile: LoadProfile,
         background: Option<BackgroundModel>,

@@ -1,50 +1,38 @@
 //! Plans of small databases: feasibility, throughput to provision, and the verdict between them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::*;
 use crate::bounds::Bounds;
 use crate::feasibility::{GrowthOf, LimitKind};
-use crate::measurement::{Measurements, ModelVariant};
-use crate::partitions::fixtures::{FEED, POSTS, footprint, population, requests};
-use crate::partitions::{ContainerContents, PartitionRole, PartitionSize, SinglePartition};
-use crate::rates::RequestRate;
+use crate::measurement::ModelVariant;
+use crate::partitions::{ChargeGroup, ContainerProfile, LoadProfile, VariedLoad};
 use onehop_store::charges::Calibration;
-use onehop_store::{ContainerName, PartitionKey};
+use onehop_store::{ChargeSource, ContainerName, OperationKind};
 
-/// A plan whose only request is `Q4`.
+const POSTS: ContainerName = ContainerName("posts");
+const FEED: ContainerName = ContainerName("feed");
+/// The share of the first of 200 by Zipf's law.
+const FIRST_OF_200: f64 = 0.17;
+
+/// A plan whose only request is a query.
 struct Plan {
     model: &'static str,
-    contents: ContainerContents,
-    role: PartitionRole,
+    container: ContainerName,
+    /// Logical partitions, each with one item of so many bytes.
+    partitions: f64,
+    item_bytes: f64,
     request_charge: f64,
-}
-
-fn contents(container: ContainerName, partitions: usize, bytes: u64) -> ContainerContents {
-    let size = PartitionSize { items: 1, bytes };
-    let single = (container == FEED).then(|| SinglePartition {
-        consequence: String::new(),
-        rates: Vec::new(),
-        relief: String::new(),
-    });
-    ContainerContents {
-        container,
-        partition_key: "id",
-        sizes: (0..partitions).map(|number| (PartitionKey::new(number.to_string()), size)).collect(),
-        item_bytes_max: bytes,
-        single,
-    }
 }
 
 /// Reads one of 200 posts.
 fn of_posts(model: &'static str, request_charge: f64) -> Plan {
-    Plan { model, contents: contents(POSTS, 200, 2_000), role: PartitionRole::entity("post"), request_charge }
+    Plan { model, container: POSTS, partitions: 200.0, item_bytes: 2_000.0, request_charge }
 }
 
 /// Reads the only logical partition of the feed.
 fn of_feed(request_charge: f64) -> Plan {
-    Plan { model: "V3", contents: contents(FEED, 1, 2_000), role: PartitionRole::Only, request_charge }
+    Plan { model: "V3", container: FEED, partitions: 1.0, item_bytes: 2_000.0, request_charge }
 }
 
 fn known() -> ProvisioningInput {
@@ -53,22 +41,29 @@ fn known() -> ProvisioningInput {
 
 impl Plan {
     fn at(&self, per_second: f64, input: &ProvisioningInput) -> PlanModel {
-        let authors: Vec<usize> = (0..200).collect();
-        let measurements = Measurements { requests: requests(), ..Measurements::default() };
-        let footprints =
-            [footprint("Q4", None, self.contents.container, self.role.clone(), self.request_charge)];
-        PlanModel::of(PlanStudy {
-            plan: &ModelVariant::of_model(self.model),
-            contents: std::slice::from_ref(&self.contents),
-            population: &population(200, &authors),
-            footprints: &footprints,
-            following: None,
-            known_partitions: BTreeMap::new(),
-            measurements: &measurements,
-            rates: &[RequestRate { request: "Q4".to_owned(), per_second }],
-            calibration: &Arc::clone(&Calibration::current()),
-            input,
-        })
+        let is_single = self.partitions == 1.0;
+        let throughput = per_second * self.request_charge;
+        let load = |share: f64| VariedLoad {
+            total: vec![throughput],
+            hottest: vec![vec![throughput * if is_single { 1.0 } else { share }]],
+            fan_outs: Vec::new(),
+        };
+        let (kind, source) = (OperationKind::Query, ChargeSource::Estimated);
+        let scale = if is_single { 1.0 } else { input.data_scale };
+        let profile = LoadProfile {
+            groups: vec![ChargeGroup { of_writes: false, kind, source, peak: None }],
+            containers: vec![ContainerProfile {
+                container: self.container,
+                bytes: self.partitions * self.item_bytes * scale,
+                partition_bytes_max: self.item_bytes,
+                item_bytes_max: self.item_bytes,
+                is_single,
+                even: load(1.0 / (self.partitions * scale)),
+                zipf: load(FIRST_OF_200),
+            }],
+        };
+        let plan = ModelVariant::of_model(self.model);
+        PlanModel::of(&plan, profile, None, BTreeMap::new(), &Calibration::current(), input)
     }
 }
 
@@ -104,7 +99,7 @@ fn a_plan_beyond_a_limit_is_infeasible_and_has_no_bill() {
 #[test]
 fn an_item_above_its_limit_is_infeasible_at_any_traffic() {
     let mut plan = of_posts("V2", 10.0);
-    plan.contents = contents(POSTS, 200, 3 * 1024 * 1024);
+    plan.item_bytes = 3.0 * 1024.0 * 1024.0;
     let found = plan.at(0.001, &known()).provisioning();
     let exceeded: Vec<_> = found.feasibility.exceeded().map(|limit| (limit.limit, limit.growth_of)).collect();
     assert_eq!(exceeded, [(LimitKind::ItemSize, GrowthOf::Data)]);
@@ -123,7 +118,7 @@ fn the_peak_is_provisioned_and_the_mean_is_used() {
 fn more_data_takes_more_physical_partitions() {
     // 200 posts of 1 MB, and 300 times that: 58.6 GB.
     let mut plan = of_posts("V2", 10.0);
-    plan.contents = contents(POSTS, 200, 1024 * 1024);
+    plan.item_bytes = 1024.0 * 1024.0;
     let input = ProvisioningInput { data_scale: 300.0, ..known() };
     let planned = plan.at(1.0, &input).provisioning().planned.unwrap();
     let container = &planned.containers[0];

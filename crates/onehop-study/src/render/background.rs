@@ -1,4 +1,4 @@
-//! Background work as blocks: a line for each kind, and the passes over all data.
+//! Background work as blocks: a line for each kind.
 
 use super::blocks::{Block, Table, TableColumn};
 use crate::background::{BackgroundKind, BackgroundLine, BackgroundWork};
@@ -15,13 +15,6 @@ pub(super) fn blocks(works: &[BackgroundWork]) -> Vec<Block> {
     );
     let mut blocks =
         vec![Block::Heading("Background work".to_owned()), Block::Text(text), Block::Table(table(last))];
-    if !last.passes.is_empty() {
-        let pass = |pass: &crate::background::BackgroundPass| {
-            format!("{}: {:.0} RU", pass.name, pass.request_charge)
-        };
-        blocks.push(Block::Text("Passes over all data as measured here, each once:".to_owned()));
-        blocks.push(Block::List(last.passes.iter().map(pass).collect()));
-    }
     blocks.extend(others.iter().map(|work| Block::Text(at_rest(work))));
     blocks
 }
@@ -59,10 +52,6 @@ fn description(kind: BackgroundKind) -> (&'static str, &'static str) {
         BackgroundKind::Listings => (
             "listings of bounded lists",
             "where processes share the change feed: a point read for each write or page of changes at most, and a listing once a minute and after entries that another process added or removed",
-        ),
-        BackgroundKind::Discarded => (
-            "discarded changes of this traffic",
-            "changes of types that no projection wants, charged and thrown away at the client, at most a further poll each",
         ),
         BackgroundKind::MetricsScrapes => (
             "scrapes of /metrics",

@@ -1,9 +1,7 @@
 //! Bar charts on a logarithmic scale, as positions and texts: the template draws them as SVG.
 
-use super::partitions::popularity_name;
-use crate::figure::figure;
 use crate::measurement::{MeasurementRow, ModelVariant, StudyRequest};
-use crate::partitions::{PartitionReport, Popularity};
+use crate::partitions::{ContainerPartitions, SizeClass};
 use crate::report::StudyReport;
 use onehop_store::{FoldedOperation, OperationKind};
 
@@ -15,8 +13,6 @@ const BAR_STEP: f64 = 26.0;
 const BAR_HEIGHT: f64 = 18.0;
 /// Where the scale of request charges begins, RU.
 const CHARGE_MIN: f64 = 0.5;
-/// Where the scale of loads begins and where it ends, RU/s: a logical partition serves no more.
-const LOADS: (f64, f64) = (0.001, 10_000.0);
 /// Width of a box of a plan, with the arrow before it.
 const BOX_STEP: f64 = 187.0;
 /// Colours in the template; further plans begin again.
@@ -36,8 +32,6 @@ pub(super) struct Chart {
 pub(super) struct AxisTick {
     pub x: f64,
     pub label: String,
-    /// Whether the scale ends here because nothing can be larger.
-    pub is_limit: bool,
 }
 
 /// A bar with its texts.
@@ -88,14 +82,10 @@ impl Scale {
     }
 
     /// At the powers of ten.
-    fn ticks(&self, limit: Option<f64>) -> Vec<AxisTick> {
+    fn ticks(&self) -> Vec<AxisTick> {
         let powers = (-2..=5).map(|power| 10_f64.powi(power));
         let within = powers.filter(|value| (self.min..=self.max).contains(value));
-        let tick = |value: f64| AxisTick {
-            x: self.x(value),
-            label: value.to_string(),
-            is_limit: limit.is_some_and(|limit| value >= limit),
-        };
+        let tick = |value: f64| AxisTick { x: self.x(value), label: value.to_string() };
         within.map(tick).collect()
     }
 }
@@ -114,7 +104,7 @@ pub(super) fn request_charges(report: &StudyReport) -> Vec<Chart> {
         let bars = bars.map(|(number, row)| charge_bar(row, number, report, &scale)).collect();
         let title = format!("{} · {}", request.name, request.title);
         let height = BAR_STEP * rows.len() as f64;
-        (!rows.is_empty()).then(|| Chart { title, width: WIDTH, height, ticks: scale.ticks(None), bars })
+        (!rows.is_empty()).then(|| Chart { title, width: WIDTH, height, ticks: scale.ticks(), bars })
     };
     measurements.requests.iter().filter_map(chart).collect()
 }
@@ -138,37 +128,73 @@ fn charge_bar(row: &MeasurementRow, number: usize, report: &StudyReport, scale: 
     }
 }
 
-/// The most loaded logical partition of each container.
-pub(super) fn loads(report: &PartitionReport, plans: &[ModelVariant]) -> Chart {
-    let (min, max) = LOADS;
-    let scale = Scale { start: LABEL_WIDTH, min, max };
-    let series = series(&ModelVariant::of_model(&report.model), plans);
-    let loads: Vec<(String, f64)> = report
-        .containers
-        .iter()
-        .flat_map(|found| Popularity::ALL.map(|popularity| (found, popularity)))
-        .filter_map(|(found, popularity)| {
-            let label = format!("{}, {}", found.container, popularity_name(popularity));
-            Some((label, found.load(popularity)?.largest))
-        })
-        .filter(|(_, largest)| *largest > 0.0)
-        .collect();
-    let bar = |(number, (label, largest)): (usize, (String, f64))| ChartBar {
-        label,
-        figure: figure(largest),
-        series,
-        top: number as f64 * BAR_STEP,
-        start: scale.x(min),
-        end: scale.x(largest),
-        more_end: None,
-        mark: None,
+/// The sizes of the logical partitions of a container, as a histogram.
+pub(super) struct Histogram {
+    pub title: String,
+    pub width: f64,
+    pub height: f64,
+    pub columns: Vec<HistogramColumn>,
+}
+
+/// The logical partitions of similar size.
+pub(super) struct HistogramColumn {
+    pub left: f64,
+    pub width: f64,
+    /// Below it, in the middle: the most bytes of one.
+    pub label: String,
+    pub top: f64,
+    pub height: f64,
+    /// Above it: their number.
+    pub figure: String,
+    pub series: usize,
+}
+
+impl HistogramColumn {
+    /// Where its texts are centred.
+    pub fn middle(&self) -> f64 {
+        self.left + self.width / 2.0
+    }
+}
+
+/// One histogram for each container with more than one logical partition.
+pub(super) fn partition_sizes(report: &StudyReport) -> Vec<Histogram> {
+    let several = report.partitions.iter().filter(|found| found.logical_partitions > 1.0);
+    several.map(|found| histogram(found, &report.measurements.plans)).collect()
+}
+
+fn histogram(found: &ContainerPartitions, plans: &[ModelVariant]) -> Histogram {
+    const HEIGHT: f64 = 90.0;
+    const ABOVE: f64 = 18.0;
+    const STEP: f64 = 72.0;
+    const GAP: f64 = 6.0;
+    let most = found.sizes.iter().map(|class| class.partitions).fold(1.0, f64::max);
+    let series = series(&ModelVariant::of_model(&found.design), plans);
+    let column = |(number, class): (usize, &SizeClass)| {
+        let height = HEIGHT * class.partitions / most;
+        HistogramColumn {
+            left: number as f64 * STEP,
+            width: STEP - GAP,
+            label: format!("\u{2264} {}", bytes(class.bytes_max)),
+            top: ABOVE + HEIGHT - height,
+            height,
+            figure: format!("{:.0}", class.partitions),
+            series,
+        }
     };
-    Chart {
-        title: "Partition keys".to_owned(),
-        width: WIDTH,
-        height: BAR_STEP * loads.len() as f64,
-        ticks: scale.ticks(Some(max)),
-        bars: loads.into_iter().enumerate().map(bar).collect(),
+    Histogram {
+        title: format!("{} \u{b7} {} by {}", found.design, found.container, found.partition_key),
+        width: (found.sizes.len() as f64 * STEP).max(WIDTH / 2.0),
+        height: ABOVE + HEIGHT,
+        columns: found.sizes.iter().enumerate().map(column).collect(),
+    }
+}
+
+/// A number of bytes with its unit: `20 kB`.
+fn bytes(bytes: f64) -> String {
+    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => format!("{bytes} B"),
     }
 }
 
@@ -273,6 +299,11 @@ mod tests {
     }
 
     #[test]
+    fn bytes_have_a_unit() {
+        assert_eq!([100.0, 2_000.0, 5e6, 2e9].map(bytes), ["100 B", "2 kB", "5 MB", "2 GB"]);
+    }
+
+    #[test]
     fn a_scale_is_logarithmic_and_ends_at_its_limit() {
         let scale = Scale { start: 0.0, min: 1.0, max: 100.0 };
         let end = WIDTH - FIGURE_WIDTH;
@@ -280,9 +311,7 @@ mod tests {
             [0.5, 1.0, 10.0, 100.0, 999.0].map(|value| scale.x(value)),
             [0.0, 0.0, end / 2.0, end, end]
         );
-        let ticks = scale.ticks(Some(100.0));
-        let labels: Vec<(&str, bool)> =
-            ticks.iter().map(|tick| (tick.label.as_str(), tick.is_limit)).collect();
-        assert_eq!(labels, [("1", false), ("10", false), ("100", true)]);
+        let ticks = scale.ticks();
+        assert_eq!(ticks.iter().map(|tick| tick.label.as_str()).collect::<Vec<_>>(), ["1", "10", "100"]);
     }
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::blocks::Block;
-use super::charts::{self, Chart, PlanPicture};
+use super::charts::{self, Chart, Histogram, PlanPicture};
 use super::{partitions, passes, sections};
 use crate::report::StudyReport;
 
@@ -17,16 +17,15 @@ struct ReportPage<'a> {
     charges: Vec<Chart>,
     plans: Vec<PlanPicture>,
     figures: [Block; 1],
-    loads: Option<Chart>,
-    partitions: Vec<Block>,
     traffic: Vec<Block>,
+    histograms: Vec<Histogram>,
+    partitions: Vec<Block>,
     assumptions: Vec<Block>,
 }
 
 /// The whole file.
 #[must_use]
 pub fn page(report: &StudyReport) -> String {
-    let plans = &report.measurements.plans;
     let page = ReportPage {
         title: &report.captions.title,
         reference: &report.captions.reference,
@@ -34,9 +33,9 @@ pub fn page(report: &StudyReport) -> String {
         charges: charts::request_charges(report),
         plans: charts::plan_pictures(report),
         figures: [Block::Table(sections::figures(report))],
-        loads: report.partitions.as_ref().map(|partitions| charts::loads(partitions, plans)),
-        partitions: report.partitions.iter().flat_map(partitions::blocks).collect(),
         traffic: [sections::traffic_blocks(report), passes::blocks(report)].concat(),
+        histograms: charts::partition_sizes(report),
+        partitions: partitions::blocks(report),
         assumptions: sections::assumption_blocks(report),
     };
     // A template fails only where a value's `Display` does, and none of these does.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::blocks::{Block, Table, TableColumn};
 use super::{background, partitions, passes, provisioning, verdict};
 use crate::assumptions::assumptions;
-use crate::measurement::{ConcurrentCharge, EstimateErrors, MeasurementRow, Quantiles};
+use crate::measurement::{EstimateErrors, MeasurementRow};
 use crate::report::{AccountSummary, StudyReport};
 use crate::traffic::{BreakEven, LeastRange, Traffic};
 use onehop_store::{FoldedOperation, Indexing};
@@ -13,8 +13,8 @@ use onehop_store::{FoldedOperation, Indexing};
 /// The whole report.
 pub(super) fn all(report: &StudyReport) -> Vec<Block> {
     let mut blocks = vec![Block::Table(figures(report)), Block::Text(about(report))];
-    blocks.extend(report.partitions.iter().flat_map(partitions::blocks));
     blocks.extend(traffic_blocks(report));
+    blocks.extend(partitions::blocks(report));
     blocks.extend(passes::blocks(report));
     blocks.extend(assumption_blocks(report));
     blocks
@@ -65,9 +65,6 @@ fn columns(report: &StudyReport) -> Vec<FigureColumn> {
     if report.measurements.rows.iter().any(|row| row.bytes.is_some()) {
         columns.push(figure("bytes", |row| row.bytes.map(|bytes| format!("{bytes:.0}")).unwrap_or_default()));
     }
-    if report.measurements.rows.iter().any(|row| row.latency_ms != Quantiles::default()) {
-        columns.push(figure("ms p50 / p99", latency));
-    }
     columns.push(text("operations", operations));
     columns
 }
@@ -80,10 +77,6 @@ pub(super) fn charge(charge: Option<f64>) -> String {
 /// A relative deviation with its sign: `+10.0 %`.
 pub(super) fn deviation(share: Option<f64>) -> String {
     share.map(|share| format!("{:+.1} %", share * 100.0)).unwrap_or_default()
-}
-
-fn latency(row: &MeasurementRow) -> String {
-    format!("{:.2} / {:.2}", row.latency_ms.median, row.latency_ms.p99)
 }
 
 fn operations(row: &MeasurementRow) -> String {
@@ -103,26 +96,21 @@ fn operation(operation: &FoldedOperation) -> String {
 
 /// The source of the charges, and the measurements.
 pub(super) fn about(report: &StudyReport) -> String {
-    format!("{} {}{}", charge_source(report), measured(report), concurrent(report))
+    format!("{} {}", charge_source(report), measured(report))
 }
 
 fn charge_source(report: &StudyReport) -> String {
-    let Some(AccountSummary { endpoint, databases, of_operations }) = &report.account else {
+    let Some(AccountSummary { endpoint, databases }) = &report.account else {
         return "Request charges are estimates.".to_owned();
     };
     let databases = databases.join(", ");
-    let mut text = if *of_operations {
-        format!(
-            "Each operation of the plans ran on {endpoint} (databases {databases}), and has the charge of its answer."
-        )
-    } else {
-        format!("Request charges are those that {endpoint} answered with (databases {databases}).")
-    };
+    let mut text = format!(
+        "Each operation of the plans ran on {endpoint} (databases {databases}), and has the charge of its answer."
+    );
     if let Some(EstimateErrors { largest, mean }) = report.estimate_errors {
-        let whose = if *of_operations { "The charge model's" } else { "The embedded store's" };
         let _ = write!(
             text,
-            " {whose} estimates of the same requests are off by {:.1} % at most, {:.1} % in the mean.",
+            " The charge model's estimates of the same requests are off by {:.1} % at most, {:.1} % in the mean.",
             largest * 100.0,
             mean * 100.0
         );
@@ -143,21 +131,6 @@ fn measured(report: &StudyReport) -> String {
         captions.data_set,
         if *physical_partitions == 1 { "" } else { "s" },
         captions.subjects
-    )
-}
-
-/// The cost of simultaneous writes.
-fn concurrent(report: &StudyReport) -> String {
-    let Some(first) = report.concurrent.first() else { return String::new() };
-    let each = |charge: &ConcurrentCharge| {
-        format!("{} {:.2} + {:.2} RU", charge.request, charge.request_charge, charge.projection_charge)
-    };
-    let charges: Vec<_> = report.concurrent.iter().map(each).collect();
-    format!(
-        " Where {} arrive at the same time in one logical partition ({}), each costs with its projections: {}.",
-        first.at_once,
-        first.plan,
-        charges.join(", ")
     )
 }
 

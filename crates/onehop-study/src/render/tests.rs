@@ -1,7 +1,7 @@
 //! A small report in every format.
 
 use super::*;
-use crate::fixtures::{request, sample};
+use crate::fixtures::{self, request};
 use crate::measurement::{EstimateErrors, MeasurementRow, Measurements, ModelVariant};
 use crate::rates::RequestRate;
 use crate::report::{AccountSummary, Captions, KnownPartitions};
@@ -10,13 +10,16 @@ use onehop_store::charges::Calibration;
 use onehop_store::{ChargeSource, Indexing};
 
 fn row(charge: f64) -> MeasurementRow {
-    MeasurementRow::of("Q6", ModelVariant::of_model("V3"), Some(16.97), &[sample(charge)])
+    let row = fixtures::row("Q6", &ModelVariant::of_model("V3"), charge, 0.0);
+    let deviation = Some((1_000.0 * (charge / 16.97 - 1.0)).round() / 1_000.0);
+    MeasurementRow { reference_request_charge: Some(16.97), deviation, ..row }
 }
 
 fn report(estimate: Option<f64>) -> StudyReport {
     let mut rows = vec![row(20.0)];
     if let Some(estimate) = estimate {
-        rows[0].put_beside(&[row(estimate)]);
+        rows[0].estimated_request_charge = Some(estimate);
+        rows[0].estimate_error = Some(estimate / rows[0].request_charge - 1.0);
     }
     let estimate_errors = EstimateErrors::of(&rows);
     let requests = vec![request("C1", true), request("Q6", false)];
@@ -24,7 +27,6 @@ fn report(estimate: Option<f64>) -> StudyReport {
     let measurements = Measurements { requests, plans, rows };
     StudyReport {
         outlook: None,
-        concurrent: Vec::new(),
         measurements,
         parameters: [("users".to_owned(), 3.into())].into_iter().collect(),
         samples: 1,
@@ -36,10 +38,9 @@ fn report(estimate: Option<f64>) -> StudyReport {
         account: Some(AccountSummary {
             endpoint: "https://shop.documents.azure.com".to_owned(),
             databases: vec!["shop-v3".to_owned()],
-            of_operations: false,
         }),
         estimate_errors,
-        partitions: None,
+        partitions: Vec::new(),
         traffic: None,
         verdict: None,
         provisioning: Vec::new(),
@@ -64,7 +65,7 @@ fn shown(report: &StudyReport) -> [String; 3] {
 fn what_was_measured_is_named() {
     for text in shown(&report(None)) {
         for part in [
-            "those that https://shop.documents.azure.com answered with (databases shop-v3).",
+            "ran on https://shop.documents.azure.com (databases shop-v3), and has the charge of its answer.",
             "3 users, seed 1, 5 physical partitions, what queries need indexed; medians of 1 samples on the largest orders.",
         ] {
             assert!(text.contains(part), "no {part}: {text}");

@@ -4,6 +4,7 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -13,9 +14,8 @@ use crate::app::App;
 use crate::blog::commands::{CreatePost, CreateUser, UpdateUser};
 use crate::blog::ids::UserId;
 use crate::blog::{read_models, verify};
-use onehop_change_feed::{Processor, Settings, Sharing};
+use onehop_change_feed::{PageError, Processor, ProcessorError, Settings, Sharing};
 use onehop_store::{Ledger, RequestCharge, Store, StoreCall, StoreDecorator};
-use onehop_study::follower::drain;
 
 /// Posts of the user who is renamed.
 const POSTS: usize = 30;
@@ -23,6 +23,9 @@ const POSTS: usize = 30;
 const KILLS: usize = 8;
 const POSTS_BEFORE_A_KILL: usize = 3;
 const OWNER: &str = "charges";
+/// Attempts to drain the change feed, and the pause between them where the store names none.
+const DRAINS_MAX: u32 = 600;
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The charge of the program for a task.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,8 +115,20 @@ impl Run<'_> {
         Ok(Processor::open(store, clock, read_models::projections(), settings, stop).await?)
     }
 
+    /// Drains the change feed, and continues after transient faults.
     async fn follow(&self) -> anyhow::Result<()> {
-        Ok(drain(&self.processor().await?).await?)
+        let processor = self.processor().await?;
+        let mut attempts = 1;
+        loop {
+            match processor.drain().await {
+                Err(ProcessorError::Page(error)) if error.is_transient() && attempts < DRAINS_MAX => {
+                    attempts += 1;
+                    let asked = if let PageError::Fault(fault) = &error { fault.retry_after } else { None };
+                    tokio::time::sleep(asked.unwrap_or(PAUSE)).await;
+                }
+                outcome => return Ok(outcome?),
+            }
+        }
     }
 
     /// Lets a processor work until it has been polled so many times, and drops it in the middle of its work.

@@ -52,7 +52,7 @@ pub(super) struct MeasureSettings {
 
 /// Settings of the account that is measured.
 #[derive(Debug, Args)]
-pub(super) struct MeasuredAccount {
+pub(in crate::cli) struct MeasuredAccount {
     #[command(flatten)]
     measure: MeasureSettings,
     #[command(flatten)]
@@ -121,7 +121,7 @@ impl MeasuredAccount {
     ) -> anyhow::Result<MeasuredCharges> {
         let endpoint = account.endpoint.trim_end_matches('/').to_owned();
         let databases = designs.iter().map(|design| design.database.clone()).collect();
-        let summary = AccountSummary { endpoint, databases, of_operations: true };
+        let summary = AccountSummary { endpoint, databases };
         let mut file = ChargesFile::open(self.measure.charges.as_deref(), summary)?;
         let is_measured = |design: &&DesignTrials<'_>| {
             let name = &*design.data.design.name;
