@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::article::{ArticleRequest, cell};
+use super::article::{self, ArticleRequest, cell};
 use super::dataset::Dataset;
 use super::items;
 use crate::blog::reads::DataModel;
@@ -96,7 +96,8 @@ impl BuiltInStudy {
     /// # Errors
     /// An item that a design does not admit.
     pub fn survey(&self, directory: &mut StudyDirectory) -> Result<DataSurvey, StudyErrors> {
-        let survey = DataSurvey::of_items(directory, &SurveySpec::of_designs(directory), self.items())?;
+        let mut survey = DataSurvey::of_items(directory, &SurveySpec::of_designs(directory), self.items())?;
+        prefer_subjects_of_the_article(&mut survey);
         if self.as_the_article {
             directory.settings.partitions = article_partitions(directory, &survey);
         }
@@ -223,6 +224,28 @@ fn post_value(dataset: &Dataset, user: u32, post: &super::dataset::SeedPost) -> 
         item["tags"] = json!([]);
     }
     item
+}
+
+/// The article's figures speak of a post with 20 comments and 50 likes, and of a user with about 27 posts.
+fn prefer_subjects_of_the_article(survey: &mut DataSurvey) {
+    const SUBJECTS: usize = 50;
+    const USER_POSTS: u64 = 27;
+    let counted = |survey: &DataSurvey, (ty, by): (&str, &str)| -> BTreeMap<String, u64> {
+        let groups = survey.of(ty).and_then(|found| found.grouped(&[by]));
+        let groups = groups.into_iter().flat_map(|found| found.groups());
+        groups.map(|group| (group.key.clone(), group.items)).collect()
+    };
+    let [comments, likes, posts] =
+        [("Comment", "post"), ("Like", "post"), ("Post", "author")].map(|of| counted(survey, of));
+    let count = |counts: &BTreeMap<String, u64>, id: &str| counts.get(id).copied().unwrap_or(0);
+    if let Some(found) = survey.types.get_mut("Post") {
+        found.prefer(SUBJECTS, |id, _| {
+            count(&comments, id).abs_diff(article::COMMENTS) + count(&likes, id).abs_diff(article::LIKES)
+        });
+    }
+    if let Some(found) = survey.types.get_mut("User") {
+        found.prefer(SUBJECTS, |id, _| count(&posts, id).abs_diff(USER_POSTS));
+    }
 }
 
 /// As many as the article had, at most one for each logical partition.

@@ -12,9 +12,13 @@ use onehop::blog::commands::{
 use onehop::blog::containers::{POSTS, SPECS};
 use onehop::blog::ids::{PostId, RandomIds};
 use onehop::blog::items::{PostItem, UserItem};
+use onehop_change_feed::LEASES;
 use onehop_runtime::clock::ManualClock;
 use onehop_runtime::tasks::Tasks;
-use onehop_store::{Fault, FaultKind, Ledger, RequestCharge, Store, StoreCall, StoreDecorator};
+use onehop_store::{
+    ContainerSpec, Fault, FaultKind, Ledger, OperationKind, OperationRecord, RequestCharge, Store, StoreCall,
+    StoreDecorator,
+};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::support::store::Keeper;
@@ -51,6 +55,7 @@ pub struct Meddler {
     writes: AtomicUsize,
     operations: AtomicUsize,
     spent: Ledger,
+    work: Mutex<f64>,
     /// Writes to `posts` take a permit each: tests hold them up by taking the permits away.
     gate: Semaphore,
     held: AtomicUsize,
@@ -74,6 +79,7 @@ impl Meddler {
             writes: AtomicUsize::new(0),
             operations: AtomicUsize::new(0),
             spent: Ledger::new(),
+            work: Mutex::default(),
             gate: Semaphore::new(GATE_PERMITS),
             held: AtomicUsize::new(0),
         })
@@ -98,6 +104,11 @@ impl Meddler {
 
     pub fn spent(&self) -> RequestCharge {
         self.spent.total()
+    }
+
+    /// The charge of all operations but checkpoints and polls that found nothing, RU.
+    pub fn spent_on_work(&self) -> f64 {
+        *self.work.lock().unwrap()
     }
 
     /// Holds up all writes to `posts` until the answer is dropped.
@@ -189,6 +200,12 @@ impl StoreDecorator for Meddler {
             self.meddle(call, &own).await
         };
         ledger.absorb(&own);
+        let is_work = |operation: &&OperationRecord| {
+            operation.container != LEASES
+                && (operation.kind != OperationKind::ChangeFeed || operation.items > 0)
+        };
+        let work = own.operations().iter().filter(is_work).map(|operation| operation.charge.0).sum::<f64>();
+        *self.work.lock().unwrap() += work;
         self.spent.absorb(&own);
         result
     }
@@ -209,8 +226,13 @@ impl Blog {
     }
 
     pub async fn with(limits: CommandLimits) -> Self {
+        Self::over(&SPECS, limits).await
+    }
+
+    /// With these containers.
+    pub async fn over(containers: &[ContainerSpec], limits: CommandLimits) -> Self {
         let clock = Arc::new(ManualClock::new(START_MS));
-        let (inner, keeper) = crate::support::store::open(&SPECS, clock.clone()).await;
+        let (inner, keeper) = crate::support::store::open(containers, clock.clone()).await;
         let store = Meddler::over(inner);
         let tasks = Tasks::new();
         let commands = commands(store.clone(), clock.clone(), &tasks, limits);

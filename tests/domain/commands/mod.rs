@@ -8,6 +8,7 @@ pub mod harness;
 mod identities;
 mod names;
 mod refusals;
+mod request_charges;
 mod repeats;
 mod sessions;
 mod slowness;

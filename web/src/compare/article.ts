@@ -45,17 +45,18 @@ export const ARTICLE_CHARGES: Charges = {
 
 /**
  * The estimates of `onehop compare` for the present service, with one physical partition and with the cost of
- * the projections because of a write. Source: docs/comparison.md.
+ * the projections because of a write. Source: `onehop compare
+ * --format summary`.
  */
 export const ESTIMATED_CHARGES: Charges = {
   Q1: [1, 1, 1],
-  Q2: [7.95, 1.07, 1.07],
-  Q3: [190.57, 4.81, 3.98],
-  Q4: [23.84, 3.84, 3.84],
-  Q5: [54.8, 4.8, 4.8],
-  Q6: [697.74, 9.74, 6.94],
-  C1: [6.29, 7.05 + 2.03, 12.57 + 2.03],
-  C2: [9.75, 11.3, 11.3 + 30.57],
-  C3: [8.18, 24.34, 24.34 + 19.19],
-  C4: [7.43, 23.46, 23.85 + 19.17],
+  Q2: [7.94, 1.07, 1.07],
+  Q3: [183.6, 4.75, 3.86],
+  Q4: [22.77, 3.79, 3.79],
+  Q5: [54.67, 4.71, 4.71],
+  Q6: [697.65, 9.78, 6.87],
+  C1: [11.81, 12.19 + 2.03, 12.57 + 2.03],
+  C2: [10.13, 11.68, 11.68 + 31.27],
+  C3: [8.17, 24.34, 24.34 + 15.43],
+  C4: [7.43, 23.48, 23.48 + 15.41],
 };

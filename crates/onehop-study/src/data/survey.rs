@@ -63,6 +63,8 @@ pub struct TypeSurvey {
     pub bytes_max: u64,
     /// A sample by the hash of the id: the id and the item with the names of fields.
     pub sample: Vec<(String, Value)>,
+    /// The places in the sample of the items that requests are about; all where it is empty.
+    pub subjects: Vec<usize>,
     /// The groupings.
     pub groups: BTreeMap<Grouping, GroupSketch>,
     /// Properties that no field has, with the number of lines.
@@ -233,6 +235,31 @@ impl DataSurvey {
 }
 
 impl TypeSurvey {
+    /// The number of items that requests are about.
+    #[must_use]
+    pub fn subject_count(&self) -> usize {
+        if self.subjects.is_empty() { self.sample.len() } else { self.subjects.len() }
+    }
+
+    /// One of the items that requests are about, beginning again after the last.
+    #[must_use]
+    pub fn subject(&self, number: usize) -> Option<&Value> {
+        let number = number % self.subject_count().max(1);
+        let place = self.subjects.get(number).copied().unwrap_or(number);
+        self.sample.get(place).map(|(_, value)| value)
+    }
+
+    /// The sampled items with the smallest distance, at most so many, as subjects.
+    pub fn prefer(&mut self, at_most: usize, distance: impl Fn(&str, &Value) -> u64) {
+        let mut places: Vec<usize> = (0..self.sample.len()).collect();
+        places.sort_by_cached_key(|place| {
+            let (id, value) = &self.sample[*place];
+            distance(id, value)
+        });
+        places.truncate(at_most);
+        self.subjects = places;
+    }
+
     /// The groups by these fields.
     #[must_use]
     pub fn grouped<T: ToString>(&self, fields: &[T]) -> Option<&GroupSketch> {

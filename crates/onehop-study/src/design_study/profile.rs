@@ -61,13 +61,14 @@ impl<'a> DesignStudy<'a> {
         data.design.model.containers().iter().filter_map(known).collect()
     }
 
-    /// The rates of the requests.
+    /// The rates of the requests that are sent.
     pub(super) fn rates(&self) -> Vec<RequestRate> {
         let rate = |request: &Request| RequestRate {
             request: request.name.to_string(),
             per_second: request.per_second,
         };
-        self.directory.requests.requests().iter().map(rate).collect()
+        let sent = self.directory.requests.requests().iter().filter(|request| request.per_second > 0.0);
+        sent.map(rate).collect()
     }
 
     fn profile(&self, data: &DesignData<'a>, planned: &PlannedDesign<'a>) -> LoadProfile {

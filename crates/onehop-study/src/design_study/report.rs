@@ -7,6 +7,7 @@ use super::outlook::Outlook;
 use super::rows::rows;
 use super::{DesignStudy, PlannedDesign, SUBJECTS_MAX};
 use crate::azure_limits::PHYSICAL_PARTITION_GB_MAX;
+use crate::data::TypeSurvey;
 use crate::designs::DesignData;
 use crate::feasibility::gigabytes;
 use crate::measurement::{EstimateErrors, Measurements, StudyRequest};
@@ -38,7 +39,7 @@ pub fn design_report(study: &DesignStudy<'_>) -> StudyReport {
     });
     let background: Vec<_> = background.collect();
     // Without a traffic there is nothing to provision.
-    let has_traffic = study.rates().iter().any(|rate| rate.per_second > 0.0);
+    let has_traffic = !study.rates().is_empty();
     let under_traffic = || (Verdict::of(&models, &input), Outlook::of(&models, &provisioning, &input));
     let (verdict, outlook) = has_traffic.then(under_traffic).unzip();
     StudyReport {
@@ -57,7 +58,7 @@ pub fn design_report(study: &DesignStudy<'_>) -> StudyReport {
             .survey
             .types
             .values()
-            .map(|found| found.sample.len())
+            .map(TypeSurvey::subject_count)
             .max()
             .unwrap_or(0)
             .min(SUBJECTS_MAX),

@@ -44,11 +44,11 @@ impl<'a> DesignData<'a> {
         lists_of(&self.design.model)
     }
 
-    /// The indexing policy of a container.
+    /// The indexing policy of a container. Containers that are none of the model's are read by ids alone.
     #[must_use]
     pub fn policy(&self, container: &str) -> IndexingPolicy {
         let found = self.policies.iter().find(|(name, _)| ***name == *container);
-        found.map_or_else(IndexingPolicy::everything, |(_, policy)| policy.clone())
+        found.map_or_else(|| IndexedPaths::none().policy(), |(_, policy)| policy.clone())
     }
 
     /// Bytes of a stored item in the mean.
@@ -137,7 +137,10 @@ pub(super) fn lists_of(model: &Model) -> Vec<ListOf<'_>> {
     of_types.chain(of_queries).collect()
 }
 
-/// The paths of an indexing policy that includes `/*`.
+/// Every path.
+const EVERYTHING: &str = "/*";
+
+/// The paths of an indexing policy that includes `/*`, unless it excludes that.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct IndexedPaths {
     /// Paths without an index, such as `/text/*`.
@@ -149,7 +152,7 @@ pub(crate) struct IndexedPaths {
 impl IndexedPaths {
     /// All paths but the excluded ones, and a composite index for each order.
     pub fn of(model: &Model, name: &ContainerName) -> Self {
-        let Some(container) = model.container(name) else { return Self::default() };
+        let Some(container) = model.container(name) else { return Self::none() };
         let composites = match &container.composite {
             Some(composites) => {
                 composites.iter().map(|paths| paths.iter().map(|path| path.slashed()).collect()).collect()
@@ -160,9 +163,16 @@ impl IndexedPaths {
         Self { excluded: excluded.collect(), composites }
     }
 
+    /// No path: items are read by their ids alone.
+    pub fn none() -> Self {
+        Self { excluded: vec![EVERYTHING.to_owned()], composites: Vec::new() }
+    }
+
     pub(super) fn policy(&self) -> IndexingPolicy {
         let excluded: Vec<&str> = self.excluded.iter().map(String::as_str).collect();
-        let policy = IndexingPolicy::of(&["/*"], &excluded).unwrap_or_else(|_| IndexingPolicy::everything());
+        let included: &[&str] = if excluded.contains(&EVERYTHING) { &[] } else { &[EVERYTHING] };
+        let policy =
+            IndexingPolicy::of(included, &excluded).unwrap_or_else(|_| IndexingPolicy::everything());
         self.composites.iter().fold(policy, |policy, paths| {
             policy.with_composite(&paths.iter().map(String::as_str).collect::<Vec<_>>())
         })

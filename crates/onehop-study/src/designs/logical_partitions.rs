@@ -41,8 +41,8 @@ struct Part<'a> {
 enum Groups<'a> {
     /// One, of this name, with so many items.
     One(String, f64),
-    /// One for each item.
-    Ids(BTreeSet<&'a str>, f64),
+    /// One for each item: the sampled ids, and the survey.
+    Ids(BTreeSet<&'a str>, &'a TypeSurvey),
     Sketch(&'a GroupSketch),
 }
 
@@ -90,9 +90,7 @@ impl DesignData<'_> {
 
 impl<'a> Groups<'a> {
     fn of_ids(survey: &'a TypeSurvey) -> Self {
-        let last = survey.sample.last().map_or(1.0, |(id, _)| sample_share(id));
-        let share = if survey.sample.len() as u64 >= survey.items { 1.0 } else { last };
-        Self::Ids(survey.sample.iter().map(|(id, _)| id.as_str()).collect(), share)
+        Self::Ids(survey.sample.iter().map(|(id, _)| id.as_str()).collect(), survey)
     }
 
     fn is_one(&self) -> bool {
@@ -103,8 +101,17 @@ impl<'a> Groups<'a> {
     fn sampled_share(&self) -> f64 {
         match self {
             Self::One(..) => 1.0,
-            Self::Ids(_, share) => *share,
+            Self::Ids(ids, survey) if ids.len() as u64 >= survey.items => 1.0,
+            Self::Ids(_, survey) => survey.sample.last().map_or(1.0, |(id, _)| sample_share(id)),
             Self::Sketch(sketch) => sketch.sampled_share(),
+        }
+    }
+
+    /// The number of partitions, where it is known.
+    fn number(&self) -> Option<f64> {
+        match self {
+            Self::Ids(_, survey) => Some(survey.items as f64),
+            Self::One(..) | Self::Sketch(_) => None,
         }
     }
 
@@ -145,5 +152,8 @@ fn merged(parts: &[Part<'_>], growth_of_number: f64) -> LogicalPartitions {
     }
     let mut sampled: Vec<PartitionSize> = sizes.into_values().collect();
     sampled.sort_by(|one, other| one.bytes.total_cmp(&other.bytes));
-    LogicalPartitions { number: sampled.len() as f64 / share * growth_of_number, sampled }
+    // Items that are a partition each are counted, and others refer to them.
+    let counted = parts.iter().filter_map(|part| part.groups.number()).reduce(f64::max);
+    let number = counted.unwrap_or(sampled.len() as f64 / share);
+    LogicalPartitions { number: number * growth_of_number, sampled }
 }

@@ -19,6 +19,16 @@ pub(crate) struct ItemWriter<'a> {
     pub data: &'a DesignData<'a>,
 }
 
+/// Where a value is stored. Entries have no default values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Item,
+    Entry,
+}
+
+/// A field of an item type, and where its value is stored.
+type PlacedField<'a> = (&'a ItemType, &'a Field, Place);
+
 /// The fields of a list's entries with the list.
 pub(crate) type EntryFields<'a> = (&'a ItemType, &'a ListSource);
 
@@ -34,7 +44,7 @@ impl ItemWriter<'_> {
         self.key(&mut stored, item, &item.key, &item.container, visible);
         for field in &item.fields {
             if let Some(property) = field.property() {
-                self.field(&mut stored, item, field, property, visible);
+                self.field(&mut stored, (item, field, Place::Item), property, visible);
             }
         }
         stored
@@ -49,11 +59,13 @@ impl ItemWriter<'_> {
             let Some(field) = item.field(path.first()) else { continue };
             match (&field.kind, field.property()) {
                 (FieldKind::Stored(found), None) => {
-                    if let Some(value) = self.stored_value(item, found, field, visible) {
+                    if let Some(value) = self.stored_value((item, field, Place::Entry), found, visible) {
                         set(&mut stored, &found.property, value);
                     }
                 }
-                (_, Some(property)) => self.field(&mut stored, item, field, property, visible),
+                (_, Some(property)) => {
+                    self.field(&mut stored, (item, field, Place::Entry), property, visible);
+                }
                 _ => {}
             }
         }
@@ -109,15 +121,14 @@ impl ItemWriter<'_> {
     fn field(
         &self,
         stored: &mut Value,
-        item: &ItemType,
-        field: &Field,
+        (item, field, place): PlacedField<'_>,
         property: &PropertyPath,
         visible: &Value,
     ) {
         match &field.kind {
             FieldKind::Reference(reference) => self.reference(stored, field, reference, visible),
             FieldKind::Stored(found) => {
-                if let Some(value) = self.stored_value(item, found, field, visible) {
+                if let Some(value) = self.stored_value((item, field, place), found, visible) {
                     set(stored, property, self.with_copies(&field.ty.of, value));
                 }
             }
@@ -131,14 +142,18 @@ impl ItemWriter<'_> {
 
     fn stored_value(
         &self,
-        item: &ItemType,
+        (item, field, place): PlacedField<'_>,
         stored: &StoredField,
-        field: &Field,
         visible: &Value,
     ) -> Option<Value> {
-        let given = visible.get(&*field.name).cloned();
+        let leaves_out_default = place == Place::Entry || self.model().leaves_out_default(item, field);
+        let is_left_out = |given: &Value| {
+            leaves_out_default
+                && stored.default.as_ref().is_some_and(|default| json!(default.value) == *given)
+        };
+        let given = visible.get(&*field.name).filter(|given| !is_left_out(given)).cloned();
         let default =
-            || stored.default.as_ref().filter(|default| !default.sparse).map(|default| json!(default.value));
+            || stored.default.as_ref().filter(|_| !leaves_out_default).map(|default| json!(default.value));
         match &stored.source {
             ValueSource::Id | ValueSource::Input => given.or_else(default),
             ValueSource::Created => given.or_else(|| Some(json!(SOME_TIME))),

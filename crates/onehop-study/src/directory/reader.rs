@@ -37,14 +37,15 @@ impl StudyDirectory {
     /// All mistakes of all files.
     pub fn read(path: &Path) -> Result<Self, StudyErrors> {
         let mut errors = StudyErrors::default();
-        let settings = read_text(path, SETTINGS_FILE, &mut errors);
+        let settings =
+            read_text(path, SETTINGS_FILE, &mut errors).map(|text| StudySettings::read(&text, &mut errors));
         let designs = read_designs(path, &mut errors);
         let requests = read_text(path, REQUESTS_FILE, &mut errors);
-        let study = Self::of(path, (settings.as_deref(), requests.as_deref()), designs, &mut errors);
-        if let Some(study) = &study {
-            check_data(path, &study.settings, &study.designs, &mut errors);
+        let requests = requests.and_then(|text| parsed_requests(&text, &designs, &mut errors));
+        if let Some(settings) = &settings {
+            check_data(path, settings, &designs, &mut errors);
         }
-        study.filter(|_| errors.is_empty()).ok_or(errors)
+        Self::of(path, (settings, designs, requests), errors)
     }
 
     /// A study whose files are texts, and whose items a program makes. `designs`: the names of their files,
@@ -54,28 +55,32 @@ impl StudyDirectory {
     /// All mistakes of all texts.
     pub fn of_texts(settings: &str, requests: &str, designs: &[(&str, &str)]) -> Result<Self, StudyErrors> {
         let mut errors = StudyErrors::default();
+        let settings = StudySettings::read(settings, &mut errors);
         let designs = designs.iter().map(|(file, text)| ((*file).to_owned(), Some((*text).to_owned())));
         let designs = parsed_designs(designs, &mut errors);
-        let study = Self::of(Path::new(""), (Some(settings), Some(requests)), designs, &mut errors);
-        study.filter(|_| errors.is_empty()).ok_or(errors)
+        let requests = parsed_requests(requests, &designs, &mut errors);
+        Self::of(Path::new(""), (Some(settings), designs, requests), errors)
     }
 
-    /// `None` with a mistake.
     fn of(
         path: &Path,
-        (settings, requests): (Option<&str>, Option<&str>),
-        designs: Vec<Design>,
-        errors: &mut StudyErrors,
-    ) -> Option<Self> {
-        let settings = settings.map(|text| StudySettings::read(text, errors));
-        let models: Vec<&Model> = designs.iter().map(|design| &design.model).collect();
-        let requests = requests.and_then(|text| {
-            RequestSet::read(REQUESTS_FILE, text, &models)
-                .map_err(|found| errors.add_all(REQUESTS_FILE, &found))
-                .ok()
-        });
-        Some(Self { path: path.to_owned(), settings: settings?, designs, requests: requests? })
+        parts: (Option<StudySettings>, Vec<Design>, Option<RequestSet>),
+        errors: StudyErrors,
+    ) -> Result<Self, StudyErrors> {
+        match parts {
+            (Some(settings), designs, Some(requests)) if errors.is_empty() => {
+                Ok(Self { path: path.to_owned(), settings, designs, requests })
+            }
+            _ => Err(errors),
+        }
     }
+}
+
+fn parsed_requests(text: &str, designs: &[Design], errors: &mut StudyErrors) -> Option<RequestSet> {
+    let models: Vec<&Model> = designs.iter().map(|design| &design.model).collect();
+    RequestSet::read(REQUESTS_FILE, text, &models)
+        .map_err(|found| errors.add_all(REQUESTS_FILE, &found))
+        .ok()
 }
 
 fn read_text(directory: &Path, file: &str, errors: &mut StudyErrors) -> Option<String> {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::operation::RequestPlan;
 use super::row::Row;
 use super::trial::TrialLog;
+use crate::data::TypeSurvey;
 use crate::designs::{DesignData, ItemWriter};
 use onehop_store::charges::{Calibration, ReadConsistency};
 
@@ -44,7 +45,7 @@ impl<'a> Planner<'a> {
     /// The number of subjects of a request in the sample, at least 1.
     #[must_use]
     pub fn subjects(&self, request: &Request) -> usize {
-        let sampled = |ty: &str| self.data.survey.of(ty).map_or(0, |found| found.sample.len());
+        let sampled = |ty: &str| self.data.survey.of(ty).map_or(0, TypeSurvey::subject_count);
         let of_field = |name: &str| {
             if request.is_write {
                 return self.model().write_target(name).map_or(0, |target| sampled(&target.item_type));
@@ -79,8 +80,7 @@ impl<'a> Planner<'a> {
 
     /// A sampled item of a type; one without values where there is no data.
     pub(super) fn row(&self, item: &ItemType, subject: usize) -> Row {
-        let sample = self.data.survey.of(&item.name).map(|found| found.sample.as_slice()).unwrap_or_default();
-        let value = sample.get(subject % sample.len().max(1)).map_or(Value::Null, |(_, value)| value.clone());
-        Row::of(value)
+        let found = self.data.survey.of(&item.name).and_then(|found| found.subject(subject));
+        Row::of(found.cloned().unwrap_or_default())
     }
 }

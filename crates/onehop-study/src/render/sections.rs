@@ -125,7 +125,7 @@ fn measured(report: &StudyReport) -> String {
         Indexing::Needed => "what queries need",
     };
     format!(
-        "{}, {physical_partitions} physical partition{}, {indexed} indexed; medians of {samples} samples {} \
+        "{}, {physical_partitions} physical partition{}, {indexed} indexed; medians of up to {samples} samples {} \
          Projections: \
          reading the change and writing what follows, without idle polling and checkpoints.",
         captions.data_set,

@@ -8,6 +8,7 @@ use azure_data_cosmos::models::{
 
 use onehop_study::design_study::TrialContainer;
 
+const EVERY_PATH: &str = "/*";
 /// The service excludes this path, too.
 const ETAG_PATH: &str = "/\"_etag\"/?";
 
@@ -22,7 +23,9 @@ pub(super) fn definition(container: &TrialContainer) -> ContainerProperties {
     };
     let mut policy = IndexingPolicy::default().with_indexing_mode(IndexingMode::Consistent);
     policy.automatic = true;
-    policy = policy.with_included_path("/*").with_excluded_path(ETAG_PATH);
+    let is_indexed = !container.excluded.iter().any(|path| path == EVERY_PATH);
+    policy = if is_indexed { policy.with_included_path(EVERY_PATH) } else { policy };
+    policy = policy.with_excluded_path(ETAG_PATH);
     policy = container.excluded.iter().cloned().fold(policy, IndexingPolicy::with_excluded_path);
     for paths in &container.composites {
         let properties = paths
