@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
 use clap::builder::BoolishValueParser;
+use clap::{Args, ValueEnum};
 use onehop_change_feed::{IdleCharges, Settings, Sharing};
 use onehop_read_models::ReadModels;
 use onehop_read_models::cost::{self, CostCharges};

@@ -12,13 +12,13 @@ const MODEL_OF_CHARGES: [&str; 6] = [
      elements of an array share one path.",
     "Composite indexes: an item's entry in one counts as an index term, and so does its change. No \
      published charge confirms the amount. Each \
-     container with an order has one, whatever else is indexed.",
-    "ORDER BY is charged nothing by itself where an index holds the order. What the client reads beyond the page is charged.",
+     container with an order has one, beside all other indexes.",
+    "ORDER BY is charged nothing by itself where an index holds the order. Items that the client reads beyond the page are charged.",
     "Refused writes are charged as refusals. Reads of background work are of the latest committed version \
      and charged twice, as reads at strong or \
      bounded staleness consistency are; the requests read at session consistency.",
     "Point reads above 400 KB and writes above 100 KB are charged by the last section of a piecewise line, which no published charge confirms.",
-    "Left out: pages of a query that 4 MB or a deadline cut short, and what the service itself does with expired items.",
+    "Left out: pages of a query that 4 MB or a deadline cut short, and the work of the service on expired items.",
 ];
 
 /// The assumptions of a report, and its omissions, a sentence or two each.

@@ -33,8 +33,12 @@ const DESIGNS: [(&str, &str); 3] = [
     ("v3.graphql", include_str!("../model.graphql")),
 ];
 /// The item types, and their data files.
-const FILES: [(&str, &str); 4] =
-    [("User", "users.jsonl"), ("Post", "posts.jsonl"), ("Comment", "comments.jsonl"), ("Like", "likes.jsonl")];
+const FILES: [(&str, &str); 4] = [
+    ("User", "users.jsonl"),
+    ("Post", "posts.jsonl"),
+    ("Comment", "comments.jsonl"),
+    ("Like", "likes.jsonl"),
+];
 
 /// The settings of the study.
 #[derive(Debug, Clone)]
@@ -217,7 +221,7 @@ fn value(item: &impl Serialize) -> Value {
     serde_json::to_value(item).unwrap_or_default()
 }
 
-/// A post without tags has none in the store, and an empty list in data files.
+/// The store leaves out an empty list of tags; data files have it.
 fn post_value(dataset: &Dataset, user: u32, post: &super::dataset::SeedPost) -> Value {
     let mut item = value(&items::post(dataset, user, post));
     if item["tags"].is_null() {
@@ -264,7 +268,7 @@ fn article_partitions(directory: &StudyDirectory, survey: &DataSurvey) -> BTreeM
     partitions
 }
 
-/// The article's figure of a row; none with a data loader.
+/// The article's figure of a row without a data loader.
 fn article_charge(row: &MeasurementRow) -> Option<f64> {
     let model = DataModel::ALL.into_iter().find(|model| format!("{model:?}") == row.plan.model)?;
     let request = ArticleRequest::ALL.into_iter().find(|request| request.name() == row.request)?;

@@ -73,7 +73,8 @@ impl Compare {
         BuiltInStudy::name_requests(report);
         report.captions.data_set = format!("{users} users, seed {rng_seed}");
         report.captions.subjects =
-            "on the sampled users and posts nearest to the article's (27 posts; 20 comments, 50 likes).".to_owned();
+            "on the sampled users and posts nearest to the article's (27 posts; 20 comments, 50 likes)."
+                .to_owned();
         report.parameters.insert("users".to_owned(), json!(users));
         report.parameters.insert("rngSeed".to_owned(), json!(rng_seed));
         if self.as_the_article {

@@ -154,12 +154,10 @@ impl TrafficSettings {
         highest
     }
 
-    /// None where no traffic is given.
+    /// Empty without a traffic.
     fn rates(&self) -> Vec<RequestRate> {
-        self.reads_per_write.map_or_else(
-            || self.rates.clone(),
-            |ratio| RequestRate::even(&article::requests(), ratio),
-        )
+        self.reads_per_write
+            .map_or_else(|| self.rates.clone(), |ratio| RequestRate::even(&article::requests(), ratio))
     }
 }
 

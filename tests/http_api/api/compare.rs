@@ -75,7 +75,8 @@ async fn a_comparison_plans_every_request_under_every_data_model() {
     assert_eq!((&users["logicalPartitions"], &users["partitionKey"]), (&json!(12.0), &json!("/userId")));
     assert!(posts["logicalPartitions"].as_f64().unwrap() > 60.0, "{posts}");
     assert_eq!(json!([feed["logicalPartitions"], feed["items"]["largest"]]), json!([1.0, 100.0]));
-    let counted: f64 = posts["sizes"].as_array().unwrap().iter().map(|class| class["partitions"].as_f64().unwrap()).sum();
+    let counted: f64 =
+        posts["sizes"].as_array().unwrap().iter().map(|class| class["partitions"].as_f64().unwrap()).sum();
     assert_eq!(posts["logicalPartitions"], counted);
     let models = report["traffic"]["models"].as_array().unwrap();
     assert!(models.iter().all(|model| model["monthlyBill"].as_f64().unwrap() >= 4.0 * 0.008 * 730.0));
@@ -240,7 +241,9 @@ async fn a_comparison_is_shown_in_every_format() {
             assert!(shown.contains(part), "{format} without {part}: {shown}");
         }
         if format == "html" {
-            assert!(shown.contains("Logical partitions by their bytes") && shown.contains("class=\"histogram\""));
+            assert!(
+                shown.contains("Logical partitions by their bytes") && shown.contains("class=\"histogram\"")
+            );
         }
         for foreign in ["<script ", "<link", "http://", "https://", "src=", "@import", "url("] {
             assert!(!shown.contains(foreign), "{format} with {foreign}");
@@ -265,7 +268,7 @@ async fn a_summary_honours_the_traffic_and_its_price() {
         "Background work",
         "Throughput to provision",
         "Verdict",
-        "Assumptions, and what is left out",
+        "Assumptions and omissions",
     ] {
         assert!(shown.contains(part), "without {part}: {shown}");
     }

@@ -89,7 +89,11 @@ async fn the_operations_of_a_comparison_are_measured_on_an_account() {
         json!(["measured", { "endpoint": account.endpoint, "databases": DATABASES[1..] }])
     );
     assert!(report["estimateErrors"]["largest"].as_f64().unwrap() > 0.0);
-    assert_eq!(account.databases(&DATABASES).await, DATABASES[1..], "and the configured database was not made");
+    assert_eq!(
+        account.databases(&DATABASES).await,
+        DATABASES[1..],
+        "and the configured database was not made"
+    );
 }
 
 #[tokio::test]

@@ -49,10 +49,7 @@ async fn every_field_is_documented_and_each_plan_has_one_throughput() {
     };
     assert_eq!(containers(0), ["accounts", "posts", "users"]);
     assert_eq!(containers(2), ["accounts", "posts", "users", "leases", "dead-letters"]);
-    assert_eq!(
-        containers(3),
-        ["accounts", "feed", "posts", "postsByTag", "users", "leases", "dead-letters"]
-    );
+    assert_eq!(containers(3), ["accounts", "feed", "posts", "postsByTag", "users", "leases", "dead-letters"]);
 }
 
 #[tokio::test]
@@ -176,6 +173,7 @@ async fn the_feed_is_the_first_at_its_limit() {
     let served = first["share"].as_f64().unwrap() * feed["largest"].as_f64().unwrap();
     assert_eq!(first["request"], "Q6");
     assert!((served / (10.0 * charge) - 1.0).abs() < 0.02, "{first}");
-    let [even, zipf] = [0, 1].map(|popularity| load(&report, "posts", popularity)["largest"].as_f64().unwrap());
+    let [even, zipf] =
+        [0, 1].map(|popularity| load(&report, "posts", popularity)["largest"].as_f64().unwrap());
     assert!(zipf > 2.0 * even, "{even} {zipf}");
 }

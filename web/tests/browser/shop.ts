@@ -20,8 +20,8 @@ export interface Category {
 }
 
 /**
- * Categories with two products that stay: tests run side by side, and those of tests come, sell out and go. Products
- * of tests have no tags.
+ * Categories with two products that stay. Tests run side by side, and their own products, which have no tags,
+ * come, sell out and go.
  */
 export async function categories(url = baseUrl): Promise<Category[]> {
   const { productCategories } = await request<{

@@ -4,9 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{
-    BackgroundKind, BackgroundLine, BackgroundWork, ChangeFeedFollowing, PROCESSES, PageListing,
-};
+use super::{BackgroundKind, BackgroundLine, BackgroundWork, ChangeFeedFollowing, PROCESSES, PageListing};
 use crate::measurement::{Measurements, ModelVariant};
 use crate::rates::{self, RequestRate};
 use onehop_change_feed::{DEAD_LETTERS, IdleCharges, LEASES, Settings, Sharing};

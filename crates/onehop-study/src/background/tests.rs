@@ -36,14 +36,10 @@ fn operation(container: ContainerName) -> FoldedOperation {
     }
 }
 
-fn model_of(
-    writes: f64,
-    row: impl FnOnce(&ModelVariant) -> MeasurementRow,
-) -> BackgroundModel {
+fn model_of(writes: f64, row: impl FnOnce(&ModelVariant) -> MeasurementRow) -> BackgroundModel {
     let plan = ModelVariant::of_model("V3");
     let row = row(&plan);
-    let measurements =
-        Measurements { requests: Vec::new(), plans: vec![plan.clone()], rows: vec![row] };
+    let measurements = Measurements { requests: Vec::new(), plans: vec![plan.clone()], rows: vec![row] };
     let rates = [RequestRate { request: "C3".to_owned(), per_second: writes }];
     let following = ChangeFeedFollowing {
         sources: vec![USERS, POSTS],

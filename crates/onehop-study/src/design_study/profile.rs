@@ -10,7 +10,7 @@ use crate::background::{BackgroundModel, ChangeFeedFollowing, PageListing};
 use crate::designs::DesignData;
 use crate::measurement::Measurements;
 use crate::partitions::{
-    ChargeGroup, ContainerPartitions, ContainerProfile, FanOutLoad, LoadProfile, PartitionLoad, Popularity,
+    BusiestLoad, ChargeGroup, ContainerPartitions, ContainerProfile, FanOutLoad, LoadProfile, Popularity,
     VariedLoad,
 };
 use crate::plans::{PlannedOperation, RequestPlan, interned};
@@ -171,7 +171,7 @@ impl<'a> DesignStudy<'a> {
         planned: &PlannedDesign<'a>,
         container: ContainerName,
         popularity: Popularity,
-    ) -> PartitionLoad {
+    ) -> BusiestLoad {
         let mut throughput = 0.0;
         let of_request = |(request, plans): &(&Request, Vec<RequestPlan>)| {
             let mean = mean_plan(plans);
@@ -186,7 +186,7 @@ impl<'a> DesignStudy<'a> {
             (request.name.to_string(), busiest)
         };
         let by_request: Vec<(String, f64)> = planned.requests.iter().map(of_request).collect();
-        PartitionLoad::of(popularity, throughput, &by_request)
+        BusiestLoad::of(popularity, throughput, &by_request)
     }
 
     /// The charges of loading all items, of building all lists, and of writing all indexes anew.

@@ -217,7 +217,8 @@ impl DesignStudy<'_> {
         names.dedup();
         let container = |name: ContainerName| {
             let declared = model.containers().iter().find(|container| *container.name == *name.0);
-            let paths = declared.map_or_else(IndexedPaths::none, |declared| IndexedPaths::of(model, &declared.name));
+            let paths =
+                declared.map_or_else(IndexedPaths::none, |declared| IndexedPaths::of(model, &declared.name));
             TrialContainer {
                 name: name.0.to_owned(),
                 key: declared.map_or_else(

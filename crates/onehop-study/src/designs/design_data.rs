@@ -171,8 +171,7 @@ impl IndexedPaths {
     pub(super) fn policy(&self) -> IndexingPolicy {
         let excluded: Vec<&str> = self.excluded.iter().map(String::as_str).collect();
         let included: &[&str] = if excluded.contains(&EVERYTHING) { &[] } else { &[EVERYTHING] };
-        let policy =
-            IndexingPolicy::of(included, &excluded).unwrap_or_else(|_| IndexingPolicy::everything());
+        let policy = IndexingPolicy::of(included, &excluded).unwrap_or_else(|_| IndexingPolicy::everything());
         self.composites.iter().fold(policy, |policy, paths| {
             policy.with_composite(&paths.iter().map(String::as_str).collect::<Vec<_>>())
         })

@@ -126,7 +126,13 @@ impl<'a> Groups<'a> {
     /// The items of a sampled key.
     fn items(&self, key: &str) -> f64 {
         match self {
-            Self::One(name, items) => if name == key { *items } else { 0.0 },
+            Self::One(name, items) => {
+                if name == key {
+                    *items
+                } else {
+                    0.0
+                }
+            }
             Self::Ids(ids, _) => f64::from(u8::from(ids.contains(key))),
             Self::Sketch(sketch) => match sketch.group(key) {
                 FoundGroup::Known(group) => group.items as f64,
@@ -140,7 +146,7 @@ impl<'a> Groups<'a> {
 fn merged(parts: &[Part<'_>], growth_of_number: f64) -> LogicalPartitions {
     let share = parts.iter().map(|part| part.groups.sampled_share()).fold(1.0, f64::min);
     let keys = parts.iter().flat_map(|part| part.groups.keys());
-    let keys: BTreeSet<&str> = keys.filter(|key| share >= 1.0 || sample_share(key) <= share).collect();
+    let keys: BTreeSet<&str> = keys.filter(|key| share >= 1.0 || sample_share(key) < share).collect();
     let mut sizes: BTreeMap<&str, PartitionSize> = BTreeMap::new();
     for part in parts {
         for key in &keys {

@@ -78,9 +78,7 @@ impl StudyDirectory {
 
 fn parsed_requests(text: &str, designs: &[Design], errors: &mut StudyErrors) -> Option<RequestSet> {
     let models: Vec<&Model> = designs.iter().map(|design| &design.model).collect();
-    RequestSet::read(REQUESTS_FILE, text, &models)
-        .map_err(|found| errors.add_all(REQUESTS_FILE, &found))
-        .ok()
+    RequestSet::read(REQUESTS_FILE, text, &models).map_err(|found| errors.add_all(REQUESTS_FILE, &found)).ok()
 }
 
 fn read_text(directory: &Path, file: &str, errors: &mut StudyErrors) -> Option<String> {

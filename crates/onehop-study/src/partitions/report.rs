@@ -57,7 +57,7 @@ pub struct ContainerPartitions {
     pub sizes: Vec<SizeClass>,
     /// For each popularity; empty without a traffic.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub loads: Vec<PartitionLoad>,
+    pub loads: Vec<BusiestLoad>,
 }
 
 /// The median, the 99th percentile and the largest of many sizes.
@@ -84,7 +84,7 @@ pub struct SizeClass {
 /// The load of a traffic on a container, and on its busiest logical partition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PartitionLoad {
+pub struct BusiestLoad {
     /// The assumed popularity, where a request states none.
     pub popularity: Popularity,
     /// RU/s of the container, without queries across logical partitions.
@@ -116,7 +116,7 @@ impl ContainerPartitions {
         (design, container, partition_key): (String, ContainerName, String),
         found: &LogicalPartitions,
         bytes_max: f64,
-        loads: Vec<PartitionLoad>,
+        loads: Vec<BusiestLoad>,
     ) -> Self {
         let mut items: Vec<f64> = found.sampled.iter().map(|size| size.items).collect();
         items.sort_by(f64::total_cmp);
@@ -150,7 +150,7 @@ impl Spread {
     }
 }
 
-impl PartitionLoad {
+impl BusiestLoad {
     /// `by_request`: RU/s of the busiest logical partition for each request.
     #[must_use]
     pub(crate) fn of(popularity: Popularity, throughput: f64, by_request: &[(String, f64)]) -> Self {
@@ -217,10 +217,10 @@ mod tests {
     #[test]
     fn the_busiest_partition_names_its_requests() {
         let by_request = [("Q1".to_owned(), 100.0), ("Q2".to_owned(), 400.0), ("Q3".to_owned(), 0.0)];
-        let load = PartitionLoad::of(Popularity::Even, 2_000.0, &by_request);
+        let load = BusiestLoad::of(Popularity::Even, 2_000.0, &by_request);
         assert_eq!((load.largest, load.traffic_multiple_max), (500.0, Some(20.0)));
         let shares: Vec<_> = load.requests.iter().map(|part| (part.request.as_str(), part.share)).collect();
         assert_eq!(shares, [("Q2", 0.8), ("Q1", 0.2)]);
-        assert_eq!(PartitionLoad::of(Popularity::Zipf, 0.0, &[]).traffic_multiple_max, None);
+        assert_eq!(BusiestLoad::of(Popularity::Zipf, 0.0, &[]).traffic_multiple_max, None);
     }
 }

@@ -298,7 +298,8 @@ impl Planner<'_> {
     /// The change of a written entry, in a container that is followed for other items: no read model wants
     /// it, and its page is read for the others.
     pub(super) fn unwanted_change(&self, list: &ListSource, bytes: f64) -> PlannedOperation {
-        let page = |items, bytes| self.calibration.change_feed(items, bytes, ReadConsistency::Quorum).total().0;
+        let page =
+            |items, bytes| self.calibration.change_feed(items, bytes, ReadConsistency::Quorum).total().0;
         PlannedOperation {
             container: interned(&list.container),
             kind: OperationKind::ChangeFeed,

@@ -91,7 +91,12 @@ impl Planner<'_> {
             ChangeKind::Created => {
                 let enters = if list.keep.is_some() && !is_newest_first(found, item) { kept } else { 1.0 };
                 let times = times * meets * each * enters;
-                write_entry("create", self.create(container, &entry(&change.visible)), &change.visible, times);
+                write_entry(
+                    "create",
+                    self.create(container, &entry(&change.visible)),
+                    &change.visible,
+                    times,
+                );
                 if list.keep.is_some() {
                     push(
                         behind,

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use super::assumed::{Assumed, JointCase};
 use super::input::ProvisioningInput;
 use super::need::{NeedInput, ThroughputNeed};
-use crate::background::{
-    BackgroundAssumptions, BackgroundKind, BackgroundModel, BackgroundWork, PROCESSES,
-};
+use crate::background::{BackgroundAssumptions, BackgroundKind, BackgroundModel, BackgroundWork, PROCESSES};
 use crate::feasibility::{LimitKind, gigabytes};
 use crate::measurement::ModelVariant;
 use crate::partitions::{ContainerProfile, LoadProfile, VariedLoad};

@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, Table, TableColumn};
 use crate::figure::{figure, percent};
-use crate::partitions::{ContainerPartitions, PartitionLoad, Spread};
+use crate::partitions::{BusiestLoad, ContainerPartitions, Spread};
 use crate::report::StudyReport;
 
 /// The least shown share of a request in the load of a logical partition.
@@ -84,7 +84,7 @@ fn loads(report: &StudyReport) -> Table {
 }
 
 /// `Q5 61 %, Q4 34 %`
-fn served(load: &PartitionLoad) -> String {
+fn served(load: &BusiestLoad) -> String {
     let shown = load.requests.iter().filter(|found| found.share >= SHARE_SHOWN_MIN);
     let text = shown.map(|found| format!("{} {:.0} %", found.request, found.share * 100.0));
     text.collect::<Vec<_>>().join(", ")

@@ -8,12 +8,11 @@ use crate::provisioning::{
 };
 
 /// Why the recommendation exceeds the throughput of the traffic.
-pub(super) const MORE_THAN_THE_SUM: &str = "What is to be provisioned is more than the traffic's \
-     throughput, for three reasons: throughput is divided evenly \
-     among physical partitions, so each of them gets what the most loaded one needs; no container or \
-     database has less than 400 RU/s; \
-     and background work and peaks come on top. The section on throughput to provision has each container.";
-const RECOMMENDED: &str = "Containers of their own or a database that they share, whichever is less. In a \
+pub(super) const MORE_THAN_THE_SUM: &str = "The throughput to provision is more than the traffic's throughput, \
+     for three reasons: throughput is divided evenly among physical partitions, so each of them gets the need \
+     of the most loaded one; no container or database has less than 400 RU/s; and background work and peaks \
+     come on top. The section on throughput to provision has each container.";
+const RECOMMENDED: &str = "Containers of their own or a database that they share: the cheaper of both. In a \
                            shared database the most loaded logical \
                            partition of all containers has to fit into one of its physical partitions; the \
                            leases keep throughput of their own \

@@ -26,7 +26,7 @@ pub(super) fn assumption_blocks(report: &StudyReport) -> Vec<Block> {
     if list.is_empty() {
         return Vec::new();
     }
-    vec![Block::Heading("Assumptions, and what is left out".to_owned()), Block::List(list)]
+    vec![Block::Heading("Assumptions and omissions".to_owned()), Block::List(list)]
 }
 
 /// A column of the table of all figures.
@@ -127,7 +127,7 @@ fn measured(report: &StudyReport) -> String {
     format!(
         "{}, {physical_partitions} physical partition{}, {indexed} indexed; medians of up to {samples} samples {} \
          Projections: \
-         reading the change and writing what follows, without idle polling and checkpoints.",
+         reading the change and writing its effects, without idle polling and checkpoints.",
         captions.data_set,
         if *physical_partitions == 1 { "" } else { "s" },
         captions.subjects

@@ -139,8 +139,7 @@ fn the_html_file_prints_every_column() {
 fn assumptions_end_each_format() {
     let estimated = StudyReport { charge_source: ChargeSource::Estimated, ..report(None) };
     for text in shown(&estimated) {
-        for part in ["Assumptions, and what is left out", "Calibration of the estimates: current", "ORDER BY"]
-        {
+        for part in ["Assumptions and omissions", "Calibration of the estimates: current", "ORDER BY"] {
             assert!(text.contains(part), "no {part}: {text}");
         }
     }

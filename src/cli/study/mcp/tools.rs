@@ -44,7 +44,7 @@ pub(super) struct PlanArguments {
 pub(super) struct CompareArguments {
     /// Path of the study within the served directory, where it has several.
     pub study: Option<String>,
-    /// How many times the data of the files there is. Without it: `scale` of study.toml.
+    /// Data scale: the multiple of the data of the files. Without it: `scale` of study.toml.
     #[schemars(range(min = 0.001, max = 1e9))]
     pub scale: Option<f64>,
     /// `summary` (the default): verdict, designs and charges. `full`: the whole report of `study run`.
@@ -67,7 +67,7 @@ pub(super) enum Detail {
 pub(super) struct KeysArguments {
     /// Path of the study within the served directory, where it has several.
     pub study: Option<String>,
-    /// How many times the data of the files there is. Without it: `scale` of study.toml.
+    /// Data scale: the multiple of the data of the files. Without it: `scale` of study.toml.
     #[schemars(range(min = 0.001, max = 1e9))]
     pub scale: Option<f64>,
     /// Name of one item type. Without it: all types with data.
