@@ -133,6 +133,7 @@ pub struct Fault {
 
 impl Fault {
     /// The store was opened without this container.
+    #[cfg(any(feature = "embedded", feature = "cosmos"))]
     pub(crate) fn no_container(name: ContainerName) -> Self {
         let message = format!("there is no container {name}: open the store with its specification");
         Self::new(FaultKind::Internal, message)
