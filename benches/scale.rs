@@ -15,7 +15,6 @@ use onehop::blog::ids::{PostId, UserId};
 use onehop::blog::reads::{DataModel, PageRequest, ReadModels};
 use onehop::blog::study::dataset::{DEFAULT_END_MS, DEFAULT_RNG_SEED, Dataset, Texts};
 use onehop::blog::study::read_path::{ArticleRead, ReadPath};
-use onehop::blog::study::subjects::{COMMENTS_FIRST, FEED_FIRST, LIKES_FIRST, USER_POSTS_FIRST};
 use onehop_runtime::clock::SystemClock;
 use onehop_store::embedded::{Blocks, EmbeddedConfig, EmbeddedStore};
 use onehop_store::{Ledger, Store};
@@ -23,6 +22,12 @@ use onehop_store::{Ledger, Store};
 /// As in the real server.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// The pages of the article: all posts of a user, and its numbers of comments, likes and posts of the feed.
+const USER_POSTS_FIRST: i64 = 100;
+const COMMENTS_FIRST: i64 = 20;
+const LIKES_FIRST: i64 = 50;
+const FEED_FIRST: i64 = 100;
 
 const REQUESTS: [&str; 6] = ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"];
 /// Requests of a data model that fans out take so much longer that a tenth of them will do.

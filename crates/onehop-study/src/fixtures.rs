@@ -22,7 +22,7 @@ pub(crate) fn row(
         projection_charge,
         reference_request_charge: None,
         deviation: None,
-        bytes: None,
+        bytes: 0.0,
         operations: Vec::new(),
     }
 }

@@ -76,9 +76,8 @@ pub struct MeasurementRow {
     /// The deviation of the median from the reference: 0.1 is 10 % above it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
-    /// Bytes of the items that a request with the median charge reads and writes, where a plan has them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<f64>,
+    /// Bytes of the items that a request with the median charge reads and writes.
+    pub bytes: f64,
     /// The operations of a request with the median charge.
     pub operations: Vec<FoldedOperation>,
 }

@@ -12,8 +12,8 @@ use super::measurement::{EstimateErrors, MeasurementRow, Measurements};
 use super::partitions::ContainerPartitions;
 use super::provisioning::{Provisioning, Verdict};
 use super::traffic::Traffic;
+use onehop_store::ChargeSource;
 use onehop_store::charges::Calibration;
-use onehop_store::{ChargeSource, Indexing};
 
 /// Everything that a study found.
 #[derive(Debug, Clone, Serialize)]
@@ -29,7 +29,6 @@ pub struct StudyReport {
     /// The most that a query across them asks.
     pub physical_partitions: u32,
     pub known_partitions: KnownPartitions,
-    pub indexing: Indexing,
     pub charge_source: ChargeSource,
     /// The account that was measured; `None` where all charges are estimates.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,7 @@ use crate::partitions::ContainerPartitions;
 use crate::provisioning::{PlanModel, Provisioning, Verdict};
 use crate::report::{Captions, KnownPartitions, StudyReport};
 use crate::traffic::Traffic;
-use onehop_store::{ChargeSource, ContainerName, Indexing};
+use onehop_store::{ChargeSource, ContainerName};
 
 /// The report on all designs.
 #[must_use]
@@ -62,8 +62,11 @@ pub fn design_report(study: &DesignStudy<'_>) -> StudyReport {
             .max()
             .unwrap_or(0)
             .min(SUBJECTS_MAX),
-        known_partitions: KnownPartitions::Derived,
-        indexing: Indexing::All,
+        known_partitions: if study.directory.settings.partitions.is_empty() {
+            KnownPartitions::Derived
+        } else {
+            KnownPartitions::OfAccount
+        },
         charge_source: source,
         account: study.measured.map(|measured| measured.account.clone()),
         partitions: partitions(study, &planned),

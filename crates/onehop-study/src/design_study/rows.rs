@@ -31,7 +31,7 @@ pub(super) fn rows(
             projection_charge: hundredths(charges.behind_median),
             reference_request_charge: None,
             deviation: None,
-            bytes: Some(operations.iter().map(|operation| operation.bytes).sum::<f64>().round()),
+            bytes: operations.iter().map(|operation| operation.bytes).sum::<f64>().round(),
             operations: operations
                 .iter()
                 .map(|operation| folded(operation, calibration, partitions))

@@ -8,7 +8,7 @@ use crate::assumptions::assumptions;
 use crate::measurement::{EstimateErrors, MeasurementRow};
 use crate::report::{AccountSummary, StudyReport};
 use crate::traffic::{BreakEven, LeastRange, Traffic};
-use onehop_store::{FoldedOperation, Indexing};
+use onehop_store::FoldedOperation;
 
 /// The whole report.
 pub(super) fn all(report: &StudyReport) -> Vec<Block> {
@@ -62,9 +62,7 @@ fn columns(report: &StudyReport) -> Vec<FigureColumn> {
         columns.push(figure(&report.captions.reference, |row| charge(row.reference_request_charge)));
         columns.push(figure("deviation", |row| deviation(row.deviation)));
     }
-    if report.measurements.rows.iter().any(|row| row.bytes.is_some()) {
-        columns.push(figure("bytes", |row| row.bytes.map(|bytes| format!("{bytes:.0}")).unwrap_or_default()));
-    }
+    columns.push(figure("bytes", |row| format!("{:.0}", row.bytes)));
     columns.push(text("operations", operations));
     columns
 }
@@ -120,12 +118,8 @@ fn charge_source(report: &StudyReport) -> String {
 
 fn measured(report: &StudyReport) -> String {
     let StudyReport { captions, samples, physical_partitions, .. } = report;
-    let indexed = match report.indexing {
-        Indexing::All => "every property",
-        Indexing::Needed => "what queries need",
-    };
     format!(
-        "{}, {physical_partitions} physical partition{}, {indexed} indexed; medians of up to {samples} samples {} \
+        "{}, {physical_partitions} physical partition{}, every property indexed that its design does not exclude; medians of up to {samples} samples {} \
          Projections: \
          reading the change and writing its effects, without idle polling and checkpoints.",
         captions.data_set,

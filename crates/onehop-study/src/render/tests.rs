@@ -6,8 +6,8 @@ use crate::measurement::{EstimateErrors, MeasurementRow, Measurements, ModelVari
 use crate::rates::RequestRate;
 use crate::report::{AccountSummary, Captions, KnownPartitions};
 use crate::traffic::Traffic;
+use onehop_store::ChargeSource;
 use onehop_store::charges::Calibration;
-use onehop_store::{ChargeSource, Indexing};
 
 fn row(charge: f64) -> MeasurementRow {
     let row = fixtures::row("Q6", &ModelVariant::of_model("V3"), charge, 0.0);
@@ -32,7 +32,6 @@ fn report(estimate: Option<f64>) -> StudyReport {
         samples: 1,
         physical_partitions: 5,
         known_partitions: KnownPartitions::Derived,
-        indexing: Indexing::Needed,
         charge_source: ChargeSource::Measured,
         passes: Vec::new(),
         account: Some(AccountSummary {
@@ -66,7 +65,7 @@ fn what_was_measured_is_named() {
     for text in shown(&report(None)) {
         for part in [
             "ran on https://shop.documents.azure.com (databases shop-v3), and has the charge of its answer.",
-            "3 users, seed 1, 5 physical partitions, what queries need indexed; medians of up to 1 samples on the largest orders.",
+            "3 users, seed 1, 5 physical partitions, every property indexed that its design does not exclude; medians of up to 1 samples on the largest orders.",
         ] {
             assert!(text.contains(part), "no {part}: {text}");
         }
