@@ -38,11 +38,12 @@ SOAK_MINUTES ?= 5
 SOAK_ROUNDS ?= 6
 SOAK_SEED ?= 1
 # The tests that can run over Azure Cosmos DB, too, as Microsoft's in-memory emulator has it, by parts of their names: all but the tests
-# of a data directory and its operations socket, of bytes as they were written, those that choose their store, and those of whole models,
-# which take minutes there; and all but those that count changes that no reader has looked for yet, which an account does not say without
+# of a data directory and its operations socket, of bytes as they were written, of charges by the model, those that choose their store, and
+# those of whole models, which take minutes there; and all but those that count changes that no reader has looked for yet, which an account does not say without
 # a request.
 BOTH_STORES := api:: commands:: graphql:: models_agree:: operations:: projections:: served:: webstore::
 ONE_STORE := api::backup:: api::compare:: api::compare_account:: api::cli:: api::full_disk:: api::operations:: api::readme:: copy:: properties:: \
+	request_charges:: \
 	served::generated:: served::strangers:: \
 	the_status_counts_what_waits_and_how_long what_was_written_and_not_projected_is_pending_and_grows_old \
 	projections_show_what_waits_for_them an_item_in_another_form_is_left_to_the_executor
