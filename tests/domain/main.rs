@@ -8,6 +8,7 @@ mod cosmos;
 mod count_alternatives;
 mod crash;
 mod derived_plans;
+mod fan_out_charges;
 mod lagging_replicas;
 mod models_agree;
 mod operations;

@@ -47,18 +47,6 @@ impl FanOutQueries {
         self.physical_partitions = self.physical_partitions.max(other.physical_partitions);
     }
 
-    /// The mean of this number of runs.
-    #[must_use]
-    pub fn divided_by(self, runs: f64) -> Self {
-        Self {
-            charge: self.charge / runs,
-            times: self.times / runs,
-            items: self.items / runs,
-            returned: self.returned / runs,
-            ..self
-        }
-    }
-
     /// RU with this number of physical partitions. A charge that an account measured is taken in proportion.
     #[must_use]
     pub fn charge_at(&self, calibration: &Calibration, physical_partitions: u32) -> f64 {

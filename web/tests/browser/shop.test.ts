@@ -415,7 +415,7 @@ describe("staff", () => {
     await staff.getByText("Shipped just now").waitFor();
     expect(await staff.getByRole("button", { name: "Mark as shipped" }).count()).toBe(0);
     await leave(staff);
-    await page.getByText("Shipped").waitFor();
+    await page.getByText("Shipped just now").waitFor();
     expect(await page.getByRole("button", { name: "Cancel order" }).count()).toBe(0);
   });
 
