@@ -7,8 +7,8 @@ use onehop_runtime::clock::ManualClock;
 use onehop_store::charges::Calibration;
 use onehop_store::embedded::{EmbeddedConfig, EmbeddedStore};
 use onehop_store::{
-    ContainerName, ContainerSpec, Direction, FoldedOperation, Ledger, NewItem, OperationKind, PartitionKey, Query,
-    Store, WriteOp,
+    ContainerName, ContainerSpec, Direction, FoldedOperation, Ledger, NewItem, OperationKind, PartitionKey,
+    Query, Store, WriteOp,
 };
 use onehop_study::fan_out_charge::FanOutQueries;
 use serde_json::json;
