@@ -115,7 +115,8 @@ impl BuiltInStudy {
     pub fn write(&self, path: &Path) -> io::Result<()> {
         std::fs::create_dir(path)?;
         std::fs::create_dir(path.join(DESIGNS_DIRECTORY))?;
-        std::fs::write(path.join(SETTINGS_FILE), self.settings())?;
+        let partitions = self.written_partitions().map_err(io::Error::other)?;
+        std::fs::write(path.join(SETTINGS_FILE), self.settings() + &partitions)?;
         std::fs::write(path.join(REQUESTS_FILE), self.requests())?;
         for (file, text) in DESIGNS {
             std::fs::write(path.join(DESIGNS_DIRECTORY).join(file), text)?;
@@ -130,6 +131,20 @@ impl BuiltInStudy {
             }
         }
         files.values_mut().try_for_each(|file| file.flush())
+    }
+
+    /// The section of the settings with the physical partitions, as the article had them; empty otherwise.
+    fn written_partitions(&self) -> Result<String, StudyErrors> {
+        if !self.as_the_article {
+            return Ok(String::new());
+        }
+        let mut directory = self.directory()?;
+        self.survey(&mut directory)?;
+        let mut text = String::from("\n[partitions]\n");
+        for (container, number) in &directory.settings.partitions {
+            let _ = writeln!(text, "{container} = {number}");
+        }
+        Ok(text)
     }
 
     /// Puts the article's figures beside the charges, and the names of its requests.
