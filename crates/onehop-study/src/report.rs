@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::background::BackgroundWork;
 use super::design_study::Outlook;
 use super::measurement::{EstimateErrors, MeasurementRow, Measurements};
-use super::partitions::ContainerPartitions;
+use super::partitions::PartitionSummary;
 use super::provisioning::{Provisioning, Verdict};
 use super::traffic::Traffic;
 use onehop_store::ChargeSource;
@@ -37,7 +37,7 @@ pub struct StudyReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate_errors: Option<EstimateErrors>,
     /// The logical partitions of each container of each design.
-    pub partitions: Vec<ContainerPartitions>,
+    pub partitions: Vec<PartitionSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
     /// The plan with the smallest bill for the traffic; `None` without a traffic.

@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, useRef } from "react";
+import { useEffect, useEffectEvent, useRef, useSyncExternalStore } from "react";
 import { useQuery, useSubscription } from "urql";
 import { Link } from "wouter";
 import { codeOf } from "../api/errors.js";
@@ -55,25 +55,46 @@ export function OneOrder({ id, customer }: { id: string; customer: Customer }) {
 }
 
 /**
- * Follows the order. Its events end with the access token, the connection and the order, and those meanwhile
- * are lost: the order is read again then, and followed again.
+ * Follows the order while the page is visible: each event stream takes one of the browser's few connections.
+ * Its events end with the access token, the connection and the order, and events meanwhile are lost. The
+ * order is read again then, and followed again.
  */
 function OrderEvents({ id, onEnded }: { id: string; onEnded: () => void }) {
-  const [{ fetching }, listen] = useSubscription({ query: OrderChangesDocument, variables: { id } });
+  const isVisible = useSyncExternalStore(subscribeToVisibility, () => !document.hidden);
+  const wasHidden = useRef(false);
+  const [{ fetching }, listen] = useSubscription({
+    query: OrderChangesDocument,
+    variables: { id },
+    pause: !isVisible,
+  });
+  const readAgain = useEffectEvent(onEnded);
   const listenAgain = useEffectEvent(() => {
     onEnded();
     listen();
   });
   useEffect(() => {
-    if (fetching) {
+    if (isVisible && wasHidden.current) {
+      readAgain();
+    }
+    wasHidden.current = !isVisible;
+  }, [isVisible]);
+  useEffect(() => {
+    if (fetching || !isVisible) {
       return;
     }
     const timer = setTimeout(listenAgain, LISTEN_AGAIN_MS);
     return () => {
       clearTimeout(timer);
     };
-  }, [fetching]);
+  }, [fetching, isVisible]);
   return null;
+}
+
+function subscribeToVisibility(listener: () => void): () => void {
+  document.addEventListener("visibilitychange", listener);
+  return () => {
+    document.removeEventListener("visibilitychange", listener);
+  };
 }
 
 function Order({ order, customer }: { order: OrderCardFragment; customer: Customer }) {

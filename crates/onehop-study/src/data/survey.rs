@@ -249,7 +249,7 @@ impl TypeSurvey {
         self.sample.get(place).map(|(_, value)| value)
     }
 
-    /// The sampled items with the smallest distance, at most so many, as subjects.
+    /// Makes the sampled items with the smallest distance the subjects, up to a limit.
     pub fn prefer(&mut self, at_most: usize, distance: impl Fn(&str, &Value) -> u64) {
         let mut places: Vec<usize> = (0..self.sample.len()).collect();
         places.sort_by_cached_key(|place| {

@@ -23,6 +23,7 @@ use crate::directory::StudyDirectory;
 use crate::measurement::ModelVariant;
 use crate::plans::{Planner, RequestPlan};
 use onehop_store::charges::Calibration;
+use plan_mean::mean_plan;
 
 pub use explain::{ExplainedOperation, ExplainedPlan, ExplainedRequest, explain, plan_text};
 pub use outlook::{Outlook, WinnerRange};
@@ -52,6 +53,8 @@ pub(crate) struct PlannedDesign<'a> {
     pub variant: ModelVariant,
     /// For each request the plans of its subjects; none where the design does not make it.
     pub requests: Vec<(&'a Request, Vec<RequestPlan>)>,
+    /// The means of these plans, in the same order.
+    pub means: Vec<(&'a Request, RequestPlan)>,
 }
 
 impl<'a> DesignStudy<'a> {
@@ -89,10 +92,10 @@ impl<'a> DesignStudy<'a> {
             };
             (request, (0..subjects).map(plan).collect())
         };
-        PlannedDesign {
-            variant: ModelVariant { model: data.design.name.clone(), batched },
-            requests: self.directory.requests.requests().iter().map(plans).collect(),
-        }
+        let requests: Vec<(&Request, Vec<RequestPlan>)> =
+            self.directory.requests.requests().iter().map(plans).collect();
+        let means = requests.iter().map(|(request, plans)| (*request, mean_plan(plans))).collect();
+        PlannedDesign { variant: ModelVariant { model: data.design.name.clone(), batched }, requests, means }
     }
 
     /// The planner of a design, with or without a data loader.

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use onehop_model::{Container, PropertyPath, Request, Skew};
 
-use super::plan_mean::mean_plan;
 use super::{DesignStudy, PlannedDesign};
 use crate::background::{BackgroundModel, ChangeFeedFollowing, PageListing};
 use crate::designs::DesignData;
 use crate::measurement::Measurements;
 use crate::partitions::{
-    BusiestLoad, ChargeGroup, ContainerPartitions, ContainerProfile, FanOutLoad, LoadProfile, Popularity,
+    BusiestLoad, ChargeGroup, ContainerProfile, FanOutLoad, LoadProfile, PartitionSummary, Popularity,
     VariedLoad,
 };
 use crate::plans::{PlannedOperation, RequestPlan, interned};
@@ -72,11 +71,9 @@ impl<'a> DesignStudy<'a> {
     }
 
     fn profile(&self, data: &DesignData<'a>, planned: &PlannedDesign<'a>) -> LoadProfile {
-        let means: Vec<(&Request, RequestPlan)> =
-            planned.requests.iter().map(|(request, plans)| (*request, mean_plan(plans))).collect();
         let mut groups: Vec<ChargeGroup> = Vec::new();
         let mut loads: BTreeMap<ContainerName, Vec<OperationLoad<'_>>> = BTreeMap::new();
-        for (request, mean) in &means {
+        for (request, mean) in &planned.means {
             for operation in mean.operations.iter().chain(&mean.behind) {
                 let group = ChargeGroup {
                     of_writes: request.is_write,
@@ -152,7 +149,7 @@ impl<'a> DesignStudy<'a> {
         data: &DesignData<'a>,
         planned: &PlannedDesign<'a>,
         container: &Container,
-    ) -> Option<ContainerPartitions> {
+    ) -> Option<PartitionSummary> {
         let scale = self.directory.settings.scale;
         let found = data.logical_partitions(&container.name, scale);
         if found.number == 0.0 {
@@ -163,7 +160,7 @@ impl<'a> DesignStudy<'a> {
         let bytes_max = data.container_size(&container.name, scale).partition_bytes_max;
         let loads = Popularity::ALL.map(|popularity| self.partition_load(planned, place.1, popularity));
         let loads = loads.into_iter().filter(|load| load.throughput > 0.0).collect();
-        Some(ContainerPartitions::of(place, &found, bytes_max, loads))
+        Some(PartitionSummary::of(place, &found, bytes_max, loads))
     }
 
     fn partition_load(
@@ -173,8 +170,7 @@ impl<'a> DesignStudy<'a> {
         popularity: Popularity,
     ) -> BusiestLoad {
         let mut throughput = 0.0;
-        let of_request = |(request, plans): &(&Request, Vec<RequestPlan>)| {
-            let mean = mean_plan(plans);
+        let of_request = |(request, mean): &(&Request, RequestPlan)| {
             let operations = mean.operations.iter().chain(&mean.behind);
             let here = operations.filter(|found| found.container == container && found.across.is_none());
             let mut busiest = 0.0;
@@ -185,7 +181,7 @@ impl<'a> DesignStudy<'a> {
             }
             (request.name.to_string(), busiest)
         };
-        let by_request: Vec<(String, f64)> = planned.requests.iter().map(of_request).collect();
+        let by_request: Vec<(String, f64)> = planned.means.iter().map(of_request).collect();
         BusiestLoad::of(popularity, throughput, &by_request)
     }
 

@@ -11,7 +11,7 @@ use crate::data::TypeSurvey;
 use crate::designs::DesignData;
 use crate::feasibility::gigabytes;
 use crate::measurement::{EstimateErrors, Measurements, StudyRequest};
-use crate::partitions::ContainerPartitions;
+use crate::partitions::PartitionSummary;
 use crate::provisioning::{PlanModel, Provisioning, Verdict};
 use crate::report::{Captions, KnownPartitions, StudyReport};
 use crate::traffic::Traffic;
@@ -79,7 +79,7 @@ pub fn design_report(study: &DesignStudy<'_>) -> StudyReport {
 fn partitions(
     study: &DesignStudy<'_>,
     planned: &[(&DesignData<'_>, PlannedDesign<'_>)],
-) -> Vec<ContainerPartitions> {
+) -> Vec<PartitionSummary> {
     let plain = planned.iter().filter(|(_, planned)| !planned.variant.batched);
     plain
         .flat_map(|(data, planned)| {

@@ -39,7 +39,7 @@ struct Part<'a> {
 
 /// The logical partitions of a part, by their key.
 enum Groups<'a> {
-    /// One, of this name, with so many items.
+    /// One: its name, and the number of its items.
     One(String, f64),
     /// One for each item: the sampled ids, and the survey.
     Ids(BTreeSet<&'a str>, &'a TypeSurvey),

@@ -21,13 +21,13 @@ pub(crate) struct ItemWriter<'a> {
 
 /// Where a value is stored. Entries have no default values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum StoredIn {
     Item,
     Entry,
 }
 
 /// A field of an item type, and where its value is stored.
-type PlacedField<'a> = (&'a ItemType, &'a Field, Place);
+type PlacedField<'a> = (&'a ItemType, &'a Field, StoredIn);
 
 /// The fields of a list's entries with the list.
 pub(crate) type EntryFields<'a> = (&'a ItemType, &'a ListSource);
@@ -44,7 +44,7 @@ impl ItemWriter<'_> {
         self.key(&mut stored, item, &item.key, &item.container, visible);
         for field in &item.fields {
             if let Some(property) = field.property() {
-                self.field(&mut stored, (item, field, Place::Item), property, visible);
+                self.field(&mut stored, (item, field, StoredIn::Item), property, visible);
             }
         }
         stored
@@ -59,12 +59,12 @@ impl ItemWriter<'_> {
             let Some(field) = item.field(path.first()) else { continue };
             match (&field.kind, field.property()) {
                 (FieldKind::Stored(found), None) => {
-                    if let Some(value) = self.stored_value((item, field, Place::Entry), found, visible) {
+                    if let Some(value) = self.stored_value((item, field, StoredIn::Entry), found, visible) {
                         set(&mut stored, &found.property, value);
                     }
                 }
                 (_, Some(property)) => {
-                    self.field(&mut stored, (item, field, Place::Entry), property, visible);
+                    self.field(&mut stored, (item, field, StoredIn::Entry), property, visible);
                 }
                 _ => {}
             }
@@ -146,7 +146,7 @@ impl ItemWriter<'_> {
         stored: &StoredField,
         visible: &Value,
     ) -> Option<Value> {
-        let leaves_out_default = place == Place::Entry || self.model().leaves_out_default(item, field);
+        let leaves_out_default = place == StoredIn::Entry || self.model().leaves_out_default(item, field);
         let is_left_out = |given: &Value| {
             leaves_out_default
                 && stored.default.as_ref().is_some_and(|default| json!(default.value) == *given)

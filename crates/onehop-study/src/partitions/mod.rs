@@ -5,4 +5,4 @@ mod load_profile;
 mod report;
 
 pub(crate) use load_profile::{ChargeGroup, ContainerProfile, FanOutLoad, LoadProfile, VariedLoad};
-pub use report::{BusiestLoad, ContainerPartitions, Popularity, RequestShare, SizeClass, Spread};
+pub use report::{BusiestLoad, PartitionSummary, Popularity, RequestShare, SizeClass, Spread};

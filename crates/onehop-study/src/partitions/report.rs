@@ -38,7 +38,7 @@ impl Popularity {
 /// The logical partitions of a container of a design.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ContainerPartitions {
+pub struct PartitionSummary {
     /// The design.
     pub design: String,
     /// The container.
@@ -109,7 +109,7 @@ pub struct RequestShare {
     pub share: f64,
 }
 
-impl ContainerPartitions {
+impl PartitionSummary {
     /// `bytes_max`: of the largest logical partition, where it may be outside the sample.
     #[must_use]
     pub(crate) fn of(
@@ -173,7 +173,7 @@ impl BusiestLoad {
     }
 }
 
-/// Size classes from the smallest to the largest; `number` is that of all logical partitions.
+/// Size classes from the smallest to the largest. `number`: of all logical partitions.
 fn histogram(bytes: &[f64], number: f64) -> Vec<SizeClass> {
     let each = number / bytes.len().max(1) as f64;
     let mut classes: Vec<SizeClass> = Vec::new();
@@ -203,7 +203,7 @@ mod tests {
         let sampled = [80.0, 150.0, 190.0, 900.0].map(|bytes| PartitionSize { items: bytes / 10.0, bytes });
         let found = LogicalPartitions { number: 40.0, sampled: sampled.into() };
         let place = ("V1".to_owned(), ContainerName("orders"), "/customerId".to_owned());
-        let report = ContainerPartitions::of(place, &found, 5_000.0, Vec::new());
+        let report = PartitionSummary::of(place, &found, 5_000.0, Vec::new());
         let classes: Vec<_> = report.sizes.iter().map(|class| (class.bytes_max, class.partitions)).collect();
         assert_eq!(classes, [(100.0, 10.0), (200.0, 20.0), (500.0, 0.0), (1_000.0, 10.0)]);
         assert_eq!((report.bytes.median, report.bytes.largest, report.items.largest), (150.0, 5_000.0, 90.0));

@@ -19,7 +19,7 @@ const FIRST_OF_200: f64 = 0.17;
 struct Plan {
     model: &'static str,
     container: ContainerName,
-    /// Logical partitions, each with one item of so many bytes.
+    /// Logical partitions, each with one item.
     partitions: f64,
     item_bytes: f64,
     request_charge: f64,

@@ -1,7 +1,7 @@
 //! Bar charts on a logarithmic scale, as positions and texts: the template draws them as SVG.
 
 use crate::measurement::{MeasurementRow, ModelVariant, StudyRequest};
-use crate::partitions::{ContainerPartitions, SizeClass};
+use crate::partitions::{PartitionSummary, SizeClass};
 use crate::report::StudyReport;
 use onehop_store::{FoldedOperation, OperationKind};
 
@@ -162,7 +162,7 @@ pub(super) fn partition_sizes(report: &StudyReport) -> Vec<Histogram> {
     several.map(|found| histogram(found, &report.measurements.plans)).collect()
 }
 
-fn histogram(found: &ContainerPartitions, plans: &[ModelVariant]) -> Histogram {
+fn histogram(found: &PartitionSummary, plans: &[ModelVariant]) -> Histogram {
     const HEIGHT: f64 = 90.0;
     const ABOVE: f64 = 18.0;
     const STEP: f64 = 72.0;

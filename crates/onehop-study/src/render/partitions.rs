@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, Table, TableColumn};
 use crate::figure::{figure, percent};
-use crate::partitions::{BusiestLoad, ContainerPartitions, Spread};
+use crate::partitions::{BusiestLoad, PartitionSummary, Spread};
 use crate::report::StudyReport;
 
 /// The least shown share of a request in the load of a logical partition.
@@ -41,7 +41,7 @@ fn sizes(report: &StudyReport) -> Table {
         let Spread { median, p99, largest } = spread;
         format!("{median:.0} / {p99:.0} / {largest:.0}")
     };
-    let line = |found: &ContainerPartitions| {
+    let line = |found: &PartitionSummary| {
         vec![
             found.design.clone(),
             found.container.to_string(),
