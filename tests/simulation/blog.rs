@@ -18,7 +18,7 @@ const TRIES: usize = 4;
 /// a process may keep the name of an author.
 const RENAME_MS_MAX: [u64; 2] = [400, 60_000];
 /// The percentage of changes and of changes back that a user makes on another device.
-const OTHER_DEVICE_PERCENT: u64 = 40;
+const OTHER_DEVICE_PERCENT: u64 = 50;
 /// Few tags, so that posts share them.
 pub const TAGS: [&str; 3] = ["azure", "c++", "rust"];
 /// Comments that are sent at once.
@@ -53,7 +53,7 @@ impl Client {
             "trespass" => self.trespass().await,
             "sign out" => self.sign_out().await,
             "renew session" => self.renew().await,
-            "change password" => self.change_password().await,
+            "change password" => self.change_password_and_name().await,
             "use cache" => self.use_cache().await,
             "read post" => self.read_post().await,
             "read own posts" => self.read_own().await,
@@ -165,15 +165,39 @@ impl Client {
     async fn rename(&mut self) {
         let Some(me) = self.me() else { return };
         let world = self.world.clone();
-        // Most names are free: clients compete for few.
-        let name = || match world.dice.percent(60) {
-            true => world.next("fox").replace(' ', "-"),
-            false => (*world.dice.pick(&NAMES)).to_owned(),
-        };
-        for name in self.changes_and_back(name) {
-            let mut other = self.other_device();
+        for name in self.changes_and_back(|| self.some_name()) {
+            let mut other = self.other_device_elsewhere();
             let device = if world.dice.percent(OTHER_DEVICE_PERCENT) { &mut other } else { &mut *self };
             device.rename_to(&me, &name).await;
+            // Posts have the new name first, and then the feed has it.
+            if world.dice.percent(50) {
+                device.read_feed().await;
+            }
+        }
+    }
+
+    /// Most names are free: clients compete for few.
+    fn some_name(&self) -> String {
+        match self.world.dice.percent(60) {
+            true => self.world.next("fox").replace(' ', "-"),
+            false => (*self.world.dice.pick(&NAMES)).to_owned(),
+        }
+    }
+
+    /// Changes the password, and sometimes the name on another device, meanwhile or at once after that.
+    async fn change_password_and_name(&mut self) {
+        let Some(me) = self.me() else { return };
+        let name = self.some_name();
+        match self.world.dice.below(4) {
+            0 => {
+                let mut other = self.other_device_elsewhere();
+                tokio::join!(self.change_password(), other.rename_to(&me, &name));
+            }
+            1 => {
+                self.change_password().await;
+                self.other_device_elsewhere().rename_to(&me, &name).await;
+            }
+            _ => self.change_password().await,
         }
     }
 
@@ -206,7 +230,8 @@ impl Client {
         let (title, key) = (world.next("title"), world.next("post"));
         let start = world.history.now();
         world.began_title(&title, &me);
-        let query = "mutation($i: CreatePostInput!) { createPost(input: $i) { post { id title } } }";
+        let query =
+            "mutation($i: CreatePostInput!) { createPost(input: $i) { post { id title creationDate } } }";
         let input = json!({ "title": title, "content": "Some content.", "tags": self.some_tags(), "idempotencyKey": key });
         let (answer, _) = self.command(query, json!({ "i": input })).await;
         match answer {
@@ -220,7 +245,9 @@ impl Client {
                 world
                     .history
                     .written(&register, Write { value: title.clone(), client: self.number, start, end });
-                world.posts.lock().push(KnownPost { id: id.to_owned(), author: me });
+                let created =
+                    data["createPost"]["post"]["creationDate"].as_str().unwrap_or_default().to_owned();
+                world.posts.lock().push(KnownPost { id: id.to_owned(), author: me, created });
                 world.posted_title(&title);
             }
             Answer::Refused { code } => self.drop_refused_session(&code),
@@ -425,7 +452,7 @@ impl Client {
         let query =
             "mutation($i: UpdateCommentInput!) { updateComment(input: $i) { comment { id content } } }";
         for content in self.changes_and_back(|| world.next("edit")) {
-            let mut other = self.other_device();
+            let mut other = self.other_device_elsewhere();
             let device = if world.dice.percent(OTHER_DEVICE_PERCENT) { &mut other } else { &mut *self };
             let write = world.history.begin(&format!("comment {id}"), &content, device.number);
             let answer = device.command(query, json!({ "i": { "commentId": id, "content": content } })).await;
@@ -436,7 +463,7 @@ impl Client {
     /// A value, or two and the first one again: a replica that lags may still have that one.
     fn changes_and_back(&self, next: impl Fn() -> String) -> Vec<String> {
         let first = next();
-        if self.world.dice.percent(70) {
+        if self.world.dice.percent(50) {
             return vec![first];
         }
         vec![first.clone(), next(), first]
@@ -449,6 +476,28 @@ impl Client {
         let query = "mutation($i: DeleteCommentInput!) { deleteComment(input: $i) { deletedCommentId } }";
         let answer = self.command(query, json!({ "i": { "commentId": id } })).await;
         let _ = self.end(&write, answer);
+    }
+
+    /// Records a copy of another register's value in an item. A process may create an item with a value of
+    /// before, so a copy has to show a write only where its item was there already. Copies of an item are not
+    /// compared with each other here: monitors look at every one.
+    pub fn saw_copy(
+        &self,
+        view: &str,
+        (item, register): (&str, &str),
+        value: &str,
+        (recent, start): (Recent, u64),
+    ) {
+        let was_there = self.world.history.was_there_before(item, register, (self.number, start));
+        let recent = if was_there { recent } else { Recent::Any };
+        self.saw(&format!("{view} of {item} at {start}"), register, value, recent, start);
+    }
+
+    /// Records the name of an author in an item.
+    pub fn saw_author(&self, view: &str, item: &str, author: &Value, (recent, start): (Recent, u64)) {
+        if let (Some(id), Some(name)) = (author["id"].as_str(), author["username"].as_str()) {
+            self.saw_copy(view, (item, &format!("username {id}")), name, (recent, start));
+        }
     }
 
     /// Records the value of a register in an answer.

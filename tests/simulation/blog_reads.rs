@@ -11,11 +11,13 @@ impl Client {
     pub async fn read_post(&mut self) {
         let Some(post) = self.any_post() else { return };
         let start = self.world.history.now();
-        let query = "query($id: ID!) { post(id: $id) { title viewerHasLiked } }";
+        let query = "query($id: ID!) { post(id: $id) { title viewerHasLiked author { id username } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({ "id": post.id })).await else { return };
         let recent = self.recent(reached);
         let title = data["post"]["title"].as_str().unwrap_or(NOTHING);
-        self.saw("post", &format!("post {}", post.id), title, recent, start);
+        let register = format!("post {}", post.id);
+        self.saw("post", &register, title, recent, start);
+        self.saw_author("post", &register, &data["post"]["author"], (recent, start));
         if let (Some(likes), Some(me)) = (data["post"]["viewerHasLiked"].as_bool(), self.me()) {
             let register = format!("like of {} by {me}", post.id);
             self.world.history.set_first(&register, "0");
@@ -57,7 +59,11 @@ impl Client {
         for id in of_post {
             let listed = nodes.iter().find(|node| node["id"] == id.as_str());
             let content = listed.and_then(|node| node["content"].as_str()).unwrap_or(NOTHING);
-            self.saw("comments of a post", &format!("comment {id}"), content, recent, start);
+            let register = format!("comment {id}");
+            self.saw("comments of a post", &register, content, recent, start);
+            if let Some(comment) = listed {
+                self.saw_author("comments of a post", &register, &comment["author"], (recent, start));
+            }
         }
     }
 
@@ -66,7 +72,7 @@ impl Client {
         let first = if self.world.dice.percent(50) { 100 } else { self.world.dice.between(1, 5) };
         let query = format!(
             "query($id: ID!, $after: String) {{ post(id: $id) {{ comments(first: {first}, after: $after) {{ \
-             nodes {{ id content }} pageInfo {{ hasNextPage endCursor }} }} }} }}"
+             nodes {{ id content author {{ id username }} }} pageInfo {{ hasNextPage endCursor }} }} }} }}"
         );
         let (mut nodes, mut after, mut all_reached) = (Vec::new(), Value::Null, true);
         loop {
@@ -85,7 +91,7 @@ impl Client {
     async fn read_tagged(&mut self) {
         let tag = *self.world.dice.pick(&TAGS);
         let start = self.world.history.now();
-        let query = "query($tag: String!) { postsByTag(tag: $tag, first: 100) { nodes { id title } } }";
+        let query = "query($tag: String!) { postsByTag(tag: $tag, first: 100) { nodes { id title author { id username } } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({ "tag": tag })).await else { return };
         let Some(nodes) = data["postsByTag"]["nodes"].as_array() else { return };
         let recent = self.recent(reached);
@@ -94,6 +100,9 @@ impl Client {
             let listed = nodes.iter().find(|node| node["id"] == post.id.as_str());
             if let Some(title) = listed.and_then(|node| node["title"].as_str()) {
                 self.saw(&format!("tag {tag}"), &format!("post {}", post.id), title, recent, start);
+            }
+            if let Some(entry) = listed {
+                self.saw_author("tag", &format!("post {}", post.id), &entry["author"], (recent, start));
             }
         }
     }
@@ -105,17 +114,22 @@ impl Client {
         }
         let known: Vec<KnownPost> = self.world.posts.lock().clone();
         let start = self.world.history.now();
-        let query = "{ feed(first: 100) { nodes { id title author { username } } } }";
+        let query = "{ feed(first: 100) { nodes { id title creationDate author { id username } } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
         let Some(nodes) = data["feed"]["nodes"].as_array() else { return };
         let recent = self.recent(reached);
         // A full feed leaves older posts out. So does a feed that a deletion has just made shorter.
         let has_all = self.world.titles.lock().len() < self.world.feed_length();
+        let oldest = nodes.last().and_then(|node| node["creationDate"].as_str());
         for post in known {
             let listed = nodes.iter().find(|node| node["id"] == post.id.as_str());
             let title = listed.and_then(|node| node["title"].as_str());
-            if let Some(title) = title.or(has_all.then_some(NOTHING)) {
+            let has_it = has_all || oldest.is_some_and(|oldest| oldest < post.created.as_str());
+            if let Some(title) = title.or(has_it.then_some(NOTHING)) {
                 self.saw("feed", &format!("post {}", post.id), title, recent, start);
+            }
+            if let Some(entry) = listed {
+                self.saw_author("feed", &format!("post {}", post.id), &entry["author"], (recent, start));
             }
         }
     }

@@ -55,13 +55,25 @@ pub struct Client {
     process: Option<u32>,
 }
 
-/// A position, and which process gave it when. That process remembers the writes of a signed-in user for a
-/// minute.
+/// A position, which process gave it, and when it was asked to. That process remembers the writes of a
+/// signed-in user for a minute.
 struct ClientPosition {
     text: String,
     process: u32,
-    at_ms: i64,
+    asked_ms: i64,
     user: Option<String>,
+}
+
+/// The writes for which a query waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    Nothing,
+    /// Up to the position that it names.
+    Named,
+    /// Those that the process remembers of its user, until a time (virtual ms).
+    Remembered {
+        until_ms: i64,
+    },
 }
 
 /// The numbers of clients are below this. Other devices have higher numbers.
@@ -103,6 +115,18 @@ impl Client {
         // A device knows its own writes alone, so each has a number of its own.
         let other = Self::new(Arc::clone(&self.world), self.next_device());
         Self { session: self.session.clone(), ..other }
+    }
+
+    /// The same, which sends to another process first, where there is one.
+    pub fn other_device_elsewhere(&self) -> Self {
+        let mut other = self.other_device();
+        for _ in 0..3 {
+            other.process = self.world.any_process();
+            if other.process != self.process {
+                break;
+            }
+        }
+        other
     }
 
     /// The writes that a read of this client must show when it reached its position.
@@ -156,15 +180,25 @@ impl Client {
             return Answer::Unknown;
         };
         let mut body = json!({ "query": query, "variables": variables.clone() });
+        let (mut awaited, asked_ms) = (Awaited::Nothing, world.elapsed_ms());
         if let Some(position) = &self.position {
-            // The answer to a mutation covers the writes that its process remembers, named or not.
+            // A query waits for the writes that its process remembers, and the answer to a mutation covers
+            // them, named or not. A process forgets a write once it has said that the write is parked.
+            let until_ms = position.asked_ms + REMEMBERED_MS;
             let is_remembered = position.process == group.0
-                && world.elapsed_ms() - position.at_ms < REMEMBERED_MS
+                && world.elapsed_ms() < until_ms
                 && position.user.is_some()
                 && position.user == self.me();
-            let is_left_out = query.starts_with("mutation") && is_remembered && dice.percent(60);
-            if !is_left_out {
+            let is_mutation = query.starts_with("mutation");
+            // Queries of a served model name their positions.
+            let may_be_parked = world.plan.disturbances.contains(&"full partition");
+            let may_leave_out = is_mutation || world.plan.domain != MODEL && !may_be_parked;
+            let percent = if is_mutation { 60 } else { 30 };
+            if is_remembered && may_leave_out && dice.percent(percent) {
+                awaited = Awaited::Remembered { until_ms };
+            } else {
                 body["extensions"] = json!({ "position": position.text });
+                awaited = Awaited::Named;
             }
         }
         trace::line(
@@ -175,7 +209,6 @@ impl Client {
             world.removals.lock().requested(user, group.0, world.elapsed_ms());
         }
         let faults_before = world.store.faults();
-        let names_position = body.get("extensions").is_some();
         let last = self.host();
         let address = IpAddr::V4(Ipv4Addr::new(10, last, 0, 1));
         let (sender, receiver) = tokio::sync::oneshot::channel();
@@ -205,7 +238,8 @@ impl Client {
         };
         trace::line(format!("client {}", self.number), format!("answered {answer}"));
         let user = token.and_then(|_| self.me());
-        let answer = self.read_answer(answer, names_position, (group.0, user, query.starts_with("mutation")));
+        let given = (group.0, user, asked_ms);
+        let answer = self.read_answer(answer, awaited, given, query.starts_with("mutation"));
         // A command whose last write fails is answered as done where that write tidies up.
         if matches!(answer, Answer::Unknown) || world.store.faults() > faults_before {
             world.may_be_half_done(query);
@@ -216,12 +250,12 @@ impl Client {
     fn read_answer(
         &mut self,
         mut answer: Value,
-        names_position: bool,
-        (process, user, is_mutation): (u32, Option<String>, bool),
+        awaited: Awaited,
+        (process, user, asked_ms): (u32, Option<String>, i64),
+        is_mutation: bool,
     ) -> Answer {
         if let Some(position) = answer["extensions"]["position"].as_str() {
-            let at_ms = self.world.elapsed_ms();
-            self.position = Some(ClientPosition { text: position.to_owned(), process, at_ms, user });
+            self.position = Some(ClientPosition { text: position.to_owned(), process, asked_ms, user });
         }
         // An older release without any projection of a container gives no position of its writes there.
         if is_mutation && !answer["extensions"]["position"].is_string() && self.world.is_older(process) {
@@ -229,9 +263,15 @@ impl Client {
         }
         let first = answer["errors"].as_array_mut().and_then(|errors| errors.first_mut()).map(Value::take);
         let Some(error) = first else {
+            let told = &answer["extensions"]["reached"];
+            let is_reached = match awaited {
+                Awaited::Nothing => false,
+                Awaited::Named => *told == true,
+                // The answer tells only that they are not reached.
+                Awaited::Remembered { until_ms } => told.is_null() && self.world.elapsed_ms() < until_ms,
+            };
             // An older release does not wait for the projections that it does not know.
-            let reached =
-                answer["extensions"]["reached"] == true && names_position && !self.world.is_older(process);
+            let reached = is_reached && !self.world.is_older(process);
             return Answer::Data { data: answer["data"].take(), reached };
         };
         let code = error["extensions"]["code"].as_str().unwrap_or("none").to_owned();

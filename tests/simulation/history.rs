@@ -304,6 +304,20 @@ impl History {
         writes.iter().any(|write| write.end.is_some() && moment < write.start && write.start < Moment::MAX)
     }
 
+    /// Whether an item was there before the last write of a register that a client knew at a moment. False for
+    /// a register whose value was taken away, or may have been: copies keep the last one.
+    pub fn was_there_before(&self, item: &str, register: &str, (client, moment): (usize, Moment)) -> bool {
+        let recorded = self.0.lock();
+        let writes = |name: &str| recorded.registers.get(name).map_or(&[][..], |register| &register.writes);
+        let created = writes(item).first().and_then(|write| write.end);
+        let is_known = |write: &&Write| write.client == client && write.end.is_some_and(|end| end < moment);
+        let last = writes(register).iter().filter(is_known).map(|write| write.start).max();
+        if writes(register).iter().any(|write| write.value == NOTHING && write.start < Moment::MAX) {
+            return false;
+        }
+        created.zip(last).is_some_and(|(created, last)| created < last && last < Moment::MAX)
+    }
+
     pub fn answered(&self, kind: &str) {
         *self.0.lock().answers.entry(kind.to_owned()).or_default() += 1;
     }

@@ -10,7 +10,7 @@ use crate::faults::{KINDS, LAG, LONG_LAG, Lag};
 /// The domain of a served model.
 pub const MODEL: &str = "model";
 /// Runs of a served model, in percent.
-const MODEL_PERCENT: u64 = 20;
+const MODEL_PERCENT: u64 = 33;
 
 /// Disturbances of a run beside the faults of its store.
 pub const DISTURBANCES: [&str; 17] = [
@@ -295,7 +295,7 @@ impl Plan {
         let mut disturbances: Vec<_> = some(&DISTURBANCES, percent).into_iter().filter(of_store).collect();
         // Most flips hit nothing, so that few runs would have one.
         let may_have = is_embedded && !has_second_month && !disturbances.contains(&BIT_FLIP);
-        if may_have && dice.percent(75) {
+        if may_have && dice.percent(95) {
             disturbances.push(BIT_FLIP);
         }
         let built_in = *dice.pick::<&str>(&["blog", "blog", "both", "shop"]);

@@ -53,6 +53,8 @@ const RESERVING: [(&str, &[&str]); 4] = [
 pub struct KnownPost {
     pub id: String,
     pub author: String,
+    /// The date of its creation, as answers have it.
+    pub created: String,
 }
 
 /// A title that a client has posted, or may have.

@@ -19,6 +19,7 @@ use super::projection::{NextAction, Step, StepInput, WakingFields};
 use super::runner::{ChangeError, RunContext, Runner, STEPS_MAX};
 use super::settings::Sharing;
 use super::turn::Turn;
+use onehop_runtime::planted;
 use onehop_store::{Change, Ledger, PartitionKey};
 
 /// The progress of a projection in a page: the logical partitions whose changes it has completed. A page that
@@ -79,6 +80,9 @@ impl Runner {
             .for_each_concurrent(bound.max(1), |(partition_key, group)| {
                 let failed = &failed;
                 async move {
+                    if planted!("complete-before-it-ran") {
+                        completed.lock().insert(partition_key.clone());
+                    }
                     // Work under way is completed, so that a page that fails makes progress. Nothing more is
                     // begun.
                     if failed.lock().is_some() {

@@ -21,6 +21,7 @@ impl Client {
             self.saw("ticket", &register(field, &ticket.id), &value, recent, start);
         }
         self.saw_copies(&ticket.id, found, start);
+        self.saw_author_at_desk("ticket", ("title", &ticket.id), &found["author"], (recent, start));
         if let (Some(watches), Some(me)) = (found["viewerWatches"].as_bool(), self.me()) {
             let register = watch_of(&ticket.id, &me);
             self.world.history.set_first(&register, "0");
@@ -33,6 +34,24 @@ impl Client {
             let shown = listed.iter().find(|listed| listed["id"] == note.id.as_str());
             let text = shown.and_then(|note| note["text"].as_str()).unwrap_or(NOTHING);
             self.saw("notes of a ticket", &register("text", &note.id), text, recent, start);
+            if let Some(shown) = shown {
+                let author = &shown["author"];
+                self.saw_author_at_desk("notes", ("text", &note.id), author, (recent, start));
+            }
+        }
+    }
+
+    /// Records the name of an author in an item. An item keeps its author.
+    fn saw_author_at_desk(
+        &self,
+        view: &str,
+        (field, id): (&str, &str),
+        author: &Value,
+        (recent, start): (Recent, u64),
+    ) {
+        if let (Some(author), Some(name)) = (author["id"].as_str(), author["name"].as_str()) {
+            let (item, source) = (register(field, id), register("name", author));
+            self.saw_copy(view, (&item, &source), name, (recent, start));
         }
     }
 
@@ -79,6 +98,10 @@ impl Client {
             let listed = nodes.iter().find(|node| node["id"] == ticket.id.as_str());
             if let Some(title) = listed.and_then(|node| node["title"].as_str()) {
                 self.saw(&view, &register("title", &ticket.id), title, recent, start);
+            }
+            if let Some(entry) = listed {
+                let author = &entry["author"];
+                self.saw_author_at_desk(&view, ("title", &ticket.id), author, (recent, start));
             }
             let is_one = field.is_some_and(|field| match field {
                 "author" => ticket.author == value,

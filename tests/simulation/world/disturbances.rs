@@ -26,14 +26,15 @@ const WRITER_POINTS: [&str; 7] = [
 ];
 /// The longest preemption of a task, in milliseconds: longer than a lease lives.
 const PREEMPTION_MS_MAX: u64 = 100_000;
-/// Containers of the blog and of the web store to which projections alone write.
-const BLOG_READ_MODELS: [&str; 2] = ["feed", "postsByTag"];
+/// Containers of the blog and of the web store to which projections alone write. Most changes of the blog
+/// concern the feed.
+const BLOG_READ_MODELS: [&str; 3] = ["feed", "feed", "postsByTag"];
 const SHOP_READ_MODELS: [&str; 2] = ["productByTag", "ranking"];
 /// The same of the served model.
 const DESK_READ_MODELS: [&str; 1] = ["board"];
 /// The time for which a container is full, in mean distances of acts.
-const FULL_ACTS_MIN: u64 = 200;
-const FULL_ACTS_MAX: u64 = 1_000;
+const FULL_ACTS_MIN: u64 = 400;
+const FULL_ACTS_MAX: u64 = 1_400;
 /// Kinds of maintenance: below these, verification, and between them rebuilds.
 const REPAIR: u64 = 1;
 const REPLAY: u64 = 4;
@@ -84,7 +85,7 @@ impl World {
                     return;
                 }
             }
-            "bit flip" if self.dice.percent(50) => {
+            "bit flip" if self.dice.percent(75) => {
                 if !self.store.flip_bit() {
                     return;
                 }
