@@ -304,8 +304,8 @@ impl History {
         writes.iter().any(|write| write.end.is_some() && moment < write.start && write.start < Moment::MAX)
     }
 
-    /// Whether an item was there before the last write of a register that a client knew at a moment. False for
-    /// a register whose value was taken away, or may have been: copies keep the last one.
+    /// Whether an item was there before the last write of a register that a client knew at a moment. False
+    /// for a register whose value was taken away, or may have been: copies keep the last one.
     pub fn was_there_before(&self, item: &str, register: &str, (client, moment): (usize, Moment)) -> bool {
         let recorded = self.0.lock();
         let writes = |name: &str| recorded.registers.get(name).map_or(&[][..], |register| &register.writes);
