@@ -6,19 +6,15 @@ use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, Session};
 use crate::history::{Begun, Count, NOTHING, Read, Recent, Write};
+use crate::renames::{NAMES, canonical};
 use crate::world::KnownPost;
 
-/// Few names, so that clients compete for them.
-const NAMES: [&str; 7] = ["ada", "Ada", "brontë", "capek", "dante", "eliot", "ＤＡＮＴＥ"];
 pub const PASSWORD: &str = "correct horse battery";
 /// The number of times that a client sends a command without an answer.
 const TRIES: usize = 4;
 
-/// The longest times after which another tab writes beside a rename, in milliseconds: at once, and as long as
-/// a process may keep the name of an author.
-const RENAME_MS_MAX: [u64; 2] = [400, 60_000];
 /// The percentage of changes and of changes back that a user makes on another device.
-const OTHER_DEVICE_PERCENT: u64 = 50;
+pub const OTHER_DEVICE_PERCENT: u64 = 50;
 /// Few tags, so that posts share them.
 pub const TAGS: [&str; 3] = ["azure", "c++", "rust"];
 /// Comments that are sent at once.
@@ -159,68 +155,6 @@ impl Client {
             {
                 self.world.history.set_first_unless_written(&format!("username {id}"), name);
             }
-        }
-    }
-
-    async fn rename(&mut self) {
-        let Some(me) = self.me() else { return };
-        let world = self.world.clone();
-        for name in self.changes_and_back(|| self.some_name()) {
-            let mut other = self.other_device_elsewhere();
-            let device = if world.dice.percent(OTHER_DEVICE_PERCENT) { &mut other } else { &mut *self };
-            device.rename_to(&me, &name).await;
-            // Posts have the new name first, and then the feed has it.
-            if world.dice.percent(50) {
-                device.read_feed().await;
-            }
-        }
-    }
-
-    /// Most names are free: clients compete for few.
-    fn some_name(&self) -> String {
-        match self.world.dice.percent(60) {
-            true => self.world.next("fox").replace(' ', "-"),
-            false => (*self.world.dice.pick(&NAMES)).to_owned(),
-        }
-    }
-
-    /// Changes the password, and sometimes the name on another device, meanwhile or at once after that.
-    async fn change_password_and_name(&mut self) {
-        let Some(me) = self.me() else { return };
-        let name = self.some_name();
-        match self.world.dice.below(4) {
-            0 => {
-                let mut other = self.other_device_elsewhere();
-                tokio::join!(self.change_password(), other.rename_to(&me, &name));
-            }
-            1 => {
-                self.change_password().await;
-                self.other_device_elsewhere().rename_to(&me, &name).await;
-            }
-            _ => self.change_password().await,
-        }
-    }
-
-    async fn rename_to(&mut self, me: &str, name: &str) {
-        let world = self.world.clone();
-        let history = &world.history;
-        let (claim, write) = (
-            history.begin(&format!("name of {me}"), &canonical(name), self.number),
-            history.begin(&format!("username {me}"), &written(name), self.number),
-        );
-        for _ in 0..world.dice.below(6) {
-            self.write_in_another_tab(me, *world.dice.pick(&RENAME_MS_MAX));
-        }
-        let query = "mutation($i: UpdateUserInput!) { updateUser(input: $i) { user { id username } } }";
-        let answer = self.command(query, json!({ "i": { "username": name } })).await;
-        let is_repeated = answer.1;
-        if self.end(&write, answer).is_ok() {
-            if is_repeated {
-                history.repeated(&claim);
-            }
-            history.done(&claim);
-        } else if history.is_refused(&write) {
-            history.refused(&claim);
         }
     }
 
@@ -461,7 +395,7 @@ impl Client {
     }
 
     /// A value, or two and the first one again: a replica that lags may still have that one.
-    fn changes_and_back(&self, next: impl Fn() -> String) -> Vec<String> {
+    pub fn changes_and_back(&self, next: impl Fn() -> String) -> Vec<String> {
         let first = next();
         if self.world.dice.percent(50) {
             return vec![first];
@@ -507,14 +441,4 @@ impl Client {
             .history
             .read(register, Read { view: view.to_owned(), value: value.to_owned(), recent, start, end });
     }
-}
-
-/// Names that are one for the server: by case and width.
-pub fn canonical(name: &str) -> String {
-    written(name).to_lowercase()
-}
-
-/// A name as the server writes it.
-fn written(name: &str) -> String {
-    if name == "ＤＡＮＴＥ" { "DANTE".to_owned() } else { name.to_owned() }
 }

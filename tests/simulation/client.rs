@@ -263,12 +263,12 @@ impl Client {
         }
         let first = answer["errors"].as_array_mut().and_then(|errors| errors.first_mut()).map(Value::take);
         let Some(error) = first else {
-            let told = &answer["extensions"]["reached"];
+            let stated = &answer["extensions"]["reached"];
             let is_reached = match awaited {
                 Awaited::Nothing => false,
-                Awaited::Named => *told == true,
-                // The answer tells only that they are not reached.
-                Awaited::Remembered { until_ms } => told.is_null() && self.world.elapsed_ms() < until_ms,
+                Awaited::Named => *stated == true,
+                // The response says so only where they are not reached.
+                Awaited::Remembered { until_ms } => stated.is_null() && self.world.elapsed_ms() < until_ms,
             };
             // An older release does not wait for the projections that it does not know.
             let reached = is_reached && !self.world.is_older(process);

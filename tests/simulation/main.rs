@@ -35,6 +35,7 @@ mod process;
 mod quiet;
 mod randomness;
 mod removals;
+mod renames;
 mod restored;
 mod runner;
 mod sessions;

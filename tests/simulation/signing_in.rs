@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::blog::{PASSWORD, canonical};
+use crate::blog::PASSWORD;
 use crate::finale::{ask, send_alone};
 use crate::history::NOTHING;
+use crate::renames::canonical;
 use crate::world::World;
 
 /// The number of free names that are tried.
