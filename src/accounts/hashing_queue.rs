@@ -70,11 +70,11 @@ pub struct HashingQueue(Arc<Shared>);
 
 struct Shared {
     limits: HashingLimits,
-    state: Mutex<State>,
+    state: Mutex<HashingState>,
 }
 
 #[derive(Default)]
-struct State {
+struct HashingState {
     running: usize,
     lanes: [FairQueue; LANES],
     /// The next place in [`TURNS`].
@@ -86,7 +86,7 @@ struct State {
 pub struct Permit(Arc<Shared>);
 
 /// A place in a lane, which is given up when it is dropped.
-struct Place {
+struct LanePlace {
     shared: Arc<Shared>,
     lane: Lane,
     id: u64,
@@ -113,7 +113,7 @@ impl HashingQueue {
             state.waiters += 1;
             let (sender, turn) = oneshot::channel();
             let waiter = Waiter { id: state.waiters, sender };
-            let place = Place { shared: Arc::clone(&self.0), lane: caller.lane, id: waiter.id };
+            let place = LanePlace { shared: Arc::clone(&self.0), lane: caller.lane, id: waiter.id };
             let lane = &mut state.lanes[caller.lane as usize];
             if !lane.push(caller.origin, waiter, self.0.limits.waiting_max) {
                 drop(state);
@@ -129,12 +129,12 @@ impl HashingQueue {
 
 impl Shared {
     /// The state is whole after every step.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, HashingState> {
         self.state.lock()
     }
 }
 
-impl State {
+impl HashingState {
     fn next(&mut self) -> Option<Waiter> {
         for offset in 0..TURNS.len() {
             let turn = (self.turn + offset) % TURNS.len();
@@ -164,7 +164,7 @@ impl Drop for Permit {
     }
 }
 
-impl Drop for Place {
+impl Drop for LanePlace {
     fn drop(&mut self) {
         self.shared.lock().lanes[self.lane as usize].remove(self.id);
     }

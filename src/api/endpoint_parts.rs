@@ -24,7 +24,7 @@ use crate::operations::{self, OperatorKey, PublicOptions};
 use crate::telemetry::{Gauges, Telemetry};
 use onehop_change_feed::{Position, PositionError, ProcessorStatus, Watch, WriteScope};
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
-use onehop_graphql_server::health::{Condition, READINESS_TIMEOUT, Readiness, UnreadyPart};
+use onehop_graphql_server::health::{READINESS_TIMEOUT, Readiness, ReadinessReport, UnreadyPart};
 use onehop_graphql_server::live::{LiveLimits, LiveLoad};
 use onehop_graphql_server::observer::MetricsSource;
 use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
@@ -229,7 +229,8 @@ impl ProcessMetrics {
 impl MetricsSource for ProcessMetrics {
     async fn metrics(&self) -> String {
         let load = self.admission.load();
-        let (projections, condition) = tokio::join!(self.projections(), Condition::of(&*self.readiness));
+        let (projections, condition) =
+            tokio::join!(self.projections(), ReadinessReport::of(&*self.readiness));
         self.telemetry.metrics.encode(&Gauges {
             requests_executing: load.executing,
             requests_waiting: load.waiting,
@@ -259,10 +260,10 @@ struct ProcessReadiness {
 
 #[async_trait]
 impl Readiness for ProcessReadiness {
-    async fn condition(&self) -> Condition {
+    async fn condition(&self) -> ReadinessReport {
         let part =
             |part: &str, reason: &str| UnreadyPart { part: part.to_owned(), reason: reason.to_owned() };
-        let mut condition = Condition::default();
+        let mut condition = ReadinessReport::default();
         if self.draining.is_cancelled() {
             condition.unready.push(part("process", "it is stopping"));
         }

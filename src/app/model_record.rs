@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::open_store::OpenStore;
 use crate::config::StoreChoice;
-use crate::domain::conditional_write::{self, Attempt};
+use crate::domain::conditional_write::{self, WriteAttempt};
 use crate::domain::error::contended;
 use crate::served::FieldsInBuilding;
 
@@ -200,7 +200,8 @@ impl ModelRecord {
             };
             let (key, ledger) = (PartitionKey::from(ID), Ledger::new());
             // A process with another model may start at the same moment.
-            if conditional_write::attempt(store, LEASES, &key, write, &ledger).await? == Attempt::Written {
+            if conditional_write::attempt(store, LEASES, &key, write, &ledger).await? == WriteAttempt::Written
+            {
                 return Ok(record);
             }
         }

@@ -27,11 +27,11 @@ pub struct Copy {
     /// Source: `embedded:DIRECTORY`, or `cosmos` for the account of the --cosmos-... settings. Nothing may
     /// write to it meanwhile
     #[arg(long, value_name = "STORE", env = "ONEHOP_FROM")]
-    from: Place,
+    from: StoreArgument,
 
     /// Target, in the same form: empty, or with a part of this copy
     #[arg(long, value_name = "STORE", env = "ONEHOP_TO")]
-    to: Place,
+    to: StoreArgument,
 
     /// Model file: copy the data of the domain that it declares
     #[arg(long, value_name = "FILE", env = "ONEHOP_MODEL")]
@@ -43,12 +43,12 @@ pub struct Copy {
 
 /// A store, as a word of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum StoreArgument {
     Embedded(PathBuf),
     Cosmos,
 }
 
-impl FromStr for Place {
+impl FromStr for StoreArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -63,7 +63,7 @@ impl FromStr for Place {
 impl Copy {
     pub async fn run(self) -> anyhow::Result<Exit> {
         anyhow::ensure!(
-            self.from != Place::Cosmos || self.to != Place::Cosmos,
+            self.from != StoreArgument::Cosmos || self.to != StoreArgument::Cosmos,
             "--from and --to are the same"
         );
         let stores = (self.source()?, self.choice(&self.to)?);
@@ -117,7 +117,7 @@ impl Copy {
     }
 
     fn require_other(&self, source: &OpenStore) -> anyhow::Result<()> {
-        if let (Some(from), Place::Embedded(to)) = (source.directory(), &self.to) {
+        if let (Some(from), StoreArgument::Embedded(to)) = (source.directory(), &self.to) {
             anyhow::ensure!(!is_same(from, to), "--from and --to are the same");
         }
         Ok(())
@@ -125,7 +125,7 @@ impl Copy {
 
     /// The source, which must exist: a wrong name would otherwise copy an empty directory.
     fn source(&self) -> anyhow::Result<StoreChoice> {
-        if let Place::Embedded(directory) = &self.from {
+        if let StoreArgument::Embedded(directory) = &self.from {
             anyhow::ensure!(directory.is_dir(), "--from {}: there is no such directory", directory.display());
             // It was made with its number of physical partitions.
             let data = DataSettings {
@@ -138,13 +138,13 @@ impl Copy {
         self.choice(&self.from)
     }
 
-    fn choice(&self, place: &Place) -> anyhow::Result<StoreChoice> {
+    fn choice(&self, place: &StoreArgument) -> anyhow::Result<StoreChoice> {
         match place {
-            Place::Embedded(directory) => {
+            StoreArgument::Embedded(directory) => {
                 let data = DataSettings { data: directory.clone(), ..self.store.data.clone() };
                 Ok(StoreChoice::Embedded(data.embedded()))
             }
-            Place::Cosmos => {
+            StoreArgument::Cosmos => {
                 let settings = StoreSettings { store: StoreKind::Cosmos, ..self.store.clone() };
                 Ok(settings.choice(&Environment::of_process())?)
             }

@@ -20,11 +20,11 @@ use crate::served::{ServedModel, Unsupported};
 #[derive(Debug, Args)]
 pub struct ModelCommand {
     #[command(subcommand)]
-    command: Subject,
+    command: ModelAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Subject {
+enum ModelAction {
     /// Check a model, and report every error with line, column, expected form and nearest name
     ///
     /// Exit status: 0 sound, 1 errors found, 2 the file could not be read.
@@ -74,20 +74,20 @@ impl ModelCommand {
     /// A file that cannot be read; errors in a model that is to be printed, drawn or compared.
     pub fn run(self) -> anyhow::Result<Exit> {
         match self.command {
-            Subject::Check { file, format } => check(&file, format),
-            Subject::Print { file } => {
+            ModelAction::Check { file, format } => check(&file, format),
+            ModelAction::Print { file } => {
                 output::write(&sound(&file)?.print())?;
                 Ok(Exit::Success)
             }
-            Subject::Directives => {
+            ModelAction::Directives => {
                 output::write(DIRECTIVES)?;
                 Ok(Exit::Success)
             }
-            Subject::Diagram { file } => {
+            ModelAction::Diagram { file } => {
                 output::write(&sound(&file)?.diagram())?;
                 Ok(Exit::Success)
             }
-            Subject::Diff { old, new, format } => diff(&sound(&old)?, &sound(&new)?, format),
+            ModelAction::Diff { old, new, format } => diff(&sound(&old)?, &sound(&new)?, format),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::error::{contended, unexpected};
 
 /// The outcome of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attempt {
+pub(crate) enum WriteAttempt {
     Written,
     /// It was refused, or it is not known whether it was written: the items have to be read again.
     LookAgain,
@@ -21,11 +21,11 @@ pub(crate) async fn attempt(
     partition_key: &PartitionKey,
     operation: WriteOp,
     ledger: &Ledger,
-) -> Result<Attempt, Fault> {
+) -> Result<WriteAttempt, Fault> {
     let outcome = store.write(container, partition_key, operation, ledger).await;
     Ok(match judge(outcome)? {
-        Some(_) => Attempt::Written,
-        None => Attempt::LookAgain,
+        Some(_) => WriteAttempt::Written,
+        None => WriteAttempt::LookAgain,
     })
 }
 
@@ -60,7 +60,7 @@ pub(crate) async fn create_new(
 ) -> Result<(), Fault> {
     for _ in 0..ATTEMPTS_MAX {
         let create = WriteOp::Create(item.clone());
-        if attempt(store, container, partition_key, create, ledger).await? == Attempt::Written
+        if attempt(store, container, partition_key, create, ledger).await? == WriteAttempt::Written
             || store.read(container, partition_key, &item.id, ledger).await?.is_some()
         {
             return Ok(());

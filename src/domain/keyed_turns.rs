@@ -17,7 +17,7 @@ pub(crate) struct KeyedTurns {
 }
 
 /// The turn of one writer, or its wait for the turn. It ends when this value is dropped.
-pub(crate) struct Turn<'a> {
+pub(crate) struct WriterTurn<'a> {
     turns: &'a KeyedTurns,
     key: Uuid,
     /// Dropped before the key is looked at for the last time.
@@ -32,10 +32,10 @@ struct HeldTurn {
 
 impl KeyedTurns {
     /// Waits for the turn of a key. A wait that is dropped leaves nothing behind.
-    pub(crate) async fn wait(&self, key: Uuid) -> Turn<'_> {
+    pub(crate) async fn wait(&self, key: Uuid) -> WriterTurn<'_> {
         let turn = Arc::clone(self.keys().entry(key).or_default());
         let mut waiting =
-            Turn { turns: self, key, held: Some(HeldTurn { _turn: Arc::clone(&turn), guard: None }) };
+            WriterTurn { turns: self, key, held: Some(HeldTurn { _turn: Arc::clone(&turn), guard: None }) };
         let guard = turn.lock_owned().await;
         if let Some(held) = &mut waiting.held {
             held.guard = Some(guard);
@@ -48,7 +48,7 @@ impl KeyedTurns {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WriterTurn<'_> {
     fn drop(&mut self) {
         self.held = None;
         let mut keys = self.turns.keys();

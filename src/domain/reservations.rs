@@ -23,7 +23,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::conditional_write::{self, ATTEMPTS_MAX, Attempt};
+use super::conditional_write::{self, ATTEMPTS_MAX, WriteAttempt};
 use super::containers::ACCOUNTS;
 use super::error::contended;
 use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, Store, WriteOp};
@@ -68,10 +68,10 @@ pub(crate) trait Holders: Send + Sync {
     fn has_key(holder: &Self::Holder, key: &str) -> Result<bool, Fault>;
 
     /// Rewrites the holder as it was read: refused when it has changed since.
-    async fn confirm(&self, holder: Self::Holder, ledger: &Ledger) -> Result<Attempt, Fault>;
+    async fn confirm(&self, holder: Self::Holder, ledger: &Ledger) -> Result<WriteAttempt, Fault>;
 
     /// Blocks the id of a sign-up: refused when its holder was created meanwhile.
-    async fn abandon(&self, id: Self::Id, ledger: &Ledger) -> Result<Attempt, Fault>;
+    async fn abandon(&self, id: Self::Id, ledger: &Ledger) -> Result<WriteAttempt, Fault>;
 }
 
 /// The end of a claim.
@@ -91,11 +91,11 @@ enum ReservationState<H> {
     Moving,
 }
 
-impl<H> From<Attempt> for ReservationState<H> {
-    fn from(attempt: Attempt) -> Self {
+impl<H> From<WriteAttempt> for ReservationState<H> {
+    fn from(attempt: WriteAttempt) -> Self {
         match attempt {
-            Attempt::Written => Self::Lapsed,
-            Attempt::LookAgain => Self::Moving,
+            WriteAttempt::Written => Self::Lapsed,
+            WriteAttempt::LookAgain => Self::Moving,
         }
     }
 }
@@ -129,7 +129,7 @@ impl<H: Holders + ?Sized> Reservations<'_, H> {
     ) -> Result<KeyClaim<H>, Fault> {
         for _ in 0..ATTEMPTS_MAX {
             let create = WriteOp::Create(NewItem::encode(key, wanted));
-            if self.attempt(key, create, ledger).await? == Attempt::Written {
+            if self.attempt(key, create, ledger).await? == WriteAttempt::Written {
                 return Ok(KeyClaim::Granted);
             }
             let Some((reservation, etag)) = self.find(key, ledger).await? else { continue };
@@ -143,7 +143,7 @@ impl<H: Holders + ?Sized> Reservations<'_, H> {
             }
             let item = NewItem::encode(key, &H::renewed(wanted, &reservation));
             let take_over = WriteOp::Replace { item, if_match: Some(etag) };
-            if self.attempt(key, take_over, ledger).await? == Attempt::Written {
+            if self.attempt(key, take_over, ledger).await? == WriteAttempt::Written {
                 return Ok(KeyClaim::Granted);
             }
         }
@@ -151,7 +151,7 @@ impl<H: Holders + ?Sized> Reservations<'_, H> {
     }
 
     /// Deletes a reservation that has not changed since it was read.
-    pub(crate) async fn delete(&self, key: &str, etag: ETag, ledger: &Ledger) -> Result<Attempt, Fault> {
+    pub(crate) async fn delete(&self, key: &str, etag: ETag, ledger: &Ledger) -> Result<WriteAttempt, Fault> {
         let delete = WriteOp::Delete { id: key.to_owned(), if_match: Some(etag) };
         self.attempt(key, delete, ledger).await
     }
@@ -161,7 +161,7 @@ impl<H: Holders + ?Sized> Reservations<'_, H> {
         Ok(matches!(self.judge(key, holder, ledger).await?, ReservationState::Lapsed))
     }
 
-    async fn attempt(&self, key: &str, operation: WriteOp, ledger: &Ledger) -> Result<Attempt, Fault> {
+    async fn attempt(&self, key: &str, operation: WriteOp, ledger: &Ledger) -> Result<WriteAttempt, Fault> {
         conditional_write::attempt(self.store, ACCOUNTS, &PartitionKey::from(key), operation, ledger).await
     }
 

@@ -45,7 +45,7 @@ pub struct ComputedAmount {
 
 /// The fields of a type with the properties of an object, and of the item that it is in.
 #[derive(Clone, Copy)]
-pub struct Within<'a> {
+pub struct AmountContext<'a> {
     /// The model.
     pub model: &'a Model,
     /// The fields of the object's type.
@@ -62,7 +62,7 @@ pub struct Within<'a> {
 ///
 /// # Errors
 /// The result is too large, or amounts have several currencies.
-pub fn evaluated(within: Within<'_>, rule: &Computed) -> Result<Option<ComputedAmount>, AmountError> {
+pub fn evaluated(within: AmountContext<'_>, rule: &Computed) -> Result<Option<ComputedAmount>, AmountError> {
     evaluate(within, rule, DEPTH_MAX)
 }
 
@@ -88,7 +88,7 @@ fn too_large(_: std::num::TryFromIntError) -> AmountError {
 }
 
 fn evaluate(
-    within: Within<'_>,
+    within: AmountContext<'_>,
     rule: &Computed,
     depth: usize,
 ) -> Result<Option<ComputedAmount>, AmountError> {
@@ -114,7 +114,7 @@ fn evaluate(
 
 /// The sum over the elements of a list, along the rest of a path.
 fn sum(
-    within: Within<'_>,
+    within: AmountContext<'_>,
     path: &[onehop_model::Name],
     depth: usize,
 ) -> Result<Option<ComputedAmount>, AmountError> {
@@ -134,7 +134,7 @@ fn sum(
     let mut total: Option<ComputedAmount> = None;
     for element in elements {
         let Value::Object(object) = element else { continue };
-        let Some(part) = sum(Within { fields, object, ..within }, rest, depth)? else { continue };
+        let Some(part) = sum(AmountContext { fields, object, ..within }, rest, depth)? else { continue };
         total = Some(match total {
             None => part,
             Some(total) if total.currency == part.currency => {
@@ -158,7 +158,7 @@ fn sum(
 
 /// The number in a field.
 fn operand(
-    within: Within<'_>,
+    within: AmountContext<'_>,
     path: &[onehop_model::Name],
     depth: usize,
 ) -> Result<Option<ComputedAmount>, AmountError> {
@@ -168,7 +168,7 @@ fn operand(
         let fields = within.model.embedded_type(of).map_or(&[][..], |embedded| &embedded.fields);
         let value = field.property().and_then(|property| get(within.object, property));
         let Some(Value::Object(object)) = value else { return Ok(None) };
-        return operand(Within { fields, object, ..within }, rest, depth);
+        return operand(AmountContext { fields, object, ..within }, rest, depth);
     }
     if let FieldKind::Stored(stored_field) = &field.kind
         && let ValueSource::Computed(rule) = &stored_field.source
@@ -199,7 +199,7 @@ fn operand(
 
 /// The code of the currency of an amount.
 #[must_use]
-pub fn currency_of(within: Within<'_>, field: &Field) -> Option<String> {
+pub fn currency_of(within: AmountContext<'_>, field: &Field) -> Option<String> {
     let path = field.currency()?;
     let body = if is_currency_of_item(field) { within.item } else { within.object };
     Some(get(body, path)?.as_str()?.to_owned())

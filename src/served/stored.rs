@@ -7,7 +7,7 @@ use onehop_model::{
 use onehop_read_models::excerpt;
 use serde_json::{Value, json};
 
-use super::amounts::{Within, evaluated, stored_form};
+use super::amounts::{AmountContext, evaluated, stored_form};
 use super::formats::{encoded, format_of};
 use super::model::Body;
 pub use super::properties::{get, set};
@@ -53,8 +53,13 @@ fn other_value(field: &Field, body: &Body) -> Value {
 
 /// The fields of an object, and of the item that it is in, for arithmetic.
 #[must_use]
-pub fn within<'a>(model: &'a Model, fields: &'a [Field], object: &'a Body, item: &'a Body) -> Within<'a> {
-    Within { model, fields, object, item, value_of }
+pub fn within<'a>(
+    model: &'a Model,
+    fields: &'a [Field],
+    object: &'a Body,
+    item: &'a Body,
+) -> AmountContext<'a> {
+    AmountContext { model, fields, object, item, value_of }
 }
 
 /// A literal of a model as it is stored in a field.

@@ -17,7 +17,7 @@ use super::reads::is_deleted;
 use super::stored;
 use crate::accounts::email_address::EmailAddress;
 use crate::accounts::username::{Username, UsernameError};
-use crate::domain::conditional_write::{self, Attempt};
+use crate::domain::conditional_write::{self, WriteAttempt};
 use crate::domain::containers::{ABANDONED, ABANDONED_TTL_S};
 use crate::domain::digest::sha256_hex;
 use crate::domain::reservations::{HolderLookup, Holders, Reservations};
@@ -104,7 +104,12 @@ impl UniqueValues {
         })
     }
 
-    async fn write(&self, place: &ItemPlace, operation: WriteOp, ledger: &Ledger) -> Result<Attempt, Fault> {
+    async fn write(
+        &self,
+        place: &ItemPlace,
+        operation: WriteOp,
+        ledger: &Ledger,
+    ) -> Result<WriteAttempt, Fault> {
         let container = self.model.ty(place.ty).container;
         conditional_write::attempt(&*self.store, container, &place.partition, operation, ledger).await
     }
@@ -132,7 +137,7 @@ impl UniqueValues {
         for _ in 0..conditional_write::ATTEMPTS_MAX {
             let found = reservations.find(key, ledger).await?;
             let Some((_, etag)) = found.filter(|(found, _)| self.is_of(found, place)) else { return Ok(()) };
-            if reservations.delete(key, etag, ledger).await? == Attempt::Written {
+            if reservations.delete(key, etag, ledger).await? == WriteAttempt::Written {
                 return Ok(());
             }
         }
@@ -179,14 +184,14 @@ impl Holders for UniqueValues {
         Ok(holder.keys.iter().any(|known| known == key))
     }
 
-    async fn confirm(&self, holder: StoredHolder, ledger: &Ledger) -> Result<Attempt, Fault> {
+    async fn confirm(&self, holder: StoredHolder, ledger: &Ledger) -> Result<WriteAttempt, Fault> {
         let item = NewItem { id: holder.place.id.clone(), body: holder.item.body };
         let etag: ETag = holder.item.etag;
         self.write(&holder.place, WriteOp::Replace { item, if_match: Some(etag) }, ledger).await
     }
 
-    async fn abandon(&self, id: HolderId, ledger: &Ledger) -> Result<Attempt, Fault> {
-        let Some(place) = self.place(&id) else { return Ok(Attempt::LookAgain) };
+    async fn abandon(&self, id: HolderId, ledger: &Ledger) -> Result<WriteAttempt, Fault> {
+        let Some(place) = self.place(&id) else { return Ok(WriteAttempt::LookAgain) };
         let key_properties = self.model.ty(place.ty).key_properties;
         let mut block = Body::new();
         for (property, value) in key_properties.iter().zip(place.partition.as_str().split(KEY_SEPARATOR)) {

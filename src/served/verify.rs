@@ -11,7 +11,7 @@ use onehop_store::{Fault, Ledger, PartitionKey, Store};
 use super::ids::ItemPlace;
 use super::model::{ServedModel, TypeIndex};
 use super::unique::{RESERVATION, UniqueValues};
-use crate::domain::conditional_write::Attempt;
+use crate::domain::conditional_write::WriteAttempt;
 use crate::domain::containers::ACCOUNTS;
 use crate::domain::reservations::{HolderLookup, Holders as _, KeyClaim};
 
@@ -132,6 +132,6 @@ impl Invariant for HeldReservations {
         if !reservations.has_lapsed(id, UniqueValues::holder_of(&reservation), &ledger).await? {
             return Ok(false);
         }
-        Ok(reservations.delete(id, etag, &ledger).await? == Attempt::Written)
+        Ok(reservations.delete(id, etag, &ledger).await? == WriteAttempt::Written)
     }
 }

@@ -29,12 +29,12 @@ pub struct RepeatedLines(Arc<Shared>);
 struct Shared {
     /// Whether the end of each window is reported: otherwise no line is left out.
     is_reported: AtomicBool,
-    places: Mutex<HashMap<Identifier, Place>>,
+    places: Mutex<HashMap<Identifier, LogSite>>,
 }
 
 /// A place in the program that writes lines.
 #[derive(Debug)]
-struct Place {
+struct LogSite {
     level: Level,
     message: String,
     /// Hashes of the fields of written lines.
@@ -64,7 +64,7 @@ impl RepeatedLines {
         let ended = std::mem::take(&mut *self.0.places.lock());
         let left_out = ended.into_values().filter(|place| place.left_out > 0);
         let mut left_out: Vec<LeftOut> = left_out
-            .map(|Place { level, message, left_out, .. }| LeftOut { level, message, count: left_out })
+            .map(|LogSite { level, message, left_out, .. }| LeftOut { level, message, count: left_out })
             .collect();
         left_out.sort_by(|one, other| (other.count, &one.message).cmp(&(one.count, &other.message)));
         left_out
@@ -83,7 +83,7 @@ impl RepeatedLines {
         let mut line = LineFields::default();
         event.record(&mut line);
         let mut places = self.0.places.lock();
-        let place = places.entry(metadata.callsite()).or_insert_with(|| Place {
+        let place = places.entry(metadata.callsite()).or_insert_with(|| LogSite {
             level: *metadata.level(),
             message: line.message,
             written: BTreeSet::new(),

@@ -23,7 +23,7 @@ use super::reader::{PageOutcome, RangeReader};
 use super::recent_changes::RecentChanges;
 use super::runner::Runner;
 use super::settings::milliseconds;
-use super::source::Source;
+use super::source::FeedSource;
 use super::stalls::Stalls;
 
 use onehop_store::{Fault, Ledger};
@@ -31,7 +31,7 @@ use onehop_store::{Fault, Ledger};
 pub(super) struct Instance {
     pub(super) context: Arc<ProcessorContext>,
     pub(super) runners: Vec<Arc<Runner>>,
-    pub(super) sources: Vec<Arc<Source>>,
+    pub(super) sources: Vec<Arc<FeedSource>>,
     pub(super) owned: OwnedLeases,
     pub(super) heartbeat: Heartbeat,
     pub(super) observations: Observations,
@@ -80,7 +80,7 @@ pub(super) struct BalancingState {
 /// A lease at the end of the last balancing round.
 #[derive(Clone)]
 pub(super) struct LeaseSnapshot {
-    pub(super) source: Arc<Source>,
+    pub(super) source: Arc<FeedSource>,
     pub(super) item: LeaseItem,
 }
 
@@ -101,7 +101,7 @@ impl Instance {
     ) -> Result<Self, Fault> {
         let opening = projections.into_iter().map(|projection| open_runner(&context, projection));
         let runners = try_join_all(opening).await?;
-        let sources = Source::all_of(&context, &runners);
+        let sources = FeedSource::all_of(&context, &runners);
         let known = try_join_all(sources.iter().map(unowned_leases)).await?;
         Ok(Self {
             runners,
@@ -334,7 +334,7 @@ async fn open_runner(
 }
 
 /// Unowned leases of the feed ranges of a source.
-async fn unowned_leases(source: &Arc<Source>) -> Result<Vec<LeaseSnapshot>, Fault> {
+async fn unowned_leases(source: &Arc<FeedSource>) -> Result<Vec<LeaseSnapshot>, Fault> {
     let ranges = source.context.store.feed_ranges(source.container).await?;
     let unowned =
         |range| LeaseSnapshot { source: Arc::clone(source), item: LeaseItem::unowned(&source.scope, range) };

@@ -18,11 +18,11 @@ use super::instance::{BalancingState, Instance, LeaseSnapshot};
 use super::lease::{LeaseItem, OwnedLease, StoredLease};
 use super::reader::RangeReader;
 use super::settings::{Sharing, StartFrom, milliseconds};
-use super::source::Source;
+use super::source::FeedSource;
 use onehop_store::{Fault, FaultKind, FeedRange, Ledger};
 
 /// A lease that keeps the projections of a source from running.
-fn unusable(source: &Source, range: &FeedRange, reason: &str) -> Fault {
+fn unusable(source: &FeedSource, range: &FeedRange, reason: &str) -> Fault {
     let (container, range) = (source.container, &range.0);
     let message = format!("the lease of {container} for the feed range {range:?} cannot be taken: {reason}");
     Fault::new(FaultKind::Internal, message)
@@ -34,7 +34,7 @@ const QUIET_ROUNDS_BEFORE_REST: u32 = 2;
 
 /// A lease in a balancing round.
 struct LeaseCandidate {
-    source: Arc<Source>,
+    source: Arc<FeedSource>,
     stored: StoredLease,
     /// It was created a moment ago as this instance's.
     fresh: bool,
@@ -130,7 +130,7 @@ impl Instance {
     /// range was split.
     async fn reconcile(
         &self,
-        source: &Arc<Source>,
+        source: &Arc<FeedSource>,
         listed: &[StoredLease],
     ) -> Result<Vec<LeaseCandidate>, Fault> {
         let present = self.context.store.feed_ranges(source.container).await?;
@@ -168,7 +168,7 @@ impl Instance {
     /// without an owner: otherwise the first instance would own all of them.
     async fn cover(
         &self,
-        source: &Arc<Source>,
+        source: &Arc<FeedSource>,
         range: &FeedRange,
         start: StartFrom,
     ) -> Result<Option<LeaseCandidate>, Fault> {
@@ -221,7 +221,7 @@ impl Instance {
         balancing.calls_others |= !wanted.is_empty();
         self.call_others(balancing).await?;
         let mut known = Vec::with_capacity(leases.len());
-        let mut acquired: Vec<(Arc<Source>, OwnedLease)> = Vec::new();
+        let mut acquired: Vec<(Arc<FeedSource>, OwnedLease)> = Vec::new();
         let mut taking = Vec::new();
         let mut ends: HashMap<String, Vec<FeedRange>> = HashMap::new();
         let mut expected = Vec::new();
@@ -272,12 +272,12 @@ impl Instance {
     /// Takes leases, many at the same time; with the last fault, if there was one.
     async fn take(
         &self,
-        mut waiting: Vec<(Arc<Source>, StoredLease)>,
-    ) -> (Vec<(Arc<Source>, OwnedLease)>, Option<Fault>) {
+        mut waiting: Vec<(Arc<FeedSource>, StoredLease)>,
+    ) -> (Vec<(Arc<FeedSource>, OwnedLease)>, Option<Fault>) {
         let (mut taken, mut failed) = (Vec::new(), None);
         while !waiting.is_empty() {
             let at_once = waiting.len().min(self.context.settings.concurrent_operations_max.max(1));
-            let take = |(source, stored): (Arc<Source>, StoredLease)| async {
+            let take = |(source, stored): (Arc<FeedSource>, StoredLease)| async {
                 let ledger = Ledger::new();
                 let lease = OwnedLease::take(&source.scope, stored, &ledger).await;
                 source.add_charge(&ledger);
@@ -325,7 +325,7 @@ impl Instance {
 
     /// Reloads dead letters: other processes may have written some for a range before it was acquired, or
     /// replayed known ones.
-    async fn reload_dead_letters(&self, taken: &[(Arc<Source>, OwnedLease)]) -> Result<(), Fault> {
+    async fn reload_dead_letters(&self, taken: &[(Arc<FeedSource>, OwnedLease)]) -> Result<(), Fault> {
         if self.context.settings.sharing == Sharing::Alone {
             return Ok(());
         }

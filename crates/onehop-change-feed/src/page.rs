@@ -18,7 +18,7 @@ use super::poison::Poison;
 use super::projection::{NextAction, Step, StepInput, WakingFields};
 use super::runner::{ChangeError, RunContext, Runner, STEPS_MAX};
 use super::settings::Sharing;
-use super::turn::Turn;
+use super::turn::PartitionTurn;
 use onehop_runtime::planted;
 use onehop_store::{Change, Ledger, PartitionKey};
 
@@ -184,7 +184,7 @@ impl Runner {
         group: Vec<PreparedChange>,
         context: RunContext<'_>,
     ) -> Result<(), PageError> {
-        let mut turn = Turn::take(&self.partition_permits).await;
+        let mut turn = PartitionTurn::take(&self.partition_permits).await;
         if self.dead_letters.contains(partition_key) {
             let waiting: Vec<_> =
                 group.iter().map(|prepared| FailedChange::behind(&prepared.change)).collect();

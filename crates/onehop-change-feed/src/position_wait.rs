@@ -12,7 +12,7 @@ use super::projection::Projection;
 use super::range_feed::RangeFeed;
 use super::reader::RangeReader;
 use super::settings::{Backoff, Sharing};
-use super::source::Source;
+use super::source::FeedSource;
 use onehop_runtime::planted;
 use onehop_store::{Continuation, Fault, FeedRange, Ledger};
 
@@ -188,7 +188,7 @@ impl Instance {
     fn are_backfilled(
         &self,
         target: PositionTarget<'_>,
-        source: &Source,
+        source: &FeedSource,
         range: &FeedRange,
         of: &[Backfill],
     ) -> bool {
@@ -241,7 +241,7 @@ impl Instance {
 
     /// Whether the holder of a lease serves each projection that this instance knows, or backfills it. An
     /// instance of an older release does not serve the projections that were added since.
-    fn serves_all(source: &Source, lease: &LeaseItem) -> bool {
+    fn serves_all(source: &FeedSource, lease: &LeaseItem) -> bool {
         source.scope.projections.iter().all(|name| {
             lease.projections.contains(name)
                 || lease.backfills.iter().any(|backfill| backfill.projection == *name)

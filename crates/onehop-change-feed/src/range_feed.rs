@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::context::ProcessorContext;
 use super::runner::Runner;
-use super::source::Source;
+use super::source::FeedSource;
 use onehop_store::{
     ContainerName, Continuation, Fault, FeedPage, FeedRange, FeedRequest, Ledger, SignalScope,
 };
@@ -19,7 +19,7 @@ pub(super) struct RangeFeed {
 
 impl RangeFeed {
     /// The needs of all projections of a source.
-    pub(super) fn of_source(source: &Source, range: FeedRange) -> Self {
+    pub(super) fn of_source(source: &FeedSource, range: FeedRange) -> Self {
         let context = Arc::clone(&source.context);
         Self { context, container: source.container, types: source.types.clone(), range }
     }

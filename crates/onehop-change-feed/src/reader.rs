@@ -18,12 +18,12 @@ use super::pass::Pass;
 use super::range_feed::RangeFeed;
 use super::read_progress::ReadProgress;
 use super::settings::milliseconds;
-use super::source::{Source, SourcePage};
+use super::source::{FeedSource, SourcePage};
 use onehop_runtime::planted;
 use onehop_store::{Continuation, Fault, FaultKind, FeedPage, FeedRange, Ledger, OperationRecord};
 
 pub(super) struct RangeReader {
-    pub(super) source: Arc<Source>,
+    pub(super) source: Arc<FeedSource>,
     pub(super) feed: RangeFeed,
     pub(super) lease: LeaseHandle,
     pub(super) backfills: Backfills,
@@ -96,7 +96,7 @@ impl LiveReader {
 
     /// Serves further projections, which have completed everything before its place. Where it serves no
     /// other, it goes on at theirs.
-    pub(super) fn serve(&mut self, projections: &[String], place: &FeedPlace, source: &Source) {
+    pub(super) fn serve(&mut self, projections: &[String], place: &FeedPlace, source: &FeedSource) {
         if self.served.is_empty() {
             self.position.clone_from(&place.continuation);
             self.progress.clone_from(&place.progress);
@@ -118,7 +118,7 @@ struct Page {
 }
 
 impl Page {
-    fn of(page: FeedPage, before: ReadProgress, served: &[String], source: &Source) -> Self {
+    fn of(page: FeedPage, before: ReadProgress, served: &[String], source: &FeedSource) -> Self {
         let progress = before.after(&page);
         let content = SourcePage::for_projections(page.changes, &source.runners, served);
         Self { content, continuation: page.continuation, drained: page.drained, progress }
@@ -147,7 +147,7 @@ pub(super) enum PageOutcome {
 }
 
 impl RangeReader {
-    pub(super) fn new(source: Arc<Source>, lease: OwnedLease) -> Arc<Self> {
+    pub(super) fn new(source: Arc<FeedSource>, lease: OwnedLease) -> Arc<Self> {
         let position = ReaderPosition::of_lease(lease.item());
         let state = LiveReader {
             served: lease.item().projections.clone(),

@@ -18,7 +18,7 @@ use super::range_feed::RangeFeed;
 use super::rebuild_position::RebuildPosition;
 use super::runner::{ChangeError, RunContext, Runner};
 use super::settings::{Sharing, milliseconds};
-use super::turn::Turn;
+use super::turn::PartitionTurn;
 use onehop_store::{Change, Fault, FaultKind, FeedPage, Ledger, PartitionKey};
 
 /// Changes of a feed range that are counted before a rebuild; where there are more, `done` passes `total`.
@@ -329,7 +329,7 @@ impl Runner {
                 error => ChangeError::Page(error),
             })?;
         let (shared, checkpoints, mut turn) =
-            (PageCache::default(), ChangeCheckpoints::Nowhere, Turn::unbounded());
+            (PageCache::default(), ChangeCheckpoints::Nowhere, PartitionTurn::unbounded());
         let context = RunContext { shared: &shared, checkpoints, ledger };
         if let Some(item) = item {
             let change = Change { partition_key: partition_key.clone(), id: entry.id.clone(), item };

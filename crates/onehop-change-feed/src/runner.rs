@@ -22,7 +22,7 @@ use super::recent_changes::RecentChanges;
 use super::refusals::Refusals;
 use super::request::{ReadRequest, ReadResult};
 use super::stalls::Stalls;
-use super::turn::Turn;
+use super::turn::PartitionTurn;
 use onehop_runtime::planted;
 use onehop_store::{
     Batch, Change, ETag, Fault, FaultKind, Ledger, QueryPage, Rejection, WriteError, WriteOp,
@@ -136,7 +136,7 @@ impl Runner {
         change: &Change,
         first: Option<Step>,
         context: RunContext<'_>,
-        turn: &mut Turn<'_>,
+        turn: &mut PartitionTurn<'_>,
     ) -> Result<bool, ChangeError> {
         self.run(change, first, MissingItem::Skip, context, turn).await
     }
@@ -146,7 +146,7 @@ impl Runner {
         &self,
         change: &Change,
         context: RunContext<'_>,
-        turn: &mut Turn<'_>,
+        turn: &mut PartitionTurn<'_>,
     ) -> Result<bool, ChangeError> {
         self.run(change, None, MissingItem::Project, context, turn).await
     }
@@ -157,7 +157,7 @@ impl Runner {
         first: Option<Step>,
         if_gone: MissingItem,
         context: RunContext<'_>,
-        turn: &mut Turn<'_>,
+        turn: &mut PartitionTurn<'_>,
     ) -> Result<bool, ChangeError> {
         let mut run = RetryState { state: context.checkpoints.get(change).await, ..RetryState::default() };
         let mut outcome = self.attempt(change, first, &mut run, Some(context.shared), context).await;
@@ -200,7 +200,7 @@ impl Runner {
         &self,
         run: &mut RetryState,
         halt: AttemptError,
-        turn: &mut Turn<'_>,
+        turn: &mut PartitionTurn<'_>,
     ) -> Result<(), ChangeError> {
         let settings = &self.context.settings;
         let goes_on = match halt {

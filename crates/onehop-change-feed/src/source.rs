@@ -17,7 +17,7 @@ use super::pass::Pass;
 use super::runner::Runner;
 use onehop_store::{Change, ContainerName, Ledger, json_text};
 
-pub(super) struct Source {
+pub(super) struct FeedSource {
     pub(super) context: Arc<ProcessorContext>,
     pub(super) container: ContainerName,
     pub(super) scope: LeaseScope,
@@ -67,7 +67,7 @@ struct TypedItem {
     item_type: Option<String>,
 }
 
-impl Source {
+impl FeedSource {
     /// The source containers of these projections, in the order of their first projections.
     pub(super) fn all_of(context: &Arc<ProcessorContext>, runners: &[Arc<Runner>]) -> Vec<Arc<Self>> {
         let mut groups: Vec<(ContainerName, Vec<Arc<Runner>>)> = Vec::new();

@@ -8,12 +8,12 @@
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The turn of a logical partition.
-pub(super) struct Turn<'a> {
+pub(super) struct PartitionTurn<'a> {
     permits: Option<&'a Semaphore>,
     permit: Option<SemaphorePermit<'a>>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> PartitionTurn<'a> {
     /// Waits for a turn. The semaphore is fair and never closed, so a permit always comes.
     pub(super) async fn take(permits: &'a Semaphore) -> Self {
         Self { permits: Some(permits), permit: permits.acquire().await.ok() }

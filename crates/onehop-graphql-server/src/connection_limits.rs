@@ -17,11 +17,11 @@ pub(super) const RESERVE_MAX: usize = 64;
 pub(super) struct ConnectionLimiter {
     max: usize,
     per_network_max: usize,
-    state: Mutex<State>,
+    state: Mutex<OpenConnections>,
 }
 
 #[derive(Default)]
-struct State {
+struct OpenConnections {
     open: usize,
     by_network: HashMap<Network, usize>,
     reserve: VecDeque<(u64, CancellationToken)>,
@@ -31,10 +31,10 @@ struct State {
 /// The place of one connection, given back when it is dropped.
 pub(super) struct ConnectionSlot {
     connections: Arc<ConnectionLimiter>,
-    place: Place,
+    place: SlotKind,
 }
 
-enum Place {
+enum SlotKind {
     Open(Network),
     Reserve { number: u64, evicted: CancellationToken },
 }
@@ -54,20 +54,20 @@ impl ConnectionLimiter {
         let place = if has_room {
             state.open += 1;
             *state.by_network.entry(network).or_default() += 1;
-            Place::Open(network)
+            SlotKind::Open(network)
         } else {
             state.reserve()
         };
         ConnectionSlot { connections: Arc::clone(self), place }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
         self.state.lock()
     }
 }
 
-impl State {
-    fn reserve(&mut self) -> Place {
+impl OpenConnections {
+    fn reserve(&mut self) -> SlotKind {
         if self.reserve.len() >= RESERVE_MAX
             && let Some((_, oldest)) = self.reserve.pop_front()
         {
@@ -76,7 +76,7 @@ impl State {
         self.reserved += 1;
         let (number, evicted) = (self.reserved, CancellationToken::new());
         self.reserve.push_back((number, evicted.clone()));
-        Place::Reserve { number, evicted }
+        SlotKind::Reserve { number, evicted }
     }
 }
 
@@ -84,8 +84,8 @@ impl ConnectionSlot {
     /// For a connection of the reserve: fires when it has to make room for another one.
     pub(super) fn eviction(&self) -> Option<CancellationToken> {
         match &self.place {
-            Place::Open(_) => None,
-            Place::Reserve { evicted, .. } => Some(evicted.clone()),
+            SlotKind::Open(_) => None,
+            SlotKind::Reserve { evicted, .. } => Some(evicted.clone()),
         }
     }
 }
@@ -94,7 +94,7 @@ impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut state = self.connections.lock();
         match &self.place {
-            Place::Open(network) => {
+            SlotKind::Open(network) => {
                 state.open -= 1;
                 if let Some(of_network) = state.by_network.get_mut(network) {
                     *of_network -= 1;
@@ -103,7 +103,7 @@ impl Drop for ConnectionSlot {
                     }
                 }
             }
-            Place::Reserve { number, .. } => state.reserve.retain(|(other, _)| other != number),
+            SlotKind::Reserve { number, .. } => state.reserve.retain(|(other, _)| other != number),
         }
     }
 }

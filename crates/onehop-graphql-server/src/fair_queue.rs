@@ -27,10 +27,10 @@ pub(crate) struct QueueFull;
 /// The queue. Clones are handles to the same queue.
 pub(crate) struct FairQueue<K: Eq + Hash + Clone> {
     limits: FairQueueLimits,
-    state: Arc<Mutex<State<K>>>,
+    state: Arc<Mutex<FairQueueState<K>>>,
 }
 
-struct State<K: Eq + Hash + Clone> {
+struct FairQueueState<K: Eq + Hash + Clone> {
     running: usize,
     /// The waiters of each key, the first to be served first.
     waiting: HashMap<K, VecDeque<Waiter<K>>>,
@@ -42,15 +42,15 @@ struct State<K: Eq + Hash + Clone> {
 
 struct Waiter<K: Eq + Hash + Clone> {
     id: u64,
-    call: oneshot::Sender<Turn<K>>,
+    call: oneshot::Sender<FairTurn<K>>,
 }
 
 /// A turn, which goes to the next waiter when it is dropped.
 #[must_use = "it is given back when it is dropped"]
-pub(crate) struct Turn<K: Eq + Hash + Clone>(FairQueue<K>);
+pub(crate) struct FairTurn<K: Eq + Hash + Clone>(FairQueue<K>);
 
 /// A place in the queue, which is left when this is dropped.
-struct Place<'a, K: Eq + Hash + Clone> {
+struct QueuePlace<'a, K: Eq + Hash + Clone> {
     queue: &'a FairQueue<K>,
     key: K,
     id: u64,
@@ -58,8 +58,13 @@ struct Place<'a, K: Eq + Hash + Clone> {
 
 impl<K: Eq + Hash + Clone> FairQueue<K> {
     pub(crate) fn new(limits: FairQueueLimits) -> Self {
-        let state =
-            State { running: 0, waiting: HashMap::new(), turns: VecDeque::new(), waiters: 0, arrivals: 0 };
+        let state = FairQueueState {
+            running: 0,
+            waiting: HashMap::new(),
+            turns: VecDeque::new(),
+            waiters: 0,
+            arrivals: 0,
+        };
         Self { limits, state: Arc::new(Mutex::new(state)) }
     }
 
@@ -67,19 +72,19 @@ impl<K: Eq + Hash + Clone> FairQueue<K> {
     ///
     /// # Errors
     /// There is no place, or another key has got it.
-    pub(crate) async fn turn(&self, key: K) -> Result<Turn<K>, QueueFull> {
+    pub(crate) async fn turn(&self, key: K) -> Result<FairTurn<K>, QueueFull> {
         let (place, called) = {
             let mut state = self.lock();
             if state.running < self.limits.at_once {
                 state.running += 1;
-                return Ok(Turn(self.clone()));
+                return Ok(FairTurn(self.clone()));
             }
             if state.waiters >= self.limits.waiting_max && !state.displace_for(&key) {
                 return Err(QueueFull);
             }
             let (call, called) = oneshot::channel();
             let id = state.push(&key, call);
-            (Place { queue: self, key, id }, called)
+            (QueuePlace { queue: self, key, id }, called)
         };
         let turn = called.await.map_err(|_displaced| QueueFull);
         drop(place);
@@ -98,18 +103,18 @@ impl<K: Eq + Hash + Clone> FairQueue<K> {
         };
         if let Some(Waiter { call, .. }) = next {
             // A waiter that has gone away gives the turn back by dropping it.
-            drop(call.send(Turn(self.clone())));
+            drop(call.send(FairTurn(self.clone())));
         }
     }
 
     /// The state is whole after every step.
-    fn lock(&self) -> MutexGuard<'_, State<K>> {
+    fn lock(&self) -> MutexGuard<'_, FairQueueState<K>> {
         self.state.lock()
     }
 }
 
-impl<K: Eq + Hash + Clone> State<K> {
-    fn push(&mut self, key: &K, call: oneshot::Sender<Turn<K>>) -> u64 {
+impl<K: Eq + Hash + Clone> FairQueueState<K> {
+    fn push(&mut self, key: &K, call: oneshot::Sender<FairTurn<K>>) -> u64 {
         self.arrivals += 1;
         let waiters = self.waiting.entry(key.clone()).or_default();
         if waiters.is_empty() {
@@ -169,19 +174,19 @@ impl<K: Eq + Hash + Clone> Clone for FairQueue<K> {
     }
 }
 
-impl<K: Eq + Hash + Clone> Drop for Turn<K> {
+impl<K: Eq + Hash + Clone> Drop for FairTurn<K> {
     fn drop(&mut self) {
         self.0.give_back();
     }
 }
 
-impl<K: Eq + Hash + Clone> Drop for Place<'_, K> {
+impl<K: Eq + Hash + Clone> Drop for QueuePlace<'_, K> {
     fn drop(&mut self) {
         self.queue.lock().remove(&self.key, self.id);
     }
 }
 
-impl<K: Eq + Hash + Clone> fmt::Debug for Turn<K> {
+impl<K: Eq + Hash + Clone> fmt::Debug for FairTurn<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Turn")
     }
@@ -195,13 +200,13 @@ mod tests {
 
     use super::*;
 
-    type Waiting = Pin<Box<dyn Future<Output = Result<Turn<u8>, QueueFull>>>>;
+    type Waiting = Pin<Box<dyn Future<Output = Result<FairTurn<u8>, QueueFull>>>>;
 
     fn queue(waiting_max: usize) -> FairQueue<u8> {
         FairQueue::new(FairQueueLimits { at_once: 1, waiting_max })
     }
 
-    fn held(queue: &FairQueue<u8>) -> Turn<u8> {
+    fn held(queue: &FairQueue<u8>) -> FairTurn<u8> {
         queue.turn(0).now_or_never().expect("a free turn").unwrap()
     }
 
@@ -214,7 +219,7 @@ mod tests {
     }
 
     /// In which order these are served, one after another, once the turn is given back.
-    fn order(turn: Turn<u8>, mut waiting: Vec<(&'static str, Waiting)>) -> Vec<&'static str> {
+    fn order(turn: FairTurn<u8>, mut waiting: Vec<(&'static str, Waiting)>) -> Vec<&'static str> {
         drop(turn);
         let mut served = Vec::new();
         while !waiting.is_empty() {

@@ -17,7 +17,7 @@ pub const READINESS_TIMEOUT: Duration = Duration::from_secs(5);
 #[async_trait]
 pub trait Readiness: Send + Sync + 'static {
     /// The unready parts, and the parts with limited service.
-    async fn condition(&self) -> Condition;
+    async fn condition(&self) -> ReadinessReport;
 }
 
 /// The readiness of a process that has nothing to wait for.
@@ -26,14 +26,14 @@ pub struct AlwaysReady;
 
 #[async_trait]
 impl Readiness for AlwaysReady {
-    async fn condition(&self) -> Condition {
-        Condition::default()
+    async fn condition(&self) -> ReadinessReport {
+        ReadinessReport::default()
     }
 }
 
 /// The readiness of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Condition {
+pub struct ReadinessReport {
     /// The reasons that keep the process from serving; empty when it is ready.
     pub unready: Vec<UnreadyPart>,
     /// The limits of a ready process: refused writes on a full disk, say. A load balancer that took the
@@ -41,7 +41,7 @@ pub struct Condition {
     pub limited: Vec<UnreadyPart>,
 }
 
-impl Condition {
+impl ReadinessReport {
     /// The condition of a process, or that it did not say within [`READINESS_TIMEOUT`].
     pub async fn of(readiness: &dyn Readiness) -> Self {
         tokio::time::timeout(READINESS_TIMEOUT, readiness.condition()).await.unwrap_or_else(|_| {
@@ -68,7 +68,7 @@ pub async fn healthz() -> Response {
 
 /// `/readyz`: 200 when the process serves reads, with its limits; otherwise 503 with the reasons.
 pub async fn readyz(readiness: Arc<dyn Readiness>) -> Response {
-    let Condition { unready: reasons, limited } = Condition::of(&*readiness).await;
+    let ReadinessReport { unready: reasons, limited } = ReadinessReport::of(&*readiness).await;
     if reasons.is_empty() {
         respond(StatusCode::OK, &Health { status: "ready", reasons, limited })
     } else {

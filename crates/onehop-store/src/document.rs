@@ -194,13 +194,13 @@ impl DocumentVisitor<'_, '_> {
     }
 
     /// Reads a value of which a text or a number is wanted.
-    fn scalar<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<Scalar, A::Error> {
+    fn scalar<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<PropertyScalar, A::Error> {
         match &mut self.terms {
             Some(collector) => {
                 let place = collector.property(key);
                 map.next_value_seed(TermSeed { collector, place, keeps_scalar: true })
             }
-            None => map.next_value::<Scalar>(),
+            None => map.next_value::<PropertyScalar>(),
         }
     }
 
@@ -258,10 +258,10 @@ impl DocumentVisitor<'_, '_> {
         Ok(())
     }
 
-    fn keep(&self, document: &mut ParsedBody, key: &str, value: Scalar) {
+    fn keep(&self, document: &mut ParsedBody, key: &str, value: PropertyScalar) {
         let spec = self.spec;
         let properties = &mut document.properties;
-        if let Scalar::Text(text) = &value {
+        if let PropertyScalar::Text(text) = &value {
             if let Some(index) = spec.equality.iter().position(|path| *path == key) {
                 properties.equality[index].clone_from(text);
             }
@@ -320,14 +320,14 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
 
 /// A text, a number or a Boolean, where the property is one and the caller wants it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Scalar {
+pub(super) enum PropertyScalar {
     Text(String),
     Number(f64),
     Boolean(bool),
     None,
 }
 
-impl Scalar {
+impl PropertyScalar {
     fn into_text(self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text),
@@ -354,39 +354,39 @@ impl Scalar {
     }
 }
 
-impl<'de> serde::Deserialize<'de> for Scalar {
+impl<'de> serde::Deserialize<'de> for PropertyScalar {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ScalarVisitor;
         impl<'de> Visitor<'de> for ScalarVisitor {
-            type Value = Scalar;
+            type Value = PropertyScalar;
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a value")
             }
-            fn visit_str<E>(self, value: &str) -> Result<Scalar, E> {
-                Ok(Scalar::Text(value.to_owned()))
+            fn visit_str<E>(self, value: &str) -> Result<PropertyScalar, E> {
+                Ok(PropertyScalar::Text(value.to_owned()))
             }
-            fn visit_bool<E>(self, value: bool) -> Result<Scalar, E> {
-                Ok(Scalar::Boolean(value))
+            fn visit_bool<E>(self, value: bool) -> Result<PropertyScalar, E> {
+                Ok(PropertyScalar::Boolean(value))
             }
-            fn visit_i64<E>(self, value: i64) -> Result<Scalar, E> {
-                Ok(Scalar::Number(value as f64))
+            fn visit_i64<E>(self, value: i64) -> Result<PropertyScalar, E> {
+                Ok(PropertyScalar::Number(value as f64))
             }
-            fn visit_u64<E>(self, value: u64) -> Result<Scalar, E> {
-                Ok(Scalar::Number(value as f64))
+            fn visit_u64<E>(self, value: u64) -> Result<PropertyScalar, E> {
+                Ok(PropertyScalar::Number(value as f64))
             }
-            fn visit_f64<E>(self, value: f64) -> Result<Scalar, E> {
-                Ok(Scalar::Number(value))
+            fn visit_f64<E>(self, value: f64) -> Result<PropertyScalar, E> {
+                Ok(PropertyScalar::Number(value))
             }
-            fn visit_unit<E>(self) -> Result<Scalar, E> {
-                Ok(Scalar::None)
+            fn visit_unit<E>(self) -> Result<PropertyScalar, E> {
+                Ok(PropertyScalar::None)
             }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar, A::Error> {
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<PropertyScalar, A::Error> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Scalar::None)
+                Ok(PropertyScalar::None)
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Scalar, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PropertyScalar, A::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Scalar::None)
+                Ok(PropertyScalar::None)
             }
         }
         deserializer.deserialize_any(ScalarVisitor)

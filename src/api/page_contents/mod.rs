@@ -67,10 +67,10 @@ impl PageContents for SitePages {
             (PageSubject::User(id), Some(GlobalId::User(_))) => blog::profile(&reader, id).await,
             (PageSubject::Product(id), Some(GlobalId::Product(..))) => shop::product(&reader, id).await,
             (PageSubject::ProductCategory(id), Some(GlobalId::ProductCategory(_))) => {
-                shop::list(&reader, id, shop::ListOf::Category).await
+                shop::list(&reader, id, shop::ListedBy::Category).await
             }
             (PageSubject::ProductTag(id), Some(GlobalId::ProductTag(_))) => {
-                shop::list(&reader, id, shop::ListOf::Tag).await
+                shop::list(&reader, id, shop::ListedBy::Tag).await
             }
             _ => Ok(None),
         };

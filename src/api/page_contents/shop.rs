@@ -105,7 +105,7 @@ struct Product {
 
 /// The kind of a list of products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ListOf {
+pub(super) enum ListedBy {
     Category,
     Tag,
 }
@@ -197,11 +197,11 @@ fn chosen_of_day<T>(items: &[T], count: usize, now_ms: i64) -> Vec<&T> {
 }
 
 /// The products of a category or tag.
-pub(super) async fn list(reader: &Reader<'_>, id: &str, of: ListOf) -> Found<ShownPage> {
+pub(super) async fn list(reader: &Reader<'_>, id: &str, of: ListedBy) -> Found<ShownPage> {
     let (list, embedded) = reader.products(id, LIST_PRODUCTS).await?;
     let (kind, folder, relation) = match of {
-        ListOf::Category => ("ProductCategory", "category", "in"),
-        ListOf::Tag => ("ProductTag", "tag", "with"),
+        ListedBy::Category => ("ProductCategory", "category", "in"),
+        ListedBy::Tag => ("ProductTag", "tag", "with"),
     };
     let Some(List { name, products, .. }) = list.filter(|list| list.kind == kind) else { return Ok(None) };
     let shown = escaped(&name);

@@ -35,7 +35,7 @@ pub struct Closures;
 
 /// The requested reads.
 #[derive(Debug, Serialize, Deserialize)]
-enum ProgressState {
+enum ClosureProgress {
     /// The sessions of a suspended account.
     Suspended,
     /// Items of the type at this place.
@@ -77,13 +77,13 @@ impl Projection for Closures {
         match state {
             None => {
                 let place = match input.state()? {
-                    Some(ProgressState::Page { place } | ProgressState::Items { place, .. }) => place,
+                    Some(ClosureProgress::Page { place } | ClosureProgress::Items { place, .. }) => place,
                     _ => 0,
                 };
                 Ok(ask_page(&user, place))
             }
-            Some(ProgressState::Page { place }) => page_step(&user, place, input),
-            Some(ProgressState::Items { place, items }) => {
+            Some(ClosureProgress::Page { place }) => page_step(&user, place, input),
+            Some(ClosureProgress::Items { place, items }) => {
                 let found = (0..items.len()).filter_map(|index| input.item(index).transpose());
                 let found = found.collect::<Result<Vec<_>, _>>()?;
                 let posts =
@@ -93,13 +93,13 @@ impl Projection for Closures {
                 let place = if planted!("removal-stops-after-a-page") { place + 1 } else { place };
                 Ok(ask_page(&user, place).after_writing(writes).checkpoint())
             }
-            Some(ProgressState::Accounts) => {
+            Some(ClosureProgress::Accounts) => {
                 let read = ReadRequest::item(USERS, user.id.partition_key(), user.id.to_string());
                 let writes = account_deletions(&user, input)?;
-                Ok(Step::ask(vec![read]).with_state(&ProgressState::Removed).after_writing(writes))
+                Ok(Step::ask(vec![read]).with_state(&ClosureProgress::Removed).after_writing(writes))
             }
-            Some(ProgressState::Removed) => removed(&user, input),
-            Some(ProgressState::Suspended) => Ok(Step::done()),
+            Some(ClosureProgress::Removed) => removed(&user, input),
+            Some(ClosureProgress::Suspended) => Ok(Step::done()),
         }
     }
 }
@@ -129,7 +129,7 @@ fn suspended(item: &Item, input: StepInput<'_>) -> Result<Step, ProjectionError>
         return Ok(Step::done());
     }
     if input.is_first() {
-        return Ok(Step::ask(vec![read_sessions(user.id)]).with_state(&ProgressState::Suspended));
+        return Ok(Step::ask(vec![read_sessions(user.id)]).with_state(&ClosureProgress::Suspended));
     }
     Ok(Step::done().after_writing(end_of_sessions(user.id, input)?))
 }
@@ -139,7 +139,7 @@ fn ask_page(user: &DeletedUserItem, place: usize) -> Step {
         let reservations =
             user.keys.iter().map(|key| ReadRequest::item(ACCOUNTS, PartitionKey::from(key.as_str()), key));
         let reads = std::iter::once(read_sessions(user.id)).chain(reservations).collect();
-        return Step::ask(reads).with_state(&ProgressState::Accounts);
+        return Step::ask(reads).with_state(&ClosureProgress::Accounts);
     };
     let page = ReadRequest::Equality {
         container: POSTS,
@@ -151,7 +151,7 @@ fn ask_page(user: &DeletedUserItem, place: usize) -> Step {
         limit: size(PAGE_ITEMS, 3),
         order_by: None,
     };
-    Step::ask(vec![page]).with_state(&ProgressState::Page { place })
+    Step::ask(vec![page]).with_state(&ClosureProgress::Page { place })
 }
 
 /// Removes a page of posts, or asks for the posts of a page of comments or likes.
@@ -173,7 +173,7 @@ fn page_step(user: &DeletedUserItem, place: usize, input: StepInput<'_>) -> Resu
     };
     let reads = items.iter().map(|(post, id)| in_post(*post, *id));
     let reads = reads.chain(posts.iter().map(|post| in_post(*post, *post))).collect();
-    Ok(Step::ask(reads).with_state(&ProgressState::Items { place, items }))
+    Ok(Step::ask(reads).with_state(&ClosureProgress::Items { place, items }))
 }
 
 /// Ends the sessions, and deletes the reservations that are still the user's.

@@ -18,7 +18,7 @@ use onehop_runtime::planted;
 use onehop_store::{Ledger, NewItem, PartitionKey, Store, WriteOp};
 
 use super::create_user::stored_password;
-use super::names::{Attempt, UserLookup, find_user, normalized, read_reservation};
+use super::names::{UserLookup, WriteAttempt, find_user, normalized, read_reservation};
 use super::{CommandError, Commands, Refusal};
 
 /// Attempts of a change after others changed the user or the reservation.
@@ -150,7 +150,7 @@ impl Commands {
         };
         let replace = WriteOp::Replace { item: NewItem::encode(name, &changed), if_match: Some(etag) };
         let written = self.names.attempt(ACCOUNTS, &PartitionKey::from(name), replace, ledger).await?;
-        Ok(written == Attempt::Written)
+        Ok(written == WriteAttempt::Written)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::blog::items::{PostItem, TEXT_VERSION_FIRST, types};
 use onehop_store::{Ledger, NewItem, WriteOp};
 
 use super::idempotency::IdempotencyKeyUse;
-use super::names::Attempt;
+use super::names::WriteAttempt;
 use super::tags::Tags;
 use super::text::{PostContent, Title};
 use super::{CommandError, Commands, Refusal};
@@ -97,7 +97,7 @@ impl Commands {
                 return Err(Refusal::no_such_user().into());
             }
             let create = WriteOp::Create(item.clone());
-            if self.names.attempt(POSTS, &partition_key, create, ledger).await? == Attempt::Written {
+            if self.names.attempt(POSTS, &partition_key, create, ledger).await? == WriteAttempt::Written {
                 return Ok(Arc::new(post));
             }
             if let Some(stored) = self.read_in_post::<PostItem>(post.id, post.id.0, ledger).await? {

@@ -15,7 +15,7 @@ use onehop_runtime::planted;
 use onehop_store::{Fault, Ledger};
 
 use super::create_user::stored_password;
-use super::names::{Attempt, UserLookup};
+use super::names::{UserLookup, WriteAttempt};
 use super::{CommandError, Commands, Refusal};
 
 /// The time after which items of a deleted account are looked for once more: other processes accept its
@@ -70,7 +70,9 @@ impl Commands {
                 let error = Refusal::no_such_user().into();
                 return self.unless_deleted(user_id, error, sessions, ledger).await;
             };
-            if stored.user != user || self.names.delete_user(&stored, ledger).await? == Attempt::LookAgain {
+            if stored.user != user
+                || self.names.delete_user(&stored, ledger).await? == WriteAttempt::LookAgain
+            {
                 continue;
             }
             sessions.end_all(user_id.into(), ledger).await?;

@@ -16,7 +16,7 @@ use crate::blog::ids::UserId;
 use crate::blog::items::{SubjectItem, UserItem, types};
 use onehop_store::{ETag, Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
-use super::names::{self, Attempt, ClaimOutcome, UserLookup};
+use super::names::{self, ClaimOutcome, UserLookup, WriteAttempt};
 use super::{CommandError, Commands, Refusal};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::contended;
@@ -93,7 +93,7 @@ impl Commands {
     /// Gives the subject another user id; refused when another process did so first, which is as good.
     async fn replace_subject(&self, id: &str, etag: ETag, ledger: &Ledger) -> Result<(), Fault> {
         let replace = WriteOp::Replace { item: self.new_subject(id), if_match: Some(etag) };
-        let _: Attempt = self.names.attempt(ACCOUNTS, &PartitionKey::from(id), replace, ledger).await?;
+        let _: WriteAttempt = self.names.attempt(ACCOUNTS, &PartitionKey::from(id), replace, ledger).await?;
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use crate::blog::items::{OUTCOME_TTL_S, OutcomeItem, types};
 use onehop_runtime::planted;
 use onehop_store::{Ledger, NewItem, PartitionKey, WriteOp};
 
-use super::names::Attempt;
+use super::names::WriteAttempt;
 use super::{CommandError, Commands, Refusal};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::contended;
@@ -75,7 +75,7 @@ impl Commands {
         }
         for _ in 0..ATTEMPTS_MAX {
             let create = WriteOp::Create(NewItem::encode(id.as_str(), &outcome));
-            if self.names.attempt(ACCOUNTS, &partition_key, create, ledger).await? == Attempt::Written {
+            if self.names.attempt(ACCOUNTS, &partition_key, create, ledger).await? == WriteAttempt::Written {
                 let OutcomeItem { post_id, result_id, .. } = outcome;
                 return Ok(RecordedOutcome { post_id, result_id, repeated: false });
             }

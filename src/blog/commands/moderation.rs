@@ -19,7 +19,7 @@ use onehop_store::{Fault, Ledger, NewItem, PartitionKey, WriteOp};
 
 use super::delete_comment::{DeleteComment, DeletedComment, live_comment};
 use super::delete_post::DeletePost;
-use super::names::{Attempt, UserLookup, find_user};
+use super::names::{UserLookup, WriteAttempt, find_user};
 use super::text::Reason;
 use super::{CommandError, Commands, Refusal};
 
@@ -37,7 +37,7 @@ pub struct SuspendUser {
 }
 
 /// The subject of an entry of the log.
-struct Subject {
+struct LoggedAct {
     action: ModerationAct,
     user_id: UserId,
     post_id: Option<PostId>,
@@ -64,7 +64,7 @@ impl Commands {
             return self.delete_post(delete, ledger).await;
         }
         let (action, post_id) = (ModerationAct::DeletePost, Some(post_id));
-        let subject = Subject { action, user_id: author, post_id, comment: None };
+        let subject = LoggedAct { action, user_id: author, post_id, comment: None };
         let entry = self.log(&by, subject, reason, ledger).await?;
         let deleted = self.delete_any_post(delete, by.member, ledger).await;
         self.unless_refused(deleted, entry, ledger).await
@@ -88,7 +88,7 @@ impl Commands {
             return self.delete_comment(delete, ledger).await;
         }
         let (action, post_id) = (ModerationAct::DeleteComment, Some(delete.post_id));
-        let subject = Subject { action, user_id: comment.user_id, post_id, comment: Some(comment) };
+        let subject = LoggedAct { action, user_id: comment.user_id, post_id, comment: Some(comment) };
         let entry = self.log(&by, subject, reason, ledger).await?;
         let deleted = self.delete_any_comment(delete, by.member, ledger).await;
         self.unless_refused(deleted, entry, ledger).await
@@ -127,10 +127,10 @@ impl Commands {
                         true => ModerationAct::SuspendUser,
                         false => ModerationAct::UnsuspendUser,
                     };
-                    let subject = Subject { action, user_id, post_id: None, comment: None };
+                    let subject = LoggedAct { action, user_id, post_id: None, comment: None };
                     entry = Some(self.log(&by, subject, reason.clone(), ledger).await?);
                 }
-                if self.names.replace_user(&user, &stored.etag, ledger).await? == Attempt::LookAgain {
+                if self.names.replace_user(&user, &stored.etag, ledger).await? == WriteAttempt::LookAgain {
                     continue;
                 }
             }
@@ -167,7 +167,7 @@ impl Commands {
     async fn log(
         &self,
         by: &Moderator<'_>,
-        subject: Subject,
+        subject: LoggedAct,
         reason: Option<Reason>,
         ledger: &Ledger,
     ) -> Result<ModerationEntryId, CommandError> {

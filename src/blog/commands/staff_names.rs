@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::Refusal;
-use super::names::{Attempt, UserLookup, UsernameReservations, normalized};
+use super::names::{UserLookup, UsernameReservations, WriteAttempt, normalized};
 use crate::accounts::username::{NameKey, NormalizedUsername, Username};
 use crate::blog::containers::ACCOUNTS;
 use crate::blog::ids::UserId;
@@ -169,7 +169,7 @@ impl UsernameReservations {
             let Some(user_id) = holder else { return Ok(()) };
             let item = StaffNameItem { id: id.clone(), item_type: types::STAFF_NAME.to_owned(), user_id };
             let create = WriteOp::Create(NewItem::encode(id.as_str(), &item));
-            if self.attempt(ACCOUNTS, &key, create, ledger).await? == Attempt::Written {
+            if self.attempt(ACCOUNTS, &key, create, ledger).await? == WriteAttempt::Written {
                 return Ok(());
             }
         }

@@ -7,7 +7,7 @@ use crate::blog::items::UserItem;
 use onehop_runtime::planted;
 use onehop_store::Ledger;
 
-use super::names::{Attempt, RollForward, StoredUser, UserLookup, find_user, parsed};
+use super::names::{RollForward, StoredUser, UserLookup, WriteAttempt, find_user, parsed};
 use super::{CommandError, Commands, Refusal};
 use crate::domain::error::contended;
 
@@ -81,15 +81,15 @@ impl Commands {
             let user = UserItem { username: username.to_string(), version: user.version + 1, ..user };
             let attempt = self.names.replace_user(&user, &etag, ledger).await?;
             return Ok(match attempt {
-                Attempt::Written => Renaming::done(user),
-                Attempt::LookAgain => Renaming::NotBegun,
+                WriteAttempt::Written => Renaming::done(user),
+                WriteAttempt::LookAgain => Renaming::NotBegun,
             });
         }
         if self.names.is_held_by_another(username, user.id, ledger).await? {
             return Err(Refusal::username_taken().into());
         }
         let announced = UserItem { pending_username: Some(username.to_string()), ..user };
-        if self.names.replace_user(&announced, &etag, ledger).await? == Attempt::LookAgain {
+        if self.names.replace_user(&announced, &etag, ledger).await? == WriteAttempt::LookAgain {
             return Ok(Renaming::NotBegun);
         }
         match self.names.roll_forward(announced.id, ledger).await? {

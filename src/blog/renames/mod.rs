@@ -24,9 +24,9 @@ pub struct Renames;
 
 /// The stage that requested the reads, and its state.
 #[derive(Debug, Serialize, Deserialize)]
-enum ProgressState {
-    RollForward(roll_forward::ProgressState),
-    Release(release::ProgressState),
+enum RenameProgress {
+    RollForward(roll_forward::RollForwardProgress),
+    Release(release::ReleaseProgress),
 }
 
 impl Projection for Renames {
@@ -52,8 +52,8 @@ impl Projection for Renames {
             None if planted!("rename-left-half-done") => Ok(Step::done()),
             None if user.pending_username.is_some() => Ok(roll_forward::begin(&user)),
             None => Ok(release::begin(&user)),
-            Some(ProgressState::RollForward(requested)) => roll_forward::step(&user, requested, input),
-            Some(ProgressState::Release(requested)) => release::step(&user, requested, input),
+            Some(RenameProgress::RollForward(requested)) => roll_forward::step(&user, requested, input),
+            Some(RenameProgress::Release(requested)) => release::step(&user, requested, input),
         }
     }
 }

@@ -15,7 +15,7 @@ use onehop_store::{PartitionKey, WriteOp};
 
 /// The requested reads. `key` is the place of the reservation among the reservations to release.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum ProgressState {
+pub(super) enum ReleaseProgress {
     /// The first reservation.
     Reservation,
     /// A further reservation.
@@ -34,7 +34,7 @@ pub(super) enum ProgressState {
     },
 }
 
-impl ProgressState {
+impl ReleaseProgress {
     fn key(&self) -> usize {
         match self {
             Self::Reservation => 0,
@@ -52,7 +52,8 @@ pub(super) fn begin(user: &UserItem) -> Step {
 fn ask(user: &UserItem, key: usize) -> Step {
     match user.former_reservations().nth(key) {
         Some(former) => {
-            let asked = if key == 0 { ProgressState::Reservation } else { ProgressState::Further { key } };
+            let asked =
+                if key == 0 { ReleaseProgress::Reservation } else { ReleaseProgress::Further { key } };
             Step::ask(vec![read_reservation(former)]).with_state(&note(asked))
         }
         None => Step::done(),
@@ -61,30 +62,30 @@ fn ask(user: &UserItem, key: usize) -> Step {
 
 pub(super) fn step(
     user: &UserItem,
-    asked: ProgressState,
+    asked: ReleaseProgress,
     input: StepInput<'_>,
 ) -> Result<Step, ProjectionError> {
     let key = asked.key();
     let Some(former) = user.former_reservations().nth(key) else { return Ok(Step::done()) };
     let Some(item) = input.item(0)? else { return Ok(ask(user, key + 1)) };
     match asked {
-        ProgressState::Reservation | ProgressState::Further { .. } => {
+        ReleaseProgress::Reservation | ReleaseProgress::Further { .. } => {
             let reservation: AccountItem = item.decode()?;
             if reservation.user_id != user.id {
                 return Ok(ask(user, key + 1));
             }
             let etag = item.etag.to_string();
-            Ok(Step::ask(vec![read_user(user.id)]).with_state(&note(ProgressState::User { key, etag })))
+            Ok(Step::ask(vec![read_user(user.id)]).with_state(&note(ReleaseProgress::User { key, etag })))
         }
-        ProgressState::User { etag, .. } => {
+        ReleaseProgress::User { etag, .. } => {
             if has_key(item, &NameKey::from_stored(former))? {
                 return Ok(ask(user, key + 1));
             }
             let again = Step::ask(vec![read_reservation(former)]);
-            let again = again.with_state(&note(ProgressState::Confirmed { key, etag }));
+            let again = again.with_state(&note(ReleaseProgress::Confirmed { key, etag }));
             Ok(again.after_writing(vec![confirm(user.id, item)]))
         }
-        ProgressState::Confirmed { etag, .. } => {
+        ReleaseProgress::Confirmed { etag, .. } => {
             if item.etag.to_string() != etag {
                 return Ok(ask(user, key + 1));
             }
@@ -95,8 +96,8 @@ pub(super) fn step(
     }
 }
 
-fn note(asked: ProgressState) -> super::ProgressState {
-    super::ProgressState::Release(asked)
+fn note(asked: ReleaseProgress) -> super::RenameProgress {
+    super::RenameProgress::Release(asked)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use onehop_store::{Item, NewItem, PartitionKey, WriteOp};
 /// The requested reads. `user` is the ETag of the user for whom a claim is made, `key` the place of the
 /// claimed key among the keys of the new name.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum ProgressState {
+pub(super) enum RollForwardProgress {
     /// The user.
     User,
     /// The old and the new reservation.
@@ -53,45 +53,47 @@ pub(super) enum ProgressState {
 }
 
 pub(super) fn begin(user: &UserItem) -> Step {
-    Step::ask(vec![read_user(user.id)]).with_state(&note(ProgressState::User))
+    Step::ask(vec![read_user(user.id)]).with_state(&note(RollForwardProgress::User))
 }
 
 pub(super) fn step(
     change: &UserItem,
-    asked: ProgressState,
+    asked: RollForwardProgress,
     input: StepInput<'_>,
 ) -> Result<Step, ProjectionError> {
     let Some(pending) = &change.pending_username else { return Ok(Step::done()) };
     let (old, new) = (parsed(&change.username)?, parsed(pending)?);
     let names = Names { user: change, pending, keys: new.keys(), old };
     match asked {
-        ProgressState::User => match input.item(0)? {
+        RollForwardProgress::User => match input.item(0)? {
             // A later change of the user follows this one.
             Some(item) if names.is_announced(item)? => {
                 let user = item.etag.to_string();
-                Ok(names.ask_reservations(0, ProgressState::Reservations { user, key: 0 }))
+                Ok(names.ask_reservations(0, RollForwardProgress::Reservations { user, key: 0 }))
             }
             _ => Ok(Step::done()),
         },
-        ProgressState::Reservations { user, key } => names.claim(Target { user, key }, input),
-        ProgressState::Holder { user, key, reservation, holder } => {
+        RollForwardProgress::Reservations { user, key } => names.claim(Target { user, key }, input),
+        RollForwardProgress::Holder { user, key, reservation, holder } => {
             names.judge(Target { user, key }, reservation, holder, input)
         }
-        ProgressState::Lapsed { user, key, reservation } => match input.item(1)? {
+        RollForwardProgress::Lapsed { user, key, reservation } => match input.item(1)? {
             Some(item) if item.etag.to_string() == reservation => {
                 names.reserve(Target { user, key }, Some(item), input)
             }
             _ => Ok(begin(change)),
         },
-        ProgressState::Claimed { user } => names.finish(&user, input, |user, former, former_keys| UserItem {
-            username: pending.clone(),
-            version: user.version + 1,
-            pending_username: None,
-            former_username: Some(former),
-            former_keys,
-            ..user
-        }),
-        ProgressState::Refused { user } => {
+        RollForwardProgress::Claimed { user } => {
+            names.finish(&user, input, |user, former, former_keys| UserItem {
+                username: pending.clone(),
+                version: user.version + 1,
+                pending_username: None,
+                former_username: Some(former),
+                former_keys,
+                ..user
+            })
+        }
+        RollForwardProgress::Refused { user } => {
             names.finish(&user, input, |user, _, _| UserItem { pending_username: None, ..user })
         }
     }
@@ -126,7 +128,7 @@ impl Names<'_> {
     }
 
     /// Asks for the reservation of the old name and for the reservation of a key of the new one.
-    fn ask_reservations(&self, key: usize, asked: ProgressState) -> Step {
+    fn ask_reservations(&self, key: usize, asked: RollForwardProgress) -> Step {
         let old = self.old.normalized();
         let keys = self.keys.get(key).map(NameKey::as_str);
         let reads = std::iter::once(old.as_str()).chain(keys).map(read_reservation).collect();
@@ -142,7 +144,7 @@ impl Names<'_> {
         }
         let Target { user, key } = target;
         let holder = reservation.user_id;
-        let asked = ProgressState::Holder { user, key, reservation: item.etag.to_string(), holder };
+        let asked = RollForwardProgress::Holder { user, key, reservation: item.etag.to_string(), holder };
         Ok(Step::ask(vec![read_user(holder)]).with_state(&note(asked)))
     }
 
@@ -156,12 +158,11 @@ impl Names<'_> {
     ) -> Result<Step, ProjectionError> {
         let Some(item) = input.item(0)? else { return Ok(Step::done()) };
         if has_key(item, self.key(key)?)? {
-            return Ok(
-                Step::ask(vec![read_user(self.user.id)]).with_state(&note(ProgressState::Refused { user }))
-            );
+            return Ok(Step::ask(vec![read_user(self.user.id)])
+                .with_state(&note(RollForwardProgress::Refused { user })));
         }
         let writes = if is_user(item)? { vec![confirm(holder, item)] } else { Vec::new() };
-        let asked = ProgressState::Lapsed { user, key, reservation };
+        let asked = RollForwardProgress::Lapsed { user, key, reservation };
         Ok(self.ask_reservations(key, asked).after_writing(writes))
     }
 
@@ -204,9 +205,9 @@ impl Names<'_> {
         let write = IntendedWrite::one(ACCOUNTS, PartitionKey::from(new), operation);
         let next = key + 1;
         let ask = if next < self.keys.len() {
-            self.ask_reservations(next, ProgressState::Reservations { user, key: next })
+            self.ask_reservations(next, RollForwardProgress::Reservations { user, key: next })
         } else {
-            Step::ask(vec![read_user(self.user.id)]).with_state(&note(ProgressState::Claimed { user }))
+            Step::ask(vec![read_user(self.user.id)]).with_state(&note(RollForwardProgress::Claimed { user }))
         };
         Ok(ask.after_writing(vec![write]))
     }
@@ -230,6 +231,6 @@ impl Names<'_> {
     }
 }
 
-fn note(asked: ProgressState) -> super::ProgressState {
-    super::ProgressState::RollForward(asked)
+fn note(asked: RollForwardProgress) -> super::RenameProgress {
+    super::RenameProgress::RollForward(asked)
 }

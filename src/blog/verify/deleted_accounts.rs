@@ -12,7 +12,7 @@ use crate::blog::containers::{ACCOUNTS, POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::blog::items::{AccountItem, DeletedUserItem, types};
 use crate::domain::accounts::sessions::{has_sessions, sessions_place};
-use crate::domain::conditional_write::{self, Attempt};
+use crate::domain::conditional_write::{self, WriteAttempt};
 
 /// The rests of deleted accounts.
 static DELETED_USERS: LazyLock<ItemType> =
@@ -108,7 +108,7 @@ impl Invariant for HeldReservations {
         let Some((reservation, _)) = self.of_deleted_account(id).await? else { return Ok(false) };
         let delete = WriteOp::Delete { id: id.to_owned(), if_match: Some(reservation.etag) };
         let deleted = conditional_write::attempt(&*self.store, ACCOUNTS, key, delete, &Ledger::new()).await?;
-        Ok(deleted == Attempt::Written)
+        Ok(deleted == WriteAttempt::Written)
     }
 }
 

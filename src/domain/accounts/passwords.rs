@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounts::account_id::AccountId;
 use crate::accounts::password::PasswordHash;
-use crate::domain::conditional_write::{self, ATTEMPTS_MAX, Attempt};
+use crate::domain::conditional_write::{self, ATTEMPTS_MAX, WriteAttempt};
 use crate::domain::containers::ACCOUNTS;
 use crate::domain::error::{CommandError, Refusal, RefusalCode, contended};
 use onehop_store::{ETag, Fault, FaultKind, Ledger, NewItem, PartitionKey, Store, WriteOp};
@@ -178,7 +178,7 @@ impl AccountPasswords {
             let item = item(place, &hash.to_stored(), wanted.version);
             let replace = WriteOp::Replace { item, if_match: Some(etag) };
             let written = conditional_write::attempt(&*self.0, ACCOUNTS, &key, replace, ledger).await?;
-            if written == Attempt::Written {
+            if written == WriteAttempt::Written {
                 return Ok(());
             }
         }

@@ -6,7 +6,7 @@ use async_graphql::parser::types::{ExecutableDocument, Field, OperationDefinitio
 use onehop_model::{FieldKind, Grants, QueryKind};
 
 use super::arguments::{DesignArgument, IdsArgument, has_only};
-use super::compiler::{Compiler, Fetched, Outer, Place, Within};
+use super::compiler::{Compiler, Fetched, ObjectReads, Outer, Placement};
 use super::forms::Form;
 use super::plan::{BesidePlan, Fields, ObjectValue, Plan, PointPlan, RootValue};
 use super::schema::{PlannedSchema, PlannedType};
@@ -157,7 +157,7 @@ impl<'d> Compiler<'d> {
         });
         let mut fetched = Fetched::default();
         let outer = read_with.as_ref().map(|(field, _, form)| Outer { reference: &field.name, form });
-        let mut within = Within { place: Place::Alone, fetched: &mut fetched, outer };
+        let mut within = ObjectReads { place: Placement::Alone, fetched: &mut fetched, outer };
         let object = self.object(sets, &form, &mut within)?;
         let beside = match &read_with {
             Some((_, target, form)) => Some(BesidePlan { ty: target.ty, item: form.item_shape()? }),
@@ -174,7 +174,7 @@ impl<'d> Compiler<'d> {
         &mut self,
         sets: &[&'d SelectionSet],
         form: &Form<'d>,
-        within: &mut Within<'_, 'd>,
+        within: &mut ObjectReads<'_, 'd>,
     ) -> Option<Fields<ObjectValue>> {
         let is_node = form.item_type().is_some_and(|of| form.planned.model.ty(of.ty).item.is_node());
         let mut planned = Fields::default();

@@ -64,8 +64,8 @@ impl<'d> Compiler<'d> {
 }
 
 /// The reads of an object.
-pub(super) struct Within<'a, 'd> {
-    pub(super) place: Place,
+pub(super) struct ObjectReads<'a, 'd> {
+    pub(super) place: Placement,
     pub(super) fetched: &'a mut Fetched<'d>,
     pub(super) outer: Option<Outer<'a, 'd>>,
 }
@@ -80,7 +80,7 @@ pub(super) struct Outer<'a, 'd> {
 
 /// Where an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Placement {
     /// Read by itself: lists may be read for it.
     Alone,
     /// An item of a list.

@@ -8,11 +8,11 @@ use onehop_model::{
     StoredField, TypeOf, ValueSource,
 };
 
-use super::compiler::{Compiler, Outer, Place, Within};
+use super::compiler::{Compiler, ObjectReads, Outer, Placement};
 use super::forms::{Form, FormKind, ShapeBuilder, TargetId, single};
 use super::plan::{
-    CallerItem, ComputedField, Fields, Missing, MoneySource, MoneyValue, ObjectValue, Right, RightOwner,
-    Scalar, ScalarKind, TargetElements,
+    CallerItem, ComputedField, Fields, Missing, MoneyMember, MoneySource, ObjectValue, Right, RightOwner,
+    ScalarKind, ScalarMember, TargetElements,
 };
 use super::scalars::constant_of;
 use super::selection::Selected;
@@ -34,7 +34,7 @@ impl<'d> Compiler<'d> {
         &mut self,
         selected: &Selected<'d>,
         form: &Form<'d>,
-        within: &mut Within<'_, 'd>,
+        within: &mut ObjectReads<'_, 'd>,
     ) -> Option<(usize, ObjectValue)> {
         if form.planned.leaves_out(form.name, selected.name()) {
             return None;
@@ -61,7 +61,7 @@ impl<'d> Compiler<'d> {
         }
         match &field.kind {
             FieldKind::Related(related) => {
-                if within.place != Place::Alone {
+                if within.place != Placement::Alone {
                     return None;
                 }
                 let owner = Some((form, field));
@@ -76,10 +76,10 @@ impl<'d> Compiler<'d> {
                 let item = form.planned.model.model().item(&listed.item_type)?;
                 is_derived_of_caller(form.name, item).then_some(())?;
                 let of = self.schema.type_of(form.model, &listed.item_type)?;
-                let is_read = matches!(within.place, Place::Alone | Place::Listed)
-                    || within.place == Place::Beside && form.planned.additions.is_some();
+                let is_read = matches!(within.place, Placement::Alone | Placement::Listed)
+                    || within.place == Placement::Beside && form.planned.additions.is_some();
                 is_read.then_some(())?;
-                let of_beside = within.place == Place::Beside;
+                let of_beside = within.place == Placement::Beside;
                 let item = CallerItem { ty: of.ty, times: 0, of_beside };
                 let item = within.fetched.caller_item.get_or_insert(item);
                 item.times += selected.fields.len();
@@ -87,8 +87,9 @@ impl<'d> Compiler<'d> {
                     .then_some((WORD_BYTES, ObjectValue::HasCaller))
             }
             FieldKind::Reference(_) if is_read_with(form, field) => {
-                let outer = within.outer.filter(|_| within.place == Place::Alone)?;
-                let mut beside = Within { place: Place::Beside, fetched: &mut *within.fetched, outer: None };
+                let outer = within.outer.filter(|_| within.place == Placement::Alone)?;
+                let mut beside =
+                    ObjectReads { place: Placement::Beside, fetched: &mut *within.fetched, outer: None };
                 let fields = self.object(&selected.sets(), outer.form, &mut beside)?;
                 Some((0, ObjectValue::Beside(fields)))
             }
@@ -102,13 +103,13 @@ impl<'d> Compiler<'d> {
         selected: &Selected<'d>,
         form: &Form<'d>,
         (index, field): (usize, &'d Field),
-        within: &mut Within<'_, 'd>,
+        within: &mut ObjectReads<'_, 'd>,
     ) -> Option<ObjectValue> {
         if self.is_known(form, field) {
             return self.known(selected, form, (index, field), within);
         }
         let of = form.item_type()?;
-        let is_read = within.place == Place::Listed
+        let is_read = within.place == Placement::Listed
             && matches!(form.kind, FormKind::Entry(..))
             && form.planned.reads_for_page(form.name, &field.name);
         if !is_read {
@@ -138,7 +139,7 @@ impl<'d> Compiler<'d> {
         selected: &Selected<'d>,
         form: &Form<'d>,
         (index, field): (usize, &'d Field),
-        within: &mut Within<'_, 'd>,
+        within: &mut ObjectReads<'_, 'd>,
     ) -> Option<ObjectValue> {
         match &field.kind {
             FieldKind::Stored(stored) if stored.source == ValueSource::Id => {
@@ -153,7 +154,7 @@ impl<'d> Compiler<'d> {
             FieldKind::Count(count) => match count.kept {
                 Kept::Batch { .. } | Kept::Behind { .. } => {
                     let missing = Missing::Constant((*b"0").into(), 8);
-                    Some(ObjectValue::Scalar(Scalar {
+                    Some(ObjectValue::Scalar(ScalarMember {
                         slot: form.slot(field)?,
                         kind: ScalarKind::Int,
                         missing,
@@ -176,7 +177,7 @@ impl<'d> Compiler<'d> {
         let kind = self.scalar_kind(form, field)?;
         let missing = self.missing(form, (index, field), stored, &kind)?;
         Some(match field.ty.list {
-            None => ObjectValue::Scalar(Scalar { slot, kind, missing }),
+            None => ObjectValue::Scalar(ScalarMember { slot, kind, missing }),
             Some(_) => ObjectValue::Scalars { slot, kind, missing },
         })
     }
@@ -282,12 +283,12 @@ impl<'d> Compiler<'d> {
         let source = MoneySource { minor_units, quantity, currency, is_currency_of_item, missing };
         let mut planned = Fields::default();
         for selected in self.selections.select(&selected.sets(), "Money", false)? {
-            if self.push_type_name(&mut planned, &selected, "Money", MoneyValue::Constant) {
+            if self.push_type_name(&mut planned, &selected, "Money", MoneyMember::Constant) {
                 continue;
             }
             let value = match selected.name() {
-                "amount" => MoneyValue::Amount,
-                "currencyCode" => MoneyValue::CurrencyCode,
+                "amount" => MoneyMember::Amount,
+                "currencyCode" => MoneyMember::CurrencyCode,
                 _ => return None,
             };
             self.push(&mut planned, &selected, 0, value);
@@ -300,11 +301,11 @@ impl<'d> Compiler<'d> {
         selected: &Selected<'d>,
         form: &Form<'d>,
         (field, of): (&'d Field, &Name),
-        within: &mut Within<'_, 'd>,
+        within: &mut ObjectReads<'_, 'd>,
     ) -> Option<ObjectValue> {
         let slot = form.slot(field)?;
         let inner = form.embedded(of)?;
-        let mut part = Within { place: Place::Part, fetched: &mut *within.fetched, outer: None };
+        let mut part = ObjectReads { place: Placement::Part, fetched: &mut *within.fetched, outer: None };
         let fields = self.object(&selected.sets(), &inner, &mut part)?;
         let missing = match &field.kind {
             FieldKind::Stored(stored) if stored.default.is_some() => Missing::Unplanned,
@@ -325,13 +326,13 @@ impl<'d> Compiler<'d> {
         selected: &Selected<'d>,
         form: &Form<'d>,
         (field, reference): (&'d Field, &'d ReferenceField),
-        within: &mut Within<'_, 'd>,
+        within: &mut ObjectReads<'_, 'd>,
     ) -> Option<ObjectValue> {
         let slot = form.slot(field)?;
         let of = self.schema.type_of(form.model, &reference.target)?;
         let planned = self.schema.model(of);
         let grants = &planned.model.ty(of.ty).item.authorization.read;
-        let mut part = Within { place: Place::Part, fetched: &mut *within.fetched, outer: None };
+        let mut part = ObjectReads { place: Placement::Part, fetched: &mut *within.fetched, outer: None };
         if field.ty.list.is_none() {
             let target = form.target_id(reference, slot)?;
             let kind = FormKind::Target(reference, Box::new(target));

@@ -4,7 +4,7 @@ use async_graphql::parser::types::{Field, SelectionSet};
 use onehop_model::{FieldKind, Grants, KeySource, RelatedField};
 
 use super::arguments::{RangeArguments, has_only};
-use super::compiler::{Compiler, Fetched, Outer, Place, Within};
+use super::compiler::{Compiler, Fetched, ObjectReads, Outer, Placement};
 use super::fields::entry_form;
 use super::forms::{Form, FormKind, ShapeBuilder};
 use super::plan::{
@@ -122,7 +122,7 @@ impl<'d> Compiler<'d> {
         outer: Option<Outer<'_, 'd>>,
         fetched: &mut Fetched<'d>,
     ) -> Option<Fields<ObjectValue>> {
-        self.object(sets, form, &mut Within { place: Place::Listed, fetched, outer })
+        self.object(sets, form, &mut ObjectReads { place: Placement::Listed, fetched, outer })
     }
 
     fn connection(

@@ -132,7 +132,7 @@ impl Conditions {
         selections: &'a async_graphql::parser::types::SelectionSet,
     ) -> ControlFlow<()> {
         // Fragments are visited wherever they are spread.
-        let mut within = Within { conditions: self, fields: Vec::new() };
+        let mut within = ConditionScope { conditions: self, fields: Vec::new() };
         visit(document, selections, "", &mut within)?;
         let fields = within.fields;
         fields.into_iter().try_for_each(|field| self.collect(document, &field.selection_set.node))
@@ -156,12 +156,12 @@ impl Conditions {
     }
 }
 
-struct Within<'c, 'a> {
+struct ConditionScope<'c, 'a> {
     conditions: &'c mut Conditions,
     fields: Vec<&'a Field>,
 }
 
-impl<'a> SelectionVisitor<'a> for Within<'_, 'a> {
+impl<'a> SelectionVisitor<'a> for ConditionScope<'_, 'a> {
     type Break = ();
 
     fn field(&mut self, field: &'a Positioned<Field>, _on: &'a str) -> ControlFlow<()> {

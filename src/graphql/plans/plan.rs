@@ -129,14 +129,14 @@ pub(super) enum PlaceOwner {
 #[derive(Debug)]
 pub(super) enum ObjectValue {
     Constant(Box<[u8]>),
-    Scalar(Scalar),
+    Scalar(ScalarMember),
     Scalars {
         slot: MemberSlot,
         kind: ScalarKind,
         missing: Missing,
     },
     GlobalId(GlobalIdSource),
-    Money(MoneySource, Fields<MoneyValue>),
+    Money(MoneySource, Fields<MoneyMember>),
     CreationDateOfId(MemberSlot),
     HasCaller,
     Right(Right),
@@ -181,7 +181,7 @@ pub(super) enum ObjectValue {
 
 /// A stored or computed value without fields.
 #[derive(Debug)]
-pub(super) struct Scalar {
+pub(super) struct ScalarMember {
     pub(super) slot: MemberSlot,
     pub(super) kind: ScalarKind,
     pub(super) missing: Missing,
@@ -268,7 +268,7 @@ pub(super) struct MoneySource {
 
 /// The value of a field of an amount.
 #[derive(Debug)]
-pub(super) enum MoneyValue {
+pub(super) enum MoneyMember {
     Constant(Box<[u8]>),
     Amount,
     CurrencyCode,

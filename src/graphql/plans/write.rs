@@ -1,7 +1,7 @@
 //! Writing by a plan: the data of a response, straight from the bodies of stored items into one buffer.
 
 use super::guards::{has_right, is_admitted};
-use super::plan::{Fields, Guard, ObjectValue, Plan, RootValue, Scalar, ScalarKind};
+use super::plan::{Fields, Guard, ObjectValue, Plan, RootValue, ScalarKind, ScalarMember};
 use super::read::{ListItems, PointItems, RootItems};
 use super::request::PlanRequest;
 use super::scalars::{word, write_scalar};
@@ -79,7 +79,7 @@ impl ListItems {
 
 /// Where an object's values are.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct ObjectSource<'a> {
     pub(super) object: &'a StoredMembers<'a>,
     /// The members of the item that the object is in.
     pub(super) item: &'a StoredMembers<'a>,
@@ -181,7 +181,7 @@ impl DataWriter<'_> {
     fn point(&mut self, point: &PointItems<'_>) -> Result<(), Unplanned> {
         let object = point.item.members()?;
         let beside = point.beside.as_ref().map(|beside| beside.members()).transpose()?;
-        let source = Source {
+        let source = ObjectSource {
             object: &object,
             item: &object,
             outer: beside.as_ref(),
@@ -192,7 +192,11 @@ impl DataWriter<'_> {
         self.object(&point.plan.object, source)
     }
 
-    pub(super) fn object(&mut self, plan: &Fields<ObjectValue>, source: Source<'_>) -> Result<(), Unplanned> {
+    pub(super) fn object(
+        &mut self,
+        plan: &Fields<ObjectValue>,
+        source: ObjectSource<'_>,
+    ) -> Result<(), Unplanned> {
         for field in &plan.fields {
             self.put(&field.before);
             self.value(&field.value, field.times, source)?;
@@ -201,8 +205,13 @@ impl DataWriter<'_> {
         Ok(())
     }
 
-    fn value(&mut self, value: &ObjectValue, times: usize, source: Source<'_>) -> Result<(), Unplanned> {
-        let Source { object, outer, point, has_caller, whole, .. } = source;
+    fn value(
+        &mut self,
+        value: &ObjectValue,
+        times: usize,
+        source: ObjectSource<'_>,
+    ) -> Result<(), Unplanned> {
+        let ObjectSource { object, outer, point, has_caller, whole, .. } = source;
         match value {
             ObjectValue::Constant(value) => self.put(value),
             ObjectValue::Scalar(scalar) => self.scalar(scalar, times, source)?,
@@ -231,7 +240,7 @@ impl DataWriter<'_> {
                     return self.missing(missing, times, source);
                 }
                 self.nested(times);
-                self.guarded(guard.as_ref(), fields, Source { item: object, ..part(source) })?;
+                self.guarded(guard.as_ref(), fields, ObjectSource { item: object, ..part(source) })?;
             }
             ObjectValue::Targets { slot, elements, guard, fields } => {
                 self.nested(times);
@@ -248,7 +257,7 @@ impl DataWriter<'_> {
                     self.nested(times);
                     let mut reader = ShapeReader::new(shape);
                     let members = reader.read(json.as_bytes()).ok_or(Unplanned)?;
-                    self.object(fields, Source { object: &members, ..part(source) })?;
+                    self.object(fields, ObjectSource { object: &members, ..part(source) })?;
                 }
                 Some(_) => return Err(Unplanned),
                 None => self.missing(missing, times, source)?,
@@ -264,11 +273,14 @@ impl DataWriter<'_> {
             ObjectValue::Beside(fields) => {
                 self.nested(times);
                 let beside = outer.ok_or(Unplanned)?;
-                self.object(fields, Source { object: beside, item: beside, has_caller, ..part(source) })?;
+                self.object(
+                    fields,
+                    ObjectSource { object: beside, item: beside, has_caller, ..part(source) },
+                )?;
             }
             ObjectValue::OfWhole { value, excerpt } => match whole {
                 Some(whole) => {
-                    let source = Source { object: whole, item: whole, whole: None, ..source };
+                    let source = ObjectSource { object: whole, item: whole, whole: None, ..source };
                     self.value(value, times, source)?;
                 }
                 // It was deleted.
@@ -294,7 +306,7 @@ impl DataWriter<'_> {
         &mut self,
         guard: Option<&Guard>,
         fields: &Fields<ObjectValue>,
-        source: Source<'_>,
+        source: ObjectSource<'_>,
     ) -> Result<(), Unplanned> {
         if let Some(guard) = guard {
             is_admitted(guard, self.request.caller, source.object)?;
@@ -302,7 +314,12 @@ impl DataWriter<'_> {
         self.object(fields, source)
     }
 
-    fn scalar(&mut self, scalar: &Scalar, times: usize, source: Source<'_>) -> Result<(), Unplanned> {
+    fn scalar(
+        &mut self,
+        scalar: &ScalarMember,
+        times: usize,
+        source: ObjectSource<'_>,
+    ) -> Result<(), Unplanned> {
         match source.object.value(scalar.slot) {
             Some(StoredValue::Text(json)) if matches!(scalar.kind, ScalarKind::Text) => {
                 self.put_text(json, times);
@@ -318,6 +335,6 @@ impl DataWriter<'_> {
 }
 
 /// The source of a part of an object: without the reads of the object.
-pub(super) fn part<'a>(source: Source<'a>) -> Source<'a> {
-    Source { outer: None, point: None, has_caller: false, whole: None, ..source }
+pub(super) fn part<'a>(source: ObjectSource<'a>) -> ObjectSource<'a> {
+    ObjectSource { outer: None, point: None, has_caller: false, whole: None, ..source }
 }

@@ -8,7 +8,7 @@ use super::read::{ListItems, json_of};
 use super::request::PlanRequest;
 use super::scalars::{WORD_BYTES, word};
 use super::unplanned::Unplanned;
-use super::write::{DataWriter, NESTED_BYTES, Source};
+use super::write::{DataWriter, NESTED_BYTES, ObjectSource};
 use crate::domain::stored_json::{ShapeReader, StoredMembers};
 use crate::served::ListPosition;
 use onehop_store::Item;
@@ -81,7 +81,7 @@ impl DataWriter<'_> {
         list: &ListItems,
         owner: Option<&StoredMembers<'_>>,
         times: usize,
-        mut write: impl FnMut(&mut Self, usize, Source<'_>) -> Result<(), Unplanned>,
+        mut write: impl FnMut(&mut Self, usize, ObjectSource<'_>) -> Result<(), Unplanned>,
     ) -> Result<(), Unplanned> {
         let mut reader = ShapeReader::new(&plan.shape);
         let mut whole_reader = plan.whole.as_ref().map(|whole| (whole, ShapeReader::new(&whole.shape)));
@@ -101,7 +101,7 @@ impl DataWriter<'_> {
                 _ => None,
             };
             let has_caller = list.have_caller.get(read_at).copied().unwrap_or_default();
-            let source = Source {
+            let source = ObjectSource {
                 object: &members,
                 item: &members,
                 outer: owner,
@@ -122,7 +122,7 @@ impl DataWriter<'_> {
         plan: &ListPlan,
         (list, place): (&ListItems, usize),
         fields: &Fields<EdgeValue>,
-        source: Source<'_>,
+        source: ObjectSource<'_>,
     ) -> Result<(), Unplanned> {
         for field in &fields.fields {
             self.put(&field.before);

@@ -3,14 +3,14 @@
 
 use super::computed::computed;
 use super::plan::{
-    Fields, GlobalIdSource, Guard, KeyPart, Missing, MoneySource, MoneyValue, ObjectValue, ScalarKind,
+    Fields, GlobalIdSource, Guard, KeyPart, Missing, MoneyMember, MoneySource, ObjectValue, ScalarKind,
     TargetElements,
 };
 use super::read::key_of;
 use super::scalars::{WORD_BYTES, write_scalar};
 use super::schema::IdFormat;
 use super::unplanned::Unplanned;
-use super::write::{DataWriter, NESTED_BYTES, NULL, Source, part};
+use super::write::{DataWriter, NESTED_BYTES, NULL, ObjectSource, part};
 use crate::domain::money::StoredAmount;
 use crate::domain::stored_json::{
     MemberSlot, ShapeReader, StoredMembers, StoredShape, StoredValue, elements, unescaped,
@@ -45,7 +45,7 @@ impl DataWriter<'_> {
         &mut self,
         missing: &Missing,
         times: usize,
-        source: Source<'_>,
+        source: ObjectSource<'_>,
     ) -> Result<(), Unplanned> {
         match missing {
             Missing::Unplanned => return Err(Unplanned),
@@ -109,9 +109,9 @@ impl DataWriter<'_> {
     pub(super) fn money(
         &mut self,
         money: &MoneySource,
-        fields: &Fields<MoneyValue>,
+        fields: &Fields<MoneyMember>,
         times: usize,
-        source: Source<'_>,
+        source: ObjectSource<'_>,
     ) -> Result<(), Unplanned> {
         let holder = if money.is_currency_of_item { source.item } else { source.object };
         let (amount, currency) = (source.object.value(money.minor_units), holder.value(money.currency));
@@ -126,12 +126,12 @@ impl DataWriter<'_> {
         for field in &fields.fields {
             self.put(&field.before);
             match &field.value {
-                MoneyValue::Constant(value) => self.put(value),
-                MoneyValue::Amount => {
+                MoneyMember::Constant(value) => self.put(value),
+                MoneyMember::Amount => {
                     let amount = StoredAmount { minor_units, currency_code: &code };
                     self.put_text(&format!("\"{amount}\""), field.times);
                 }
-                MoneyValue::CurrencyCode => self.put_text(currency, field.times),
+                MoneyMember::CurrencyCode => self.put_text(currency, field.times),
             }
         }
         self.close(fields);
@@ -144,7 +144,7 @@ impl DataWriter<'_> {
         planned: &TargetElements,
         (guard, fields): (Option<&Guard>, &Fields<ObjectValue>),
         times: usize,
-        source: Source<'_>,
+        source: ObjectSource<'_>,
     ) -> Result<(), Unplanned> {
         let ids = StoredShape::of(vec!["id"]);
         let mut reader = match planned {
@@ -160,14 +160,14 @@ impl DataWriter<'_> {
             match (planned, element) {
                 (TargetElements::Objects(_), Some(StoredValue::Object(json))) => {
                     let members = reader.read(json.as_bytes()).ok_or(Unplanned)?;
-                    let part = Source { object: &members, item: &members, ..part(source) };
+                    let part = ObjectSource { object: &members, item: &members, ..part(source) };
                     self.guarded(guard, fields, part)?;
                 }
                 (TargetElements::Ids, Some(StoredValue::Text(json))) => {
                     let object = format!("{{\"id\":{json}}}");
                     let mut reader = ShapeReader::new(&ids);
                     let members = reader.read(object.as_bytes()).ok_or(Unplanned)?;
-                    let part = Source { object: &members, item: &members, ..part(source) };
+                    let part = ObjectSource { object: &members, item: &members, ..part(source) };
                     self.guarded(guard, fields, part)?;
                 }
                 _ => return Err(Unplanned),
@@ -183,7 +183,7 @@ impl DataWriter<'_> {
         shape: &StoredShape,
         fields: &Fields<ObjectValue>,
         times: usize,
-        source: Source<'_>,
+        source: ObjectSource<'_>,
     ) -> Result<(), Unplanned> {
         let mut reader = ShapeReader::new(shape);
         self.put(b"[");
@@ -194,7 +194,7 @@ impl DataWriter<'_> {
             let Some(StoredValue::Object(json)) = element else { return Err(Unplanned) };
             let members = reader.read(json.as_bytes()).ok_or(Unplanned)?;
             self.count_element(NESTED_BYTES, times);
-            self.object(fields, Source { object: &members, ..part(source) })?;
+            self.object(fields, ObjectSource { object: &members, ..part(source) })?;
         }
         self.put(b"]");
         Ok(())

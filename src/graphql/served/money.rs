@@ -13,7 +13,7 @@ use crate::served::amounts::{currency_of, evaluated};
 use crate::served::{Body, ServedModel, stored};
 
 /// An amount of money.
-struct MoneyValue {
+struct ServedAmount {
     minor_units: i64,
     currency_code: String,
 }
@@ -35,7 +35,7 @@ pub(super) fn amount<'a>(
     };
     match (value.as_i64(), currency_of(within, field).or_else(computed)) {
         (Some(minor_units), Some(currency_code)) => {
-            Ok(Some(FieldValue::owned_any(MoneyValue { minor_units, currency_code })))
+            Ok(Some(FieldValue::owned_any(ServedAmount { minor_units, currency_code })))
         }
         _ => absent(field),
     }
@@ -44,15 +44,15 @@ pub(super) fn amount<'a>(
 /// The type of amounts of money.
 pub(super) fn money_object() -> Object {
     let amount = Field::new("amount", TypeRef::named_nn("Decimal"), |ctx| {
-        let value = ctx.parent_value.try_downcast_ref::<MoneyValue>().map(|money| {
-            let MoneyValue { minor_units, currency_code } = money;
+        let value = ctx.parent_value.try_downcast_ref::<ServedAmount>().map(|money| {
+            let ServedAmount { minor_units, currency_code } = money;
             let text = StoredAmount { minor_units: *minor_units, currency_code }.to_string();
             Some(FieldValue::value(text))
         });
         Resolved::Now(value).into_future()
     });
     let currency = Field::new("currencyCode", TypeRef::named_nn(TypeRef::STRING), |ctx| {
-        let value = ctx.parent_value.try_downcast_ref::<MoneyValue>();
+        let value = ctx.parent_value.try_downcast_ref::<ServedAmount>();
         let value = value.map(|money| Some(FieldValue::value(money.currency_code.as_str())));
         Resolved::Now(value).into_future()
     });

@@ -41,7 +41,7 @@ struct Parts {
 }
 
 /// The source of events: an item, or a list.
-enum Source {
+enum EventSource {
     Item(ItemPlace),
     FirstOf(Box<FirstItems>),
     Followed(Box<FollowedList>),
@@ -86,9 +86,9 @@ impl ServedLive {
         let Some(source) = self.source(subscription, owner) else { return Ok(None) };
         let on = subscription.on.clone();
         let events = match source {
-            Source::Item(place) => self.watch_item(place, ledger).await?,
-            Source::FirstOf(first) => self.watch_first(first, ledger).await?,
-            Source::Followed(list) => self.follow(list, ledger).await?,
+            EventSource::Item(place) => self.watch_item(place, ledger).await?,
+            EventSource::FirstOf(first) => self.watch_first(first, ledger).await?,
+            EventSource::Followed(list) => self.follow(list, ledger).await?,
         };
         let is_wanted = move |event: &Result<ItemEvent, EventsError>| {
             event.as_ref().is_ok_and(|event| !on.contains(&event.kind))
@@ -104,9 +104,9 @@ impl ServedLive {
         &self.0.outside.model
     }
 
-    fn source(&self, subscription: &Subscription, owner: Option<WrittenItem>) -> Option<Source> {
+    fn source(&self, subscription: &Subscription, owner: Option<WrittenItem>) -> Option<EventSource> {
         let (owner_type, list) = match &subscription.source {
-            LiveSource::Item => return Some(Source::Item(owner?.place)),
+            LiveSource::Item => return Some(EventSource::Item(owner?.place)),
             LiveSource::Query(name) => {
                 let query = self.model().model().queries().iter().find(|query| query.name == *name)?;
                 let onehop_model::QueryKind::Related(list) = &query.kind else { return None };
@@ -122,10 +122,10 @@ impl ServedLive {
         let ty = self.model().index_of(&list.item_type)?;
         if let Some(count) = first_of(list) {
             let first = FirstItems { ty, list: place, owner, count };
-            return Some(Source::FirstOf(Box::new(first)));
+            return Some(EventSource::FirstOf(Box::new(first)));
         }
         let membership = Membership::new(self.model(), ty, list, owner.as_ref())?;
-        Some(Source::Followed(Box::new(FollowedList { ty, list: place, owner, membership })))
+        Some(EventSource::Followed(Box::new(FollowedList { ty, list: place, owner, membership })))
     }
 
     /// The present items of a list, up to a number of them.

@@ -20,7 +20,7 @@ use crate::served::reads::ServedItem;
 const MARKS_MAX: usize = 16;
 
 /// Something that is read again after writes.
-enum Subject {
+enum SnapshotSource {
     Item(ItemPlace),
     First(Box<FirstItems>),
 }
@@ -35,7 +35,7 @@ struct Snapshot {
 /// A subject with its last snapshot, and the events that are not handed out yet.
 struct Watched {
     live: ServedLive,
-    subject: Subject,
+    subject: SnapshotSource,
     watch: Watch,
     snapshot: Snapshot,
     events: VecDeque<ItemEvent>,
@@ -45,7 +45,7 @@ struct Watched {
 impl ServedLive {
     /// The events of one item. They end when it is removed.
     pub(super) async fn watch_item(&self, place: ItemPlace, ledger: &Ledger) -> Result<ItemEvents, Fault> {
-        self.watch(Subject::Item(place), ledger).await
+        self.watch(SnapshotSource::Item(place), ledger).await
     }
 
     /// The events of the first items of a list.
@@ -54,10 +54,10 @@ impl ServedLive {
         first: Box<FirstItems>,
         ledger: &Ledger,
     ) -> Result<ItemEvents, Fault> {
-        self.watch(Subject::First(first), ledger).await
+        self.watch(SnapshotSource::First(first), ledger).await
     }
 
-    async fn watch(&self, subject: Subject, ledger: &Ledger) -> Result<ItemEvents, Fault> {
+    async fn watch(&self, subject: SnapshotSource, ledger: &Ledger) -> Result<ItemEvents, Fault> {
         let watch = self.0.outside.watches.watch(ledger).await?;
         let snapshot = self.snapshot(&subject, &watch, ledger).await?;
         let has_ended = has_gone(&subject, &snapshot);
@@ -66,15 +66,20 @@ impl ServedLive {
         Ok(unfold(Some(watched), |watched| async { watched?.next().await }).boxed())
     }
 
-    async fn snapshot(&self, subject: &Subject, watch: &Watch, ledger: &Ledger) -> Result<Snapshot, Fault> {
+    async fn snapshot(
+        &self,
+        subject: &SnapshotSource,
+        watch: &Watch,
+        ledger: &Ledger,
+    ) -> Result<Snapshot, Fault> {
         let own = Ledger::remembering_up_to(MARKS_MAX);
         let write = watch.last_write();
         let items = match subject {
-            Subject::Item(place) => {
+            SnapshotSource::Item(place) => {
                 let body = self.0.reads.item(place, &own).await;
                 body.map(|body| body.map(|body| ServedItem::whole(place.clone(), body)).into_iter().collect())
             }
-            Subject::First(first) => {
+            SnapshotSource::First(first) => {
                 let FirstItems { ty, list, owner, count } = &**first;
                 self.items((*ty, list), owner.as_ref(), *count, &own).await.map(|(items, _)| items)
             }
@@ -120,8 +125,8 @@ impl Watched {
 }
 
 /// Whether the item that is watched is not there any more.
-fn has_gone(subject: &Subject, snapshot: &Snapshot) -> bool {
-    matches!(subject, Subject::Item(_)) && snapshot.items.is_empty()
+fn has_gone(subject: &SnapshotSource, snapshot: &Snapshot) -> bool {
+    matches!(subject, SnapshotSource::Item(_)) && snapshot.items.is_empty()
 }
 
 /// The events between two snapshots: items that have left, then new and changed ones, in the order of the

@@ -20,7 +20,7 @@ use onehop_store::Ledger;
 use super::address::{TypedAddress, parse_addresses};
 use super::holders::{StoredCustomer, reservation, reservation_id};
 use super::text::{CustomerTitle, FirstName, LastName, PhoneNumber};
-use super::{Place, WebstoreCommands};
+use super::{ItemAddress, WebstoreCommands};
 
 /// Attempts of a sign-up with new ids after others had given it up for dead.
 const SIGN_UP_ATTEMPTS_MAX: u32 = 8;
@@ -175,7 +175,7 @@ impl WebstoreCommands {
         let (partition_key, id) = (input.customer_id.partition_key(), input.customer_id.to_string());
         let _turn = self.turns.wait(input.customer_id.0).await;
         self.change(
-            Place { container: CUSTOMER, partition_key: &partition_key, item_type: types::CUSTOMER },
+            ItemAddress { container: CUSTOMER, partition_key: &partition_key, item_type: types::CUSTOMER },
             &id,
             no_such_customer,
             update,

@@ -17,7 +17,7 @@ use crate::accounts::password::{Password, PasswordHash};
 use crate::domain::accounts::password_change::{PasswordChange, change_password, start_session};
 use crate::domain::accounts::passwords::{AccountPasswords, PasswordHolder, StoredPassword, wrong_password};
 use crate::domain::accounts::sessions::{NewSession, Sessions};
-use crate::domain::conditional_write::{ATTEMPTS_MAX, Attempt};
+use crate::domain::conditional_write::{ATTEMPTS_MAX, WriteAttempt};
 use crate::domain::error::{CommandError, Refusal, contended};
 use crate::domain::reservations::{HolderLookup, KeyClaim};
 use crate::webstore::ids::CustomerId;
@@ -241,11 +241,11 @@ impl WebstoreCommands {
             version: customer.version + 1,
             ..customer
         };
-        if self.customers.replace(&changed, etag, ledger).await? == Attempt::LookAgain {
+        if self.customers.replace(&changed, etag, ledger).await? == WriteAttempt::LookAgain {
             return Ok(None);
         }
         if let Some((key, etag)) = left
-            && self.customers.reservations().delete(&key, etag, ledger).await? == Attempt::LookAgain
+            && self.customers.reservations().delete(&key, etag, ledger).await? == WriteAttempt::LookAgain
         {
             // Perhaps nothing was done, or the customer has claimed the address again: that is judged anew.
             self.customers.release_lapsed(&key, ledger).await?;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::accounts::email_address::EmailAddress;
 use crate::domain::accounts::passwords::AccountPasswords;
-use crate::domain::conditional_write::{self, ATTEMPTS_MAX, Attempt};
+use crate::domain::conditional_write::{self, ATTEMPTS_MAX, WriteAttempt};
 use crate::domain::containers::{ABANDONED, ABANDONED_TTL_S};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::contended;
@@ -67,7 +67,7 @@ impl Customers {
     ) -> Result<Option<CustomerItem>, Fault> {
         for _ in 0..ATTEMPTS_MAX {
             let create = WriteOp::Create(NewItem::encode(customer.id.to_string(), customer));
-            if self.attempt(customer.id, create, ledger).await? == Attempt::Written {
+            if self.attempt(customer.id, create, ledger).await? == WriteAttempt::Written {
                 return Ok(Some(customer.clone()));
             }
             match self.read(customer.id, ledger).await? {
@@ -85,7 +85,7 @@ impl Customers {
         customer: &CustomerItem,
         etag: ETag,
         ledger: &Ledger,
-    ) -> Result<Attempt, Fault> {
+    ) -> Result<WriteAttempt, Fault> {
         let item = NewItem::encode(customer.id.to_string(), customer);
         self.attempt(customer.id, WriteOp::Replace { item, if_match: Some(etag) }, ledger).await
     }
@@ -110,7 +110,7 @@ impl Customers {
                 return Ok(current);
             }
             let moved = CustomerItem { password: None, version: current.version + 1, ..current };
-            if self.replace(&moved, stored.etag, ledger).await? == Attempt::Written {
+            if self.replace(&moved, stored.etag, ledger).await? == WriteAttempt::Written {
                 return Ok(moved);
             }
         }
@@ -146,10 +146,15 @@ impl Customers {
         if !reservations.has_lapsed(key, reservation.customer_id, ledger).await? {
             return Ok(false);
         }
-        Ok(reservations.delete(key, etag, ledger).await? == Attempt::Written)
+        Ok(reservations.delete(key, etag, ledger).await? == WriteAttempt::Written)
     }
 
-    async fn attempt(&self, id: CustomerId, operation: WriteOp, ledger: &Ledger) -> Result<Attempt, Fault> {
+    async fn attempt(
+        &self,
+        id: CustomerId,
+        operation: WriteOp,
+        ledger: &Ledger,
+    ) -> Result<WriteAttempt, Fault> {
         conditional_write::attempt(&*self.0, CUSTOMER, &id.partition_key(), operation, ledger).await
     }
 }
@@ -179,13 +184,13 @@ impl Holders for Customers {
         Ok(reservation_id(&address) == key)
     }
 
-    async fn confirm(&self, holder: StoredCustomer, ledger: &Ledger) -> Result<Attempt, Fault> {
+    async fn confirm(&self, holder: StoredCustomer, ledger: &Ledger) -> Result<WriteAttempt, Fault> {
         let id = holder.customer.id;
         let item = NewItem { id: id.to_string(), body: holder.item.body };
         self.attempt(id, WriteOp::Replace { item, if_match: Some(holder.etag) }, ledger).await
     }
 
-    async fn abandon(&self, id: CustomerId, ledger: &Ledger) -> Result<Attempt, Fault> {
+    async fn abandon(&self, id: CustomerId, ledger: &Ledger) -> Result<WriteAttempt, Fault> {
         let item_type = ABANDONED.to_owned();
         let block = AbandonedCustomerItem { id, item_type, customer_id: id, ttl: ABANDONED_TTL_S };
         self.attempt(id, WriteOp::Create(NewItem::encode(id.to_string(), &block)), ledger).await

@@ -10,7 +10,7 @@ use crate::webstore::items::{MetaItem, types};
 use onehop_store::{Ledger, PartitionKey};
 
 use super::text::MetaName;
-use super::{Place, WebstoreCommands};
+use super::{ItemAddress, WebstoreCommands};
 
 /// The most categories, and the most tags, that there may be. Each list is read whole.
 pub const META_ITEMS_MAX: u64 = 1_000;
@@ -130,8 +130,11 @@ impl WebstoreCommands {
                 MetaItem { name: name.as_str().to_owned(), version: item.version + 1, ..item.clone() };
             Ok((item.name != name.as_str()).then_some(renamed))
         };
-        let place =
-            Place { container: PRODUCT_META, partition_key: &partition_key, item_type: kind.item_type() };
+        let place = ItemAddress {
+            container: PRODUCT_META,
+            partition_key: &partition_key,
+            item_type: kind.item_type(),
+        };
         self.change(place, &id.to_string(), || kind.not_found(), rename, ledger).await
     }
 }

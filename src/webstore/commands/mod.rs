@@ -117,7 +117,7 @@ impl WebstoreCommands {
     /// the item, or `Ambiguous` where it would be refused after a write without an answer.
     async fn change<T>(
         &self,
-        Place { container, partition_key, item_type }: Place<'_>,
+        ItemAddress { container, partition_key, item_type }: ItemAddress<'_>,
         id: &str,
         absent: impl Fn() -> Refusal + Send + Sync,
         change: impl Fn(&T) -> Result<Option<T>, Refusal> + Send + Sync,
@@ -165,7 +165,7 @@ impl WebstoreCommands {
 }
 
 /// Where an item lies, and which type it has.
-struct Place<'a> {
+struct ItemAddress<'a> {
     container: ContainerName,
     partition_key: &'a PartitionKey,
     item_type: &'static str,

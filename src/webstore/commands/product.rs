@@ -13,7 +13,7 @@ use onehop_store::{Fault, Ledger, PartitionKey};
 
 use super::skus::{ProductKey, sku_reservation};
 use super::text::{Description, ProductName, Sku};
-use super::{Place, WebstoreCommands};
+use super::{ItemAddress, WebstoreCommands};
 
 /// Attempts of a creation with new ids after others had given it up for dead.
 const CREATION_ATTEMPTS_MAX: u32 = 8;
@@ -193,7 +193,8 @@ impl WebstoreCommands {
         ledger: &Ledger,
     ) -> Result<ProductItem, CommandError> {
         let (partition_key, id) = (category_id.partition_key(), product_id.to_string());
-        let place = Place { container: PRODUCT, partition_key: &partition_key, item_type: types::PRODUCT };
+        let place =
+            ItemAddress { container: PRODUCT, partition_key: &partition_key, item_type: types::PRODUCT };
         self.change(place, &id, product_not_found, change, ledger).await
     }
 

@@ -31,7 +31,7 @@ use onehop_store::{Batch, ETag, Fault, Item, Ledger, NewItem, WriteOp};
 use super::address::{TypedAddress, parse_shipping_address};
 use super::customer::no_such_customer;
 use super::holders::StoredCustomer;
-use super::{Place, WebstoreCommands, is_of_type};
+use super::{ItemAddress, WebstoreCommands, is_of_type};
 
 /// The most lines of an order.
 pub const ORDER_LINES_MAX: usize = 100;
@@ -230,7 +230,7 @@ impl WebstoreCommands {
             |order: &SalesOrderItem| if order.deleted { Err(order_not_found()) } else { change(order) };
         let (partition_key, id) = (customer_id.partition_key(), order_id.to_string());
         self.change(
-            Place { container: CUSTOMER, partition_key: &partition_key, item_type: types::SALES_ORDER },
+            ItemAddress { container: CUSTOMER, partition_key: &partition_key, item_type: types::SALES_ORDER },
             &id,
             order_not_found,
             change,

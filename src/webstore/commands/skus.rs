@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::domain::conditional_write::{self, ATTEMPTS_MAX, Attempt};
+use crate::domain::conditional_write::{self, ATTEMPTS_MAX, WriteAttempt};
 use crate::domain::containers::{ABANDONED, ABANDONED_TTL_S};
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::contended;
@@ -74,7 +74,7 @@ impl Products {
         let key = ProductKey::of(product);
         for _ in 0..ATTEMPTS_MAX {
             let create = WriteOp::Create(NewItem::encode(product.id.to_string(), product));
-            if self.attempt(key, create, ledger).await? == Attempt::Written {
+            if self.attempt(key, create, ledger).await? == WriteAttempt::Written {
                 return Ok(Some(product.clone()));
             }
             match self.read(key, ledger).await? {
@@ -116,7 +116,7 @@ impl Products {
             let found = reservations.find(&id, ledger).await?;
             let own = found.filter(|(found, _)| Self::holder_of(found) == ProductKey::of(product));
             let Some((_, etag)) = own else { return Ok(()) };
-            if reservations.delete(&id, etag, ledger).await? == Attempt::Written {
+            if reservations.delete(&id, etag, ledger).await? == WriteAttempt::Written {
                 return Ok(());
             }
             // It is gone by a deletion whose answer was lost, another product has claimed the SKU, or nothing
@@ -142,10 +142,15 @@ impl Products {
         if !reservations.has_lapsed(id, Self::holder_of(&reservation), ledger).await? {
             return Ok(false);
         }
-        Ok(reservations.delete(id, etag, ledger).await? == Attempt::Written)
+        Ok(reservations.delete(id, etag, ledger).await? == WriteAttempt::Written)
     }
 
-    async fn attempt(&self, key: ProductKey, operation: WriteOp, ledger: &Ledger) -> Result<Attempt, Fault> {
+    async fn attempt(
+        &self,
+        key: ProductKey,
+        operation: WriteOp,
+        ledger: &Ledger,
+    ) -> Result<WriteAttempt, Fault> {
         let partition_key = key.category_id.partition_key();
         conditional_write::attempt(&*self.0, PRODUCT, &partition_key, operation, ledger).await
     }
@@ -173,13 +178,13 @@ impl Holders for Products {
         Ok(!holder.product.deleted && sku_reservation_id(&holder.product.sku) == key)
     }
 
-    async fn confirm(&self, holder: StoredProduct, ledger: &Ledger) -> Result<Attempt, Fault> {
+    async fn confirm(&self, holder: StoredProduct, ledger: &Ledger) -> Result<WriteAttempt, Fault> {
         let key = ProductKey::of(&holder.product);
         let item = NewItem { id: key.id.to_string(), body: holder.item.body };
         self.attempt(key, WriteOp::Replace { item, if_match: Some(holder.etag) }, ledger).await
     }
 
-    async fn abandon(&self, key: ProductKey, ledger: &Ledger) -> Result<Attempt, Fault> {
+    async fn abandon(&self, key: ProductKey, ledger: &Ledger) -> Result<WriteAttempt, Fault> {
         let ProductKey { category_id, id } = key;
         let item_type = ABANDONED.to_owned();
         let block = AbandonedProductItem { id, item_type, category_id, ttl: ABANDONED_TTL_S };

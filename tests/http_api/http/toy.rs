@@ -33,7 +33,7 @@ use onehop_graphql_server::authentication::Authentication;
 use onehop_graphql_server::caller::{Caller, RequestRejection};
 use onehop_graphql_server::document::Document;
 use onehop_graphql_server::endpoint::{GraphqlEndpoint, RequestLimits};
-use onehop_graphql_server::health::{Condition, Readiness, UnreadyPart};
+use onehop_graphql_server::health::{Readiness, ReadinessReport, UnreadyPart};
 use onehop_graphql_server::live::LiveLimits;
 use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
 use onehop_graphql_server::pipeline::context::RequestContext;
@@ -395,9 +395,12 @@ struct Parts {
 
 #[async_trait]
 impl Readiness for Parts {
-    async fn condition(&self) -> Condition {
+    async fn condition(&self) -> ReadinessReport {
         let stopping = UnreadyPart { part: "process".to_owned(), reason: "it is stopping".to_owned() };
         let stopping = self.draining.is_cancelled().then_some(stopping);
-        Condition { unready: self.unready.iter().cloned().chain(stopping).collect(), limited: Vec::new() }
+        ReadinessReport {
+            unready: self.unready.iter().cloned().chain(stopping).collect(),
+            limited: Vec::new(),
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 
 use super::rate_limit::RequestQuota;
 use crate::client_address::Network;
-use crate::fair_queue::{FairQueue, FairQueueLimits, Turn};
+use crate::fair_queue::{FairQueue, FairQueueLimits, FairTurn};
 use crate::quota::QuotaAccount as _;
 use crate::refusal::Refusal;
 
@@ -114,7 +114,7 @@ pub(crate) struct Preparation<'a> {
     quota: &'a RequestQuota,
     /// The sum of the work that was begun, in request units, charged or not.
     begun: f64,
-    turn: Option<Turn<Network>>,
+    turn: Option<FairTurn<Network>>,
 }
 
 impl Preparation<'_> {

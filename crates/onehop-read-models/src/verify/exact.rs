@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use onehop_store::{ContainerName, Direction, Fault, Item, Ledger, PartitionKey, Query};
 use serde_json::Value;
 
-use super::findings::{Subject, is_bounded, unexpected_shape};
+use super::findings::{DriftSubject, is_bounded, unexpected_shape};
 use super::report::Drift;
 use super::verifier::{Suspect, Verifier};
 use crate::body::{Body, is_copy};
@@ -43,22 +43,22 @@ impl Verifier {
     }
 
     /// The differences between the items of a subject and its rule.
-    pub(super) async fn compare(&self, subject: &Subject) -> Result<Vec<Suspect>, Fault> {
+    pub(super) async fn compare(&self, subject: &DriftSubject) -> Result<Vec<Suspect>, Fault> {
         let suspect = match subject {
-            Subject::Count { rule, partition_key, id } => {
+            DriftSubject::Count { rule, partition_key, id } => {
                 self.compare_count(self.count_rule(*rule), partition_key, id).await?
             }
-            Subject::Copy { copy, partition_key, id } => {
+            DriftSubject::Copy { copy, partition_key, id } => {
                 self.compare_copy(self.target_copy(*copy), partition_key, id).await?
             }
-            Subject::Entry { list, partition_key, id, source_key } => {
+            DriftSubject::Entry { list, partition_key, id, source_key } => {
                 self.compare_entry(self.list_rule(*list), partition_key, id, source_key.as_ref()).await?
             }
-            Subject::Owned { rule, partition_key, id } => {
+            DriftSubject::Owned { rule, partition_key, id } => {
                 self.compare_owned(self.owns_rule(*rule), partition_key, id).await?
             }
-            Subject::Bounded { list } => return self.compare_bounded(*list).await,
-            Subject::Invariant { place, partition_key, id } => {
+            DriftSubject::Bounded { list } => return self.compare_bounded(*list).await,
+            DriftSubject::Invariant { place, partition_key, id } => {
                 let invariant = &self.invariants[*place];
                 let violation = invariant.violation(partition_key, id).await?;
                 violation.map(|violation| {
@@ -245,7 +245,7 @@ impl Verifier {
         let entries = stored_items(&self.store.query(&listed, &ledger).await?.items)?;
         let mut suspects = Vec::new();
         let mut add = |id: &str, problem: String, seen| {
-            let subject = Subject::Bounded { list: place };
+            let subject = DriftSubject::Bounded { list: place };
             suspects.push(Suspect { subject, drift: entry_drift(rule, &key, id, problem), seen });
         };
         let mut expected = HashSet::new();

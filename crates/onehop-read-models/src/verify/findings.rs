@@ -25,7 +25,7 @@ const PROGRESS_CHANGES: u64 = 1000;
 /// An item that may differ from its rule and has to be compared exactly. Numbers are places of rules among
 /// the rules of their kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Subject {
+pub(super) enum DriftSubject {
     Count {
         rule: usize,
         partition_key: PartitionKey,
@@ -66,13 +66,13 @@ pub(super) struct Findings<'a> {
     /// The value of each source: rule, partition key and id.
     values: HashMap<(usize, Box<str>, Box<str>), Value>,
     /// Targets whose copy differs from the source as far as it was seen.
-    copies: Vec<Subject>,
+    copies: Vec<DriftSubject>,
     entries: HashMap<(usize, Box<str>, Box<str>), EntryHashes>,
     /// The counts by rule, partition key and id of the parent.
     counts: HashMap<(usize, Box<str>, Box<str>), Tally>,
     /// The owners by rule, partition key and id.
     owners: HashMap<(usize, Box<str>, Box<str>), Owner>,
-    of_invariants: Vec<Subject>,
+    of_invariants: Vec<DriftSubject>,
 }
 
 /// Hashes of an entry's expected and stored state.
@@ -179,7 +179,7 @@ impl<'a> Findings<'a> {
             let of = invariant.item_type();
             if of.container == container && of.name == item_type {
                 let (partition_key, id) = (change.partition_key.clone(), id.to_owned());
-                self.of_invariants.push(Subject::Invariant { place, partition_key, id });
+                self.of_invariants.push(DriftSubject::Invariant { place, partition_key, id });
             }
         }
         Ok(())
@@ -200,7 +200,7 @@ impl<'a> Findings<'a> {
             };
             if !body.keyed(copy.path, copy.by).into_iter().all(is_current) {
                 let (partition_key, id) = (change.partition_key.clone(), change.id.clone());
-                self.copies.push(Subject::Copy { copy: place, partition_key, id });
+                self.copies.push(DriftSubject::Copy { copy: place, partition_key, id });
             }
         }
     }
@@ -281,34 +281,35 @@ impl<'a> Findings<'a> {
     }
 
     /// Everything that has to be compared exactly.
-    pub(super) fn subjects(self) -> BTreeSet<Subject> {
-        let mut subjects: BTreeSet<Subject> = self.copies.into_iter().chain(self.of_invariants).collect();
+    pub(super) fn subjects(self) -> BTreeSet<DriftSubject> {
+        let mut subjects: BTreeSet<DriftSubject> =
+            self.copies.into_iter().chain(self.of_invariants).collect();
         for ((rule, partition_key, id), tally) in self.counts {
             let declared = self.declared.counts().nth(rule);
             let drift =
                 declared.zip(tally.stored).and_then(|(rule, stored)| stored.drift(rule, tally.counted));
             if drift.is_some() {
                 let partition_key = PartitionKey::from(&*partition_key);
-                subjects.insert(Subject::Count { rule, partition_key, id: id.into() });
+                subjects.insert(DriftSubject::Count { rule, partition_key, id: id.into() });
             }
         }
         for ((list, partition_key, id), EntryHashes { expected, stored, source_key }) in self.entries {
             if expected != stored {
                 let (partition_key, id) = (PartitionKey::from(&*partition_key), id.into());
-                subjects.insert(Subject::Entry { list, partition_key, id, source_key });
+                subjects.insert(DriftSubject::Entry { list, partition_key, id, source_key });
             }
         }
         for ((rule, partition_key, _), owner) in self.owners {
             let partition_key = PartitionKey::from(&*partition_key);
             let owned = owner.owned.into_iter().filter(|_| !owner.is_present);
-            subjects.extend(owned.map(|id| Subject::Owned {
+            subjects.extend(owned.map(|id| DriftSubject::Owned {
                 rule,
                 partition_key: partition_key.clone(),
                 id,
             }));
         }
         let bounded = self.declared.lists().enumerate().filter(|(_, rule)| is_bounded(rule));
-        subjects.extend(bounded.map(|(list, _)| Subject::Bounded { list }));
+        subjects.extend(bounded.map(|(list, _)| DriftSubject::Bounded { list }));
         subjects
     }
 }

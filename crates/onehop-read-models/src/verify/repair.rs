@@ -7,7 +7,7 @@
 //! deleted item stays.
 
 use super::exact::Stored;
-use super::findings::{Subject, unexpected_shape};
+use super::findings::{DriftSubject, unexpected_shape};
 use super::invariant::VerifyProgress;
 use super::report::{Drift, VerificationReport};
 use super::verifier::{Suspect, Verifier};
@@ -59,29 +59,29 @@ impl Verifier {
     /// Repairs one drift; says whether something was written.
     async fn repair_one(&self, suspect: &Suspect) -> Result<bool, Fault> {
         match (&suspect.subject, &suspect.drift) {
-            (Subject::Count { rule, partition_key, id }, _) => {
+            (DriftSubject::Count { rule, partition_key, id }, _) => {
                 self.repair_count(self.count_rule(*rule), partition_key, id).await
             }
-            (Subject::Copy { copy, partition_key, id }, _) => {
+            (DriftSubject::Copy { copy, partition_key, id }, _) => {
                 self.repair_copy(self.target_copy(*copy), partition_key, id).await
             }
-            (Subject::Entry { list, partition_key, id, source_key }, _) => {
+            (DriftSubject::Entry { list, partition_key, id, source_key }, _) => {
                 self.repair_entry(self.list_rule(*list), partition_key, id, source_key.as_ref()).await
             }
-            (Subject::Owned { .. }, _) if self.keeps_unowned => Ok(false),
-            (Subject::Invariant { place, .. }, _)
+            (DriftSubject::Owned { .. }, _) if self.keeps_unowned => Ok(false),
+            (DriftSubject::Invariant { place, .. }, _)
                 if self.keeps_unowned && self.invariants[*place].is_repaired_by_deletion() =>
             {
                 Ok(false)
             }
-            (Subject::Owned { rule, partition_key, id }, _) => {
+            (DriftSubject::Owned { rule, partition_key, id }, _) => {
                 self.delete_owned(self.owns_rule(*rule), partition_key, id).await
             }
-            (Subject::Bounded { list }, Drift::Entry { id, .. }) => {
+            (DriftSubject::Bounded { list }, Drift::Entry { id, .. }) => {
                 self.repair_bounded(self.list_rule(*list), id).await
             }
-            (Subject::Bounded { .. }, _) => Ok(false),
-            (Subject::Invariant { place, partition_key, id }, _) => {
+            (DriftSubject::Bounded { .. }, _) => Ok(false),
+            (DriftSubject::Invariant { place, partition_key, id }, _) => {
                 self.invariants[*place].repair(partition_key, id).await
             }
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use onehop_store::{ContainerName, ETag, Fault, Store};
 
-use super::findings::{Findings, Subject};
+use super::findings::{DriftSubject, Findings};
 use super::invariant::{Invariant, VerifyProgress};
 use super::report::{Drift, VerificationReport};
 use super::settle::Settle;
@@ -23,7 +23,7 @@ const COMPARISONS_MAX: u32 = 4;
 /// A difference that may be a change under way.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Suspect {
-    pub(super) subject: Subject,
+    pub(super) subject: DriftSubject,
     pub(super) drift: Drift,
     /// Of the items that were compared, source first; `None` where there was no item.
     pub(super) seen: Vec<Option<ETag>>,
@@ -108,7 +108,7 @@ impl Verifier {
 
     async fn compare_all(
         &self,
-        subjects: BTreeSet<Subject>,
+        subjects: BTreeSet<DriftSubject>,
         report: &mut VerificationReport,
     ) -> Result<Vec<Suspect>, Fault> {
         let mut suspects = Vec::new();
@@ -122,13 +122,15 @@ impl Verifier {
         Ok(suspects)
     }
 
-    fn container_of(&self, subject: &Subject) -> ContainerName {
+    fn container_of(&self, subject: &DriftSubject) -> ContainerName {
         match subject {
-            Subject::Count { rule, .. } => self.count_rule(*rule).parent.container,
-            Subject::Copy { copy, .. } => self.target_copy(*copy).item_type.container,
-            Subject::Entry { list, .. } | Subject::Bounded { list } => self.list_rule(*list).container,
-            Subject::Owned { rule, .. } => self.owns_rule(*rule).owner.container,
-            Subject::Invariant { place, .. } => self.invariants[*place].item_type().container,
+            DriftSubject::Count { rule, .. } => self.count_rule(*rule).parent.container,
+            DriftSubject::Copy { copy, .. } => self.target_copy(*copy).item_type.container,
+            DriftSubject::Entry { list, .. } | DriftSubject::Bounded { list } => {
+                self.list_rule(*list).container
+            }
+            DriftSubject::Owned { rule, .. } => self.owns_rule(*rule).owner.container,
+            DriftSubject::Invariant { place, .. } => self.invariants[*place].item_type().container,
         }
     }
 }

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::path_hash::{PathHash, ROOT, below, elements};
 use super::policy::{IndexingPolicy, PolicyNode};
-use crate::document::{PropertyName, Scalar};
+use crate::document::{PropertyName, PropertyScalar};
 
 /// The value of an object or array.
 const INNER: u64 = 1;
@@ -71,7 +71,7 @@ pub(crate) struct TermCollector<'p> {
 
 /// A place in the tree, with the decision of the policy there.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'p> {
+pub(crate) struct TreePlace<'p> {
     path: PathHash,
     parent: PathHash,
     node: Option<&'p PolicyNode>,
@@ -223,14 +223,19 @@ impl<'p> TermCollector<'p> {
     }
 
     /// The place of a property of the item itself.
-    pub(crate) fn property(&mut self, name: &str) -> Place<'p> {
+    pub(crate) fn property(&mut self, name: &str) -> TreePlace<'p> {
         self.properties += 1;
-        let root =
-            Place { path: ROOT, parent: ROOT, node: Some(&self.policy.root), subtree: false, scalar: false };
-        let root = Place { subtree: self.policy.root.subtree.unwrap_or_default(), ..root };
+        let root = TreePlace {
+            path: ROOT,
+            parent: ROOT,
+            node: Some(&self.policy.root),
+            subtree: false,
+            scalar: false,
+        };
+        let root = TreePlace { subtree: self.policy.root.subtree.unwrap_or_default(), ..root };
         let place = self.below(root, name);
         // The service always indexes it.
-        if name == "id" { Place { scalar: true, ..place } } else { place }
+        if name == "id" { TreePlace { scalar: true, ..place } } else { place }
     }
 
     /// The number of top-level properties that were read, indexed or not.
@@ -239,44 +244,44 @@ impl<'p> TermCollector<'p> {
         self.properties
     }
 
-    fn below(&mut self, above: Place<'p>, name: &str) -> Place<'p> {
+    fn below(&mut self, above: TreePlace<'p>, name: &str) -> TreePlace<'p> {
         let place = above.step(below(above.path, name), above.node.and_then(|node| node.child(name)));
         self.name(above, place, name);
         place
     }
 
-    fn element(&mut self, above: Place<'p>) -> Place<'p> {
+    fn element(&mut self, above: TreePlace<'p>) -> TreePlace<'p> {
         let place = above.step(elements(above.path), above.node.and_then(PolicyNode::elements));
         self.name(above, place, "[]");
         place
     }
 
-    fn name(&mut self, above: Place<'p>, place: Place<'p>, name: &str) {
+    fn name(&mut self, above: TreePlace<'p>, place: TreePlace<'p>, name: &str) {
         if let Some(names) = &mut self.names {
             let above = names.get(&above.path).cloned().unwrap_or_default();
             names.entry(place.path).or_insert_with(|| format!("{above}/{name}"));
         }
     }
 
-    pub(crate) fn text(&mut self, place: Place<'p>, text: &str) {
+    pub(crate) fn text(&mut self, place: TreePlace<'p>, text: &str) {
         self.scalar(place, TermKind::Plain, || xxh3_64(text.as_bytes()));
     }
 
-    pub(crate) fn number(&mut self, place: Place<'p>, number: f64) {
+    pub(crate) fn number(&mut self, place: TreePlace<'p>, number: f64) {
         self.scalar(place, TermKind::Plain, || xxh3_64_with_seed(&number.to_bits().to_be_bytes(), 1));
     }
 
-    pub(crate) fn literal(&mut self, place: Place<'p>, literal: Option<bool>) {
+    pub(crate) fn literal(&mut self, place: TreePlace<'p>, literal: Option<bool>) {
         self.scalar(place, TermKind::Literal, || literal.map_or(2, |value| 3 + u64::from(value)));
     }
 
-    fn scalar(&mut self, place: Place<'p>, kind: TermKind, value: impl FnOnce() -> u64) {
+    fn scalar(&mut self, place: TreePlace<'p>, kind: TermKind, value: impl FnOnce() -> u64) {
         if place.scalar {
             self.terms.push(Term { path: place.path, value: value(), kind, parent: place.parent });
         }
     }
 
-    fn inner(&mut self, place: Place<'p>) {
+    fn inner(&mut self, place: TreePlace<'p>) {
         if place.subtree {
             self.terms.push(Term {
                 path: place.path,
@@ -295,7 +300,7 @@ impl<'p> TermCollector<'p> {
     }
 }
 
-impl<'p> Place<'p> {
+impl<'p> TreePlace<'p> {
     fn step(self, path: PathHash, node: Option<&'p PolicyNode>) -> Self {
         let subtree = node.and_then(|node| node.subtree).unwrap_or(self.subtree);
         let scalar = node.and_then(|node| node.scalar).unwrap_or(subtree);
@@ -342,19 +347,19 @@ impl<'de> Visitor<'de> for ItemVisitor<'_, '_> {
 /// Reads one value of an item and collects its terms. Returns a text or a number where that is wanted.
 pub(crate) struct TermSeed<'c, 'p> {
     pub collector: &'c mut TermCollector<'p>,
-    pub place: Place<'p>,
+    pub place: TreePlace<'p>,
     pub keeps_scalar: bool,
 }
 
 impl TermSeed<'_, '_> {
-    fn number(self, number: f64) -> Scalar {
+    fn number(self, number: f64) -> PropertyScalar {
         self.collector.number(self.place, number);
-        if self.keeps_scalar { Scalar::Number(number) } else { Scalar::None }
+        if self.keeps_scalar { PropertyScalar::Number(number) } else { PropertyScalar::None }
     }
 }
 
 impl<'de> DeserializeSeed<'de> for TermSeed<'_, '_> {
-    type Value = Scalar;
+    type Value = PropertyScalar;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
@@ -362,7 +367,7 @@ impl<'de> DeserializeSeed<'de> for TermSeed<'_, '_> {
 }
 
 impl<'de> Visitor<'de> for TermSeed<'_, '_> {
-    type Value = Scalar;
+    type Value = PropertyScalar;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a value")
@@ -370,17 +375,17 @@ impl<'de> Visitor<'de> for TermSeed<'_, '_> {
 
     fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
         self.collector.text(self.place, value);
-        Ok(if self.keeps_scalar { Scalar::Text(value.to_owned()) } else { Scalar::None })
+        Ok(if self.keeps_scalar { PropertyScalar::Text(value.to_owned()) } else { PropertyScalar::None })
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
         self.collector.literal(self.place, Some(value));
-        Ok(if self.keeps_scalar { Scalar::Boolean(value) } else { Scalar::None })
+        Ok(if self.keeps_scalar { PropertyScalar::Boolean(value) } else { PropertyScalar::None })
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
         self.collector.literal(self.place, None);
-        Ok(Scalar::None)
+        Ok(PropertyScalar::None)
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
@@ -403,7 +408,7 @@ impl<'de> Visitor<'de> for TermSeed<'_, '_> {
             .next_element_seed(TermSeed { collector: &mut *collector, place: element, keeps_scalar: false })?
             .is_some()
         {}
-        Ok(Scalar::None)
+        Ok(PropertyScalar::None)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -413,6 +418,6 @@ impl<'de> Visitor<'de> for TermSeed<'_, '_> {
             let place = collector.below(place, &name);
             map.next_value_seed(TermSeed { collector: &mut *collector, place, keeps_scalar: false })?;
         }
-        Ok(Scalar::None)
+        Ok(PropertyScalar::None)
     }
 }

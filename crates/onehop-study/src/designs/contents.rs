@@ -3,7 +3,7 @@
 use onehop_model::{FieldKind, ItemType, KeySource, Name};
 use serde_json::Value;
 
-use super::design_data::{DesignData, ListOf, is_single};
+use super::design_data::{DesignData, DesignList, is_single};
 use crate::data::{TypeSurvey, key_text};
 
 /// With so few values, the groups of a key grow with the data; with more, their number does.
@@ -63,7 +63,7 @@ impl DesignData<'_> {
         size
     }
 
-    fn add_list(&self, size: &mut ContainerSize, found: ListOf<'_>, scale: f64) {
+    fn add_list(&self, size: &mut ContainerSize, found: DesignList<'_>, scale: f64) {
         let Some(survey) = self.survey.of(&found.related.item_type) else { return };
         let bytes = self.entry_bytes(&found.list.projection);
         let keep = found.list.keep.map_or(f64::INFINITY, f64::from);

@@ -28,7 +28,7 @@ pub struct DesignData<'a> {
 
 /// A list of a design with its owner.
 #[derive(Debug, Clone, Copy)]
-pub struct ListOf<'a> {
+pub struct DesignList<'a> {
     /// The type with the field; `None` under `Query`.
     pub owner: Option<&'a ItemType>,
     /// The related field.
@@ -40,7 +40,7 @@ pub struct ListOf<'a> {
 impl<'a> DesignData<'a> {
     /// All lists of the design.
     #[must_use]
-    pub fn lists(&self) -> Vec<ListOf<'a>> {
+    pub fn lists(&self) -> Vec<DesignList<'a>> {
         lists_of(&self.design.model)
     }
 
@@ -117,10 +117,10 @@ pub(crate) fn parent_key(parent: &ItemType, by: &[onehop_model::Name], visible: 
     by.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn lists_of(model: &Model) -> Vec<ListOf<'_>> {
-    fn of<'a>(owner: Option<&'a ItemType>, related: &'a RelatedField) -> Option<ListOf<'a>> {
+pub(super) fn lists_of(model: &Model) -> Vec<DesignList<'_>> {
+    fn of<'a>(owner: Option<&'a ItemType>, related: &'a RelatedField) -> Option<DesignList<'a>> {
         match &related.source {
-            RelatedSource::List(list) => Some(ListOf { owner, related, list }),
+            RelatedSource::List(list) => Some(DesignList { owner, related, list }),
             _ => None,
         }
     }

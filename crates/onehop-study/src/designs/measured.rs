@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::design_data::{DesignData, IndexedPaths, ListOf, lists_of};
+use super::design_data::{DesignData, DesignList, IndexedPaths, lists_of};
 use super::stored_item::ItemWriter;
 use crate::data::DataSurvey;
 use crate::directory::Design;
@@ -38,7 +38,7 @@ impl<'a> DesignData<'a> {
         let item_bytes = items
             .map(|item| (item.name.to_string(), mean(&item.name, &|visible| writer.item(item, visible))));
         let item_bytes: BTreeMap<String, f64> = item_bytes.collect();
-        let entry = |found: ListOf<'_>| {
+        let entry = |found: DesignList<'_>| {
             let item = design.model.item(&found.related.item_type)?;
             let bytes = mean(&item.name, &|visible| writer.entry((item, found.list), visible));
             Some((found.list.projection.clone(), bytes))

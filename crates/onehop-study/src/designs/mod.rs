@@ -11,7 +11,7 @@ mod stored_item;
 mod tests;
 
 pub use contents::{ContainerSize, KeyShare, is_time_key};
-pub use design_data::{DesignData, ListOf};
+pub use design_data::{DesignData, DesignList};
 pub(crate) use design_data::{IndexedPaths, parent_key};
 pub use logical_partitions::{LogicalPartitions, PartitionSize};
 pub(crate) use stored_item::{ItemWriter, set};

@@ -98,7 +98,7 @@ impl Design {
 }
 
 /// A container with the fields that fill its key.
-struct Place {
+struct FoundContainer {
     container: String,
     key: Vec<String>,
     /// The fields, where they are not the id alone.
@@ -129,27 +129,32 @@ fn design_text(types: &[FoundType], design: Design) -> String {
 }
 
 /// The container and the key of a type.
-fn place(types: &[FoundType], ty: &FoundType, design: Design) -> Place {
-    let own = || Place { container: container(ty), key: vec!["id".to_owned()], partition: Vec::new() };
+fn place(types: &[FoundType], ty: &FoundType, design: Design) -> FoundContainer {
+    let own =
+        || FoundContainer { container: container(ty), key: vec!["id".to_owned()], partition: Vec::new() };
     let owner = owner(types, ty);
     match (design, owner) {
         (Design::Normalised, _) | (_, None) if !has_children(types, ty, design) => own(),
-        (Design::Together, None) => {
-            Place { key: vec![format!("{}Id", small(&ty.name))], partition: vec!["id".to_owned()], ..own() }
-        }
+        (Design::Together, None) => FoundContainer {
+            key: vec![format!("{}Id", small(&ty.name))],
+            partition: vec!["id".to_owned()],
+            ..own()
+        },
         // One value would hold much of the data, so the id is the second part of a hierarchical key.
-        (_, Some(owner)) if owner.is_hot() => Place {
+        (_, Some(owner)) if owner.is_hot() => FoundContainer {
             key: vec![format!("{}Id", owner.name), "id".to_owned()],
             partition: vec![owner.name.clone(), "id".to_owned()],
             ..own()
         },
-        (Design::Copied, Some(owner)) => {
-            Place { key: vec![format!("{}Id", owner.name)], partition: vec![owner.name.clone()], ..own() }
-        }
+        (Design::Copied, Some(owner)) => FoundContainer {
+            key: vec![format!("{}Id", owner.name)],
+            partition: vec![owner.name.clone()],
+            ..own()
+        },
         (Design::Together, Some(owner)) => {
             let parent =
                 types.iter().find(|parent| Some(&parent.name) == owner.target.as_ref()).unwrap_or(ty);
-            Place {
+            FoundContainer {
                 container: container(parent),
                 key: vec![format!("{}Id", small(&parent.name))],
                 partition: vec![owner.name.clone()],

@@ -10,7 +10,7 @@ use super::operation::{BusiestShare, PlannedOperation, PlannedScope, RequestPlan
 use super::planner::Planner;
 use super::writes::{ChangeKind, ItemChange, next_version};
 use crate::data::{EmbeddedReference, embedded_references};
-use crate::designs::ListOf;
+use crate::designs::DesignList;
 
 /// Items of a page of a query for the targets of a copy.
 const COPY_PAGE_ITEMS: f64 = 100.0;
@@ -26,7 +26,7 @@ struct CopyTargets<'a> {
 impl Planner<'_> {
     /// Adds the operations of all read models that see a change.
     pub(super) fn follow(&self, change: &ItemChange<'_>, plan: &mut RequestPlan) {
-        let lists: Vec<ListOf<'_>> = self
+        let lists: Vec<DesignList<'_>> = self
             .data
             .lists()
             .into_iter()
@@ -66,7 +66,7 @@ impl Planner<'_> {
     /// The entries of one list because of a change of its item, in so many requests.
     fn entries(
         &self,
-        found: ListOf<'_>,
+        found: DesignList<'_>,
         change: &ItemChange<'_>,
         times: f64,
         behind: &mut Vec<PlannedOperation>,
@@ -146,7 +146,7 @@ impl Planner<'_> {
     }
 
     /// The share of items that a bounded list has an entry of.
-    fn kept_share(&self, found: ListOf<'_>, item: &ItemType) -> f64 {
+    fn kept_share(&self, found: DesignList<'_>, item: &ItemType) -> f64 {
         let Some(keep) = found.list.keep else { return 1.0 };
         let survey = self.data.survey.of(&item.name);
         let groups = survey
@@ -310,7 +310,7 @@ fn renamed_within(
 }
 
 /// Whether a list begins with the newest items, so that each new item enters.
-fn is_newest_first(found: ListOf<'_>, item: &ItemType) -> bool {
+fn is_newest_first(found: DesignList<'_>, item: &ItemType) -> bool {
     let first = found.related.order.first();
     first.is_some_and(|order| {
         let field = item.field(&order.field);
@@ -350,13 +350,13 @@ impl Planner<'_> {
     }
 
     /// RU of the index entries of all entries of a list.
-    pub(crate) fn entries_index_charge(&self, found: ListOf<'_>) -> f64 {
+    pub(crate) fn entries_index_charge(&self, found: DesignList<'_>) -> f64 {
         self.charge_of_entries(found, |planner, container, entry| planner.index_part(container, entry))
     }
 
     /// RU of building a list from its source: each item is read from the change feed, and entries are
     /// written.
-    pub(crate) fn rebuild_charge(&self, found: ListOf<'_>) -> f64 {
+    pub(crate) fn rebuild_charge(&self, found: DesignList<'_>) -> f64 {
         let Some(item) = self.model().item(&found.related.item_type) else { return 0.0 };
         let items = self.data.items(&item.name) as f64;
         let read = self.change(item, self.data.item_bytes(&item.name)).request_charge;
@@ -366,7 +366,7 @@ impl Planner<'_> {
     }
 
     /// A charge of all entries of a list.
-    fn charge_of_entries(&self, found: ListOf<'_>, charge: impl Fn(&Self, &str, &Value) -> f64) -> f64 {
+    fn charge_of_entries(&self, found: DesignList<'_>, charge: impl Fn(&Self, &str, &Value) -> f64) -> f64 {
         let Some(item) = self.model().item(&found.related.item_type) else { return 0.0 };
         let each = self.mean_charge(item, |planner, visible| {
             let entry = planner.writer().entry((item, found.list), visible);

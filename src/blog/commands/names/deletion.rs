@@ -7,7 +7,7 @@ use crate::blog::items::{DeletedUserItem, types};
 use crate::domain::error::contended;
 use onehop_store::{ETag, Fault, Ledger, NewItem, WriteOp};
 
-use super::{ATTEMPTS_MAX, Attempt, StoredUser, UsernameReservations, parsed};
+use super::{ATTEMPTS_MAX, StoredUser, UsernameReservations, WriteAttempt, parsed};
 
 impl UsernameReservations {
     /// Replaces a user, without a rename under way, by the rest of a deleted account.
@@ -15,7 +15,7 @@ impl UsernameReservations {
         &self,
         stored: &StoredUser,
         ledger: &Ledger,
-    ) -> Result<Attempt, Fault> {
+    ) -> Result<WriteAttempt, Fault> {
         let user = &stored.user;
         let keys = parsed(&user.username)?.keys().into_iter().map(|key| key.as_str().to_owned());
         let mut keys: Vec<String> = keys.chain(user.former_reservations().map(str::to_owned)).collect();
@@ -35,7 +35,7 @@ impl UsernameReservations {
         let deleting = self.deleted.begin(user.id);
         self.author_names.remove(user.id);
         let replaced = self.attempt(USERS, &user.id.partition_key(), replace, ledger).await?;
-        if replaced == Attempt::Written {
+        if replaced == WriteAttempt::Written {
             deleting.done();
             // Again, for readers of the name meanwhile.
             self.author_names.remove(user.id);
@@ -79,7 +79,7 @@ impl UsernameReservations {
             let again = DeletedUserItem { version: rest.version + 1, removed: false, ttl: None, ..rest };
             let item_again = NewItem::encode(id.to_string(), &again);
             let replace = WriteOp::Replace { item: item_again, if_match: Some(etag) };
-            if self.attempt(USERS, &id.partition_key(), replace, ledger).await? == Attempt::Written {
+            if self.attempt(USERS, &id.partition_key(), replace, ledger).await? == WriteAttempt::Written {
                 return Ok(true);
             }
         }

@@ -45,7 +45,7 @@ use onehop_store::{
 
 use author_names::AuthorNames;
 
-pub(super) use crate::domain::conditional_write::Attempt;
+pub(super) use crate::domain::conditional_write::WriteAttempt;
 pub(super) use deleted_users::DeletedUsers;
 pub use rename::RollForward;
 pub(in crate::blog) use rename::left_keys;
@@ -162,7 +162,7 @@ impl UsernameReservations {
         };
         for _ in 0..ATTEMPTS_MAX {
             let create = WriteOp::Create(NewItem::encode(id.to_string(), &user));
-            if self.attempt(USERS, &id.partition_key(), create, ledger).await? == Attempt::Written {
+            if self.attempt(USERS, &id.partition_key(), create, ledger).await? == WriteAttempt::Written {
                 return Ok(Some(user));
             }
             match self.find(id, ledger).await? {
@@ -180,7 +180,7 @@ impl UsernameReservations {
         user: &UserItem,
         etag: &ETag,
         ledger: &Ledger,
-    ) -> Result<Attempt, Fault> {
+    ) -> Result<WriteAttempt, Fault> {
         let item = NewItem::encode(user.id.to_string(), user);
         let replace = WriteOp::Replace { item, if_match: Some(etag.clone()) };
         self.author_names.remove(user.id);
@@ -197,7 +197,7 @@ impl UsernameReservations {
         partition_key: &PartitionKey,
         operation: WriteOp,
         ledger: &Ledger,
-    ) -> Result<Attempt, Fault> {
+    ) -> Result<WriteAttempt, Fault> {
         conditional_write::attempt(&*self.store, container, partition_key, operation, ledger).await
     }
 }

@@ -15,7 +15,7 @@ use onehop_runtime::planted;
 use onehop_store::{ETag, Fault, Ledger};
 
 use super::{
-    ATTEMPTS_MAX, Attempt, ClaimOutcome, StoredUser, UserLookup, UsernameReservations, account, parsed,
+    ATTEMPTS_MAX, ClaimOutcome, StoredUser, UserLookup, UsernameReservations, WriteAttempt, account, parsed,
     read_reservation,
 };
 use crate::domain::error::contended;
@@ -134,8 +134,8 @@ impl UsernameReservations {
     async fn withdraw(&self, user: UserItem, etag: &ETag, ledger: &Ledger) -> Result<RenamePass, Fault> {
         let user = UserItem { pending_username: None, ..user };
         match self.replace_user(&user, etag, ledger).await? {
-            Attempt::Written => Ok(RenamePass::Ended(RollForward::Withdrawn(user))),
-            Attempt::LookAgain => Ok(RenamePass::LookAgain),
+            WriteAttempt::Written => Ok(RenamePass::Ended(RollForward::Withdrawn(user))),
+            WriteAttempt::LookAgain => Ok(RenamePass::LookAgain),
         }
     }
 
@@ -148,7 +148,7 @@ impl UsernameReservations {
         left: Vec<(NameKey, ETag)>,
         ledger: &Ledger,
     ) -> Result<RenamePass, Fault> {
-        if self.replace_user(&renamed, etag, ledger).await? == Attempt::LookAgain {
+        if self.replace_user(&renamed, etag, ledger).await? == WriteAttempt::LookAgain {
             return Ok(RenamePass::LookAgain);
         }
         for (key, etag) in left {

@@ -11,7 +11,8 @@ use crate::domain::reservations::{HolderLookup, Holders, KeyClaim, Reservations}
 use onehop_store::{ETag, Fault, Ledger, NewItem, WriteOp};
 
 use super::{
-    Attempt, StoredUser, UserLookup, UsernameReservations, account, has_key, parsed, with_latest_password,
+    StoredUser, UserLookup, UsernameReservations, WriteAttempt, account, has_key, parsed,
+    with_latest_password,
 };
 
 /// The end of a claim.
@@ -146,7 +147,7 @@ impl UsernameReservations {
         etag: ETag,
         ledger: &Ledger,
     ) -> Result<(), Fault> {
-        let _: Attempt = self.reservations().delete(key.as_str(), etag, ledger).await?;
+        let _: WriteAttempt = self.reservations().delete(key.as_str(), etag, ledger).await?;
         Ok(())
     }
 
@@ -185,14 +186,14 @@ impl Holders for UsernameReservations {
         has_key(&holder.user, &NameKey::from_stored(key))
     }
 
-    async fn confirm(&self, holder: StoredUser, ledger: &Ledger) -> Result<Attempt, Fault> {
+    async fn confirm(&self, holder: StoredUser, ledger: &Ledger) -> Result<WriteAttempt, Fault> {
         let id = holder.user.id;
         let item = NewItem { id: id.to_string(), body: holder.item.body };
         let rewrite = WriteOp::Replace { item, if_match: Some(holder.etag) };
         self.attempt(USERS, &id.partition_key(), rewrite, ledger).await
     }
 
-    async fn abandon(&self, id: UserId, ledger: &Ledger) -> Result<Attempt, Fault> {
+    async fn abandon(&self, id: UserId, ledger: &Ledger) -> Result<WriteAttempt, Fault> {
         let item_type = types::ABANDONED.to_owned();
         let block = AbandonedItem { id, item_type, user_id: id, ttl: ABANDONED_TTL_S };
         let create = WriteOp::Create(NewItem::encode(id.to_string(), &block));

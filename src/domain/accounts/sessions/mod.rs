@@ -22,7 +22,7 @@ use crate::accounts::audience::Audience;
 use crate::accounts::claim_times::CLOCK_LEEWAY_MS;
 use crate::accounts::network_prefixes::Prefix;
 use crate::accounts::session::{RefreshToken, RotationSalt, SessionId};
-use crate::domain::conditional_write::{self, ATTEMPTS_MAX, Attempt};
+use crate::domain::conditional_write::{self, ATTEMPTS_MAX, WriteAttempt};
 use crate::domain::containers::ACCOUNTS;
 use crate::domain::error::contended;
 use onehop_runtime::clock::Clock;
@@ -445,7 +445,7 @@ impl Sessions {
         };
         let attempt =
             conditional_write::attempt(&**store, ACCOUNTS, &partition_key, operation, ledger).await?;
-        Ok(attempt == Attempt::Written)
+        Ok(attempt == WriteAttempt::Written)
     }
 }
 
