@@ -7,7 +7,20 @@ use crate::client::{Answer, Client};
 use crate::history::NOTHING;
 use crate::world::KnownPost;
 
+/// The order of lists of posts.
+const NEWEST_FIRST: bool = true;
+
 impl Client {
+    /// Records that a list has its order, whatever was written meanwhile.
+    fn saw_order(&self, view: &str, nodes: &[Value], is_newest_first: bool) {
+        let dates: Vec<&str> = nodes.iter().filter_map(|node| node["creationDate"].as_str()).collect();
+        let follows = |pair: &[&str]| if is_newest_first { pair[0] >= pair[1] } else { pair[0] <= pair[1] };
+        if !dates.windows(2).all(follows) {
+            let detail = format!("{view} of client {}: {dates:?}", self.number);
+            self.world.history.broken("a list has its order", detail);
+        }
+    }
+
     pub async fn read_post(&mut self) {
         let Some(post) = self.any_post() else { return };
         let start = self.world.history.now();
@@ -30,12 +43,13 @@ impl Client {
         let own: Vec<KnownPost> =
             self.world.posts.lock().iter().filter(|post| post.author == me).cloned().collect();
         let start = self.world.history.now();
-        let query = "{ viewer { id username posts(first: 100) { nodes { id title } } } }";
+        let query = "{ viewer { id username posts(first: 100) { nodes { id title creationDate } } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
         let recent = self.recent(reached);
         let Some(name) = data["viewer"]["username"].as_str() else { return };
         self.saw("viewer", &format!("username {me}"), name, recent, start);
         let Some(nodes) = data["viewer"]["posts"]["nodes"].as_array() else { return };
+        self.saw_order("posts of a user", nodes, NEWEST_FIRST);
         for post in own {
             let listed = nodes.iter().find(|node| node["id"] == post.id.as_str());
             let title = listed.and_then(|node| node["title"].as_str()).unwrap_or(NOTHING);
@@ -72,7 +86,7 @@ impl Client {
         let first = if self.world.dice.percent(50) { 100 } else { self.world.dice.between(1, 5) };
         let query = format!(
             "query($id: ID!, $after: String) {{ post(id: $id) {{ comments(first: {first}, after: $after) {{ \
-             nodes {{ id content author {{ id username }} }} pageInfo {{ hasNextPage endCursor }} }} }} }}"
+             nodes {{ id content creationDate author {{ id username }} }} pageInfo {{ hasNextPage endCursor }} }} }} }}"
         );
         let (mut nodes, mut after, mut all_reached) = (Vec::new(), Value::Null, true);
         loop {
@@ -82,6 +96,7 @@ impl Client {
             nodes.append(page["nodes"].as_array_mut()?);
             all_reached &= reached;
             if page["pageInfo"]["hasNextPage"] != true {
+                self.saw_order("comments of a post", &nodes, !NEWEST_FIRST);
                 return Some((nodes, all_reached));
             }
             after = page["pageInfo"]["endCursor"].take();
@@ -91,9 +106,10 @@ impl Client {
     async fn read_tagged(&mut self) {
         let tag = *self.world.dice.pick(&TAGS);
         let start = self.world.history.now();
-        let query = "query($tag: String!) { postsByTag(tag: $tag, first: 100) { nodes { id title author { id username } } } }";
+        let query = "query($tag: String!) { postsByTag(tag: $tag, first: 100) { nodes { id title creationDate author { id username } } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({ "tag": tag })).await else { return };
         let Some(nodes) = data["postsByTag"]["nodes"].as_array() else { return };
+        self.saw_order("tag", nodes, NEWEST_FIRST);
         let recent = self.recent(reached);
         let known: Vec<KnownPost> = self.world.posts.lock().clone();
         for post in known {
@@ -117,6 +133,7 @@ impl Client {
         let query = "{ feed(first: 100) { nodes { id title creationDate author { id username } } } }";
         let Answer::Data { data, reached } = self.ask(query, json!({})).await else { return };
         let Some(nodes) = data["feed"]["nodes"].as_array() else { return };
+        self.saw_order("feed", nodes, NEWEST_FIRST);
         let recent = self.recent(reached);
         // A full feed leaves older posts out. So does a feed that a deletion has just made shorter.
         let has_all = self.world.titles.lock().len() < self.world.feed_length();

@@ -38,6 +38,17 @@ pub struct Session {
     pub refresh_token: String,
     /// Its number in the world.
     pub number: usize,
+    /// When the tokens were given (virtual ms).
+    pub given_ms: i64,
+    /// When a renewal was first sent that had no answer (virtual ms).
+    pub unanswered_ms: Option<i64>,
+}
+
+impl Session {
+    /// A session with tokens that were given at a time (virtual ms).
+    pub fn new((token, refresh_token): (String, String), number: usize, given_ms: i64) -> Self {
+        Self { token, refresh_token, number, given_ms, unanswered_ms: None }
+    }
 }
 
 /// A client.
@@ -47,6 +58,8 @@ pub struct Client {
     pub session: Option<Session>,
     /// The position of its last writes, which its requests name.
     position: Option<ClientPosition>,
+    /// The position before that one.
+    former_position: Option<String>,
     /// Answers that it keeps.
     pub cached: Vec<CachedAnswer>,
     /// The user whose account its request deletes.
@@ -78,6 +91,10 @@ enum Awaited {
 
 /// The numbers of clients are below this. Other devices have higher numbers.
 const OTHER_DEVICE: usize = 100;
+/// The time for which an access token is valid at least.
+const SURELY_VALID_MS: i64 = 30 * 60 * 1_000;
+/// The percentage of queries that name the position before the last one.
+const FORMER_POSITION_PERCENT: u64 = 10;
 /// The time for which a client counts on a process to remember its writes.
 const REMEMBERED_MS: i64 = 30_000;
 
@@ -88,6 +105,7 @@ impl Client {
             number,
             session: None,
             position: None,
+            former_position: None,
             cached: Vec::new(),
             removes: None,
             process: None,
@@ -101,13 +119,19 @@ impl Client {
 
     /// Goes on as a new device, which knows none of the writes so far.
     fn forget_own_writes(&mut self) {
-        (self.number, self.position) = (self.next_device(), None);
+        self.number = self.next_device();
+        (self.position, self.former_position) = (None, None);
     }
 
     /// The number of a new device.
     fn next_device(&self) -> usize {
         let devices = self.world.devices.fetch_add(1, Ordering::Relaxed) + 1;
         self.number % OTHER_DEVICE + OTHER_DEVICE * devices
+    }
+
+    /// Whether it is the device on which its user signed in.
+    pub fn is_first_device(&self) -> bool {
+        self.number < OTHER_DEVICE
     }
 
     /// Another device of the client's user, without the position of this one's writes.
@@ -139,11 +163,20 @@ impl Client {
     pub async fn ask(&mut self, query: &str, variables: Value) -> Answer {
         let Some(session) = self.session.clone() else { return self.ask_with(None, query, variables).await };
         let began_ms = self.world.elapsed_ms();
-        let answer = self.ask_with(Some(session.token), query, variables).await;
-        if let Answer::Data { data, .. } = &answer
-            && (query.starts_with("mutation") || data["viewer"]["id"].is_string())
-        {
-            self.used_session(session.number, began_ms);
+        let answer = self.ask_with(Some(session.token.clone()), query, variables).await;
+        match &answer {
+            Answer::Data { data, .. }
+                if query.starts_with("mutation") || data["viewer"]["id"].is_string() =>
+            {
+                self.used_session(session.number, began_ms);
+            }
+            Answer::Refused { code }
+                if code == "UNAUTHENTICATED"
+                    && self.world.elapsed_ms() < session.given_ms + SURELY_VALID_MS =>
+            {
+                self.lost_session(&session, query);
+            }
+            _ => {}
         }
         answer
     }
@@ -194,8 +227,12 @@ impl Client {
             let may_be_parked = world.plan.disturbances.contains(&"full partition");
             let may_leave_out = is_mutation || world.plan.domain != MODEL && !may_be_parked;
             let percent = if is_mutation { 60 } else { 30 };
+            let former = self.former_position.as_ref().filter(|_| !is_mutation);
             if is_remembered && may_leave_out && dice.percent(percent) {
                 awaited = Awaited::Remembered { until_ms };
+            } else if let Some(former) = former.filter(|_| dice.percent(FORMER_POSITION_PERCENT)) {
+                // Another tab has not heard of the last write.
+                body["extensions"] = json!({ "position": former });
             } else {
                 body["extensions"] = json!({ "position": position.text });
                 awaited = Awaited::Named;
@@ -255,7 +292,8 @@ impl Client {
         is_mutation: bool,
     ) -> Answer {
         if let Some(position) = answer["extensions"]["position"].as_str() {
-            self.position = Some(ClientPosition { text: position.to_owned(), process, asked_ms, user });
+            let position = ClientPosition { text: position.to_owned(), process, asked_ms, user };
+            self.former_position = self.position.replace(position).map(|former| former.text);
         }
         // An older release without any projection of a container gives no position of its writes there.
         if is_mutation && !answer["extensions"]["position"].is_string() && self.world.is_older(process) {

@@ -104,6 +104,11 @@ impl Faults {
         self.state.lock().full = container;
     }
 
+    /// The container whose logical partitions are full.
+    pub fn full(&self) -> Option<&'static str> {
+        self.state.lock().full
+    }
+
     /// When writes began that took longer than a lease lives.
     pub fn hung(&self) -> Vec<Instant> {
         self.state.lock().hung.clone()

@@ -31,6 +31,7 @@ impl Client {
             (world.users.lock().len(), world.dice.pick(&passwords.possible(&me)).clone())
         };
         history.set_first(&account(&me), OPEN);
+        world.may_end_sessions(&me);
         let write = history.begin(&account(&me), DELETED, self.number);
         let others = [format!("name of {me}"), format!("username {me}")];
         let others = others.map(|register| history.begin(&register, NOTHING, self.number));

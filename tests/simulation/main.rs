@@ -23,6 +23,7 @@ mod executor;
 mod faults;
 mod finale;
 mod history;
+mod keys;
 mod life;
 mod live;
 mod live_queries;

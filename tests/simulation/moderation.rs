@@ -30,6 +30,7 @@ impl Client {
         let user = world.dice.pick(if again { &suspended } else { &users }).clone();
         let register = format!("suspension of {user}");
         world.history.set_first(&register, "0");
+        world.may_end_sessions(&user);
         let sessions_before = world.users.lock().len();
         let write = world.history.begin(&register, if suspends { "1" } else { "0" }, self.number);
         let (command, kind) = match suspends {

@@ -141,6 +141,7 @@ impl Client {
         let Some(me) = self.me() else { return };
         let world = self.world.clone();
         let password = world.next("a correct horse");
+        world.may_end_sessions(&me);
         let sessions_before = world.users.lock().len();
         let (change, current) = {
             let mut passwords = world.passwords.lock();
@@ -157,7 +158,11 @@ impl Client {
         let query =
             format!("mutation($i: ChangePasswordInput!) {{ changePassword(input: $i) {{ {SESSION} }} }}");
         let input = json!({ "currentPassword": current, "newPassword": password });
-        let (answer, is_repeated) = self.command(&query, json!({ "i": input })).await;
+        let input = json!({ "i": input });
+        let (answer, is_repeated) = match world.dice.percent(30) {
+            true => (self.ask(&query, input).await, false),
+            false => self.command(&query, input).await,
+        };
         match answer {
             Answer::Data { data, .. } => {
                 let now_ms = world.elapsed_ms();
@@ -173,7 +178,26 @@ impl Client {
                 }
                 self.drop_refused_session(&code);
             }
+            // Another device signs in with it where it was changed, and then this session has ended.
+            Answer::Unknown if world.dice.percent(50) => {
+                let mut other = self.other_device();
+                other.session = None;
+                let known = world.passwords.lock().of(&me).clone();
+                other.sign_in_as(&me, &known, &password).await;
+                if other.session.is_some() {
+                    self.use_ended_session().await;
+                }
+            }
             Answer::Unknown => {}
+        }
+    }
+
+    /// Uses the session of the client after the time that every process has to learn of its end.
+    async fn use_ended_session(&mut self) {
+        let grace_ms = u64::try_from(SESSION_GRACE_MS).expect("a positive time");
+        tokio::time::sleep(Duration::from_millis(grace_ms + self.world.dice.below(20_000))).await;
+        if let Answer::Refused { code } = self.ask("{ viewer { id } }", json!({})).await {
+            self.drop_refused_session(&code);
         }
     }
 
@@ -246,6 +270,12 @@ impl Client {
         let pending = known.pending.iter().map(|pending| pending.password.clone());
         let possible: Vec<String> = replaced.chain(pending).chain(known.current.clone()).collect();
         let password = world.dice.pick(&possible).clone();
+        self.sign_in_as(&user, &known, &password).await;
+    }
+
+    /// Signs in as a user, with a password that the user has or may have had.
+    async fn sign_in_as(&mut self, user: &str, known: &UserPasswords, password: &str) {
+        let world = self.world.clone();
         let (began_ms, start) = (world.elapsed_ms(), world.history.now());
         let query = format!("mutation($i: SignInInput!) {{ signIn(input: $i) {{ {SESSION} }} }}");
         let input = json!({ "username": known.name, "password": password });
@@ -256,10 +286,10 @@ impl Client {
         if let Some(id) = payload["user"]["id"].as_str() {
             self.saw_open_account(id, start);
         }
-        if payload["user"]["id"] != user.as_str() {
+        if payload["user"]["id"] != user {
             // The name has passed on to another user.
             if let (Some(id), Some(name)) =
-                (self.start_session(payload, &password), payload["user"]["username"].as_str())
+                (self.start_session(payload, password), payload["user"]["username"].as_str())
             {
                 world.history.set_first_unless_written(&format!("username {id}"), name);
             }
@@ -275,9 +305,9 @@ impl Client {
             let now_ms = world.elapsed_ms();
             let sessions = world.users.lock().clone();
             let change = Change { changes_before: known.changes, ..change.clone() };
-            world.passwords.lock().took_effect(&user, &change, (&sessions, now_ms));
+            world.passwords.lock().took_effect(user, &change, (&sessions, now_ms));
             world.count("password change without an answer");
         }
-        self.start_session(payload, &password);
+        self.start_session(payload, password);
     }
 }

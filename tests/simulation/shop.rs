@@ -93,7 +93,7 @@ impl Client {
         let (id, token) = (id.as_str()?.to_owned(), payload["accessToken"].as_str()?.to_owned());
         let refresh_token = payload["refreshToken"].as_str().unwrap_or_default().to_owned();
         let number = self.world.begin_shop_session(&id);
-        self.session = Some(Session { token, refresh_token, number });
+        self.session = Some(Session::new((token, refresh_token), number, self.world.elapsed_ms()));
         Some(id)
     }
 

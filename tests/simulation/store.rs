@@ -154,6 +154,14 @@ impl RunStore {
         true
     }
 
+    /// The container of a read model that is full now.
+    pub fn full(&self) -> Option<&'static str> {
+        match self {
+            Self::Account { faults, .. } => faults.full(),
+            _ => None,
+        }
+    }
+
     /// Whether changes may have been parked because a logical partition was full.
     pub fn was_full(&self) -> bool {
         self.counts().contains_key("fault_partition_full")
@@ -206,6 +214,13 @@ impl RunStore {
         match self {
             Self::Account { faults, .. } => faults.set_calm(false),
             Self::Disk { faults, .. } => *faults.percent.lock() = plan.failing / 2,
+        }
+    }
+
+    /// Undoes the damage of the disk.
+    pub fn copy_back(&self) {
+        if let Self::Disk { disk, .. } = self {
+            disk.mend();
         }
     }
 

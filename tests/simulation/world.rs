@@ -3,6 +3,7 @@
 mod acts;
 mod deployment;
 mod disturbances;
+mod living_sessions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,6 +41,8 @@ use deployment::ModelVersions;
 const DISTURBANCES_MAX: usize = 90;
 /// Processes that a run starts. A start takes as long as hundreds of requests.
 const PROCESSES_STARTED_MAX: u32 = 16;
+/// Processes that do not start, one after the other, before the operator copies the disk back.
+const FAILED_STARTS_MAX: u32 = 8;
 /// Types of reservations, and the commands that write them.
 const RESERVING: [(&str, &[&str]); 4] = [
     ("reservation", &["createDesk(", "updateDesk(", "deleteDesk(", "createPerson(", "updatePerson("]),
@@ -100,6 +103,10 @@ pub struct World {
     pub backups: Mutex<Vec<Backup>>,
     /// Customers with sessions, and the member of staff.
     shop_users: Mutex<BTreeSet<String>>,
+    /// Users of the blog whose sessions a request may have ended.
+    users_without_sessions: Mutex<BTreeSet<String>>,
+    /// Sessions that a request may have ended alone.
+    ended_sessions: Mutex<BTreeSet<usize>>,
     /// The known items of the served model.
     pub desk: Mutex<KnownDesk>,
     /// The versions of the served model, where the run has one.
@@ -108,6 +115,8 @@ pub struct World {
     start: Instant,
     members: Mutex<BTreeMap<u32, Member>>,
     started: Mutex<u32>,
+    /// Processes since the last one that served which did not start.
+    failed_starts: Mutex<u32>,
     /// Whether a process of the newer release was started.
     has_newer: Mutex<bool>,
     /// The acts that were left when a process of the newer release began to serve.
@@ -158,8 +167,11 @@ impl World {
             suspended: Mutex::default(),
             backups: Mutex::default(),
             shop_users: Mutex::default(),
+            users_without_sessions: Mutex::default(),
+            ended_sessions: Mutex::default(),
             members: Mutex::default(),
             started: Mutex::default(),
+            failed_starts: Mutex::default(),
             has_newer: Mutex::default(),
             acts_left_at_newer: Mutex::default(),
             stopping: Mutex::default(),
@@ -319,6 +331,7 @@ impl World {
             match started {
                 Ok(process) => {
                     trace::line("world", format!("process {number} serves"));
+                    *world.failed_starts.lock() = 0;
                     if let Some(member) = members.get_mut(&number) {
                         world.executor.spawn(
                             OUTSIDE,
@@ -330,8 +343,14 @@ impl World {
                 Err(error) => {
                     trace::line("world", format!("process {number} did not start: {error:#}"));
                     members.remove(&number);
-                    // Its operator mounts the file system again.
+                    // Its operator mounts the file system again, and at last copies the disk back.
                     world.store.remount();
+                    let mut failed = world.failed_starts.lock();
+                    *failed += 1;
+                    if *failed >= FAILED_STARTS_MAX {
+                        world.count("disk copied back");
+                        world.store.copy_back();
+                    }
                 }
             }
         });

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Change, Known, KnownDesk, PAGE, fields_of, joined, register, steps_text, watch_of};
-use crate::blog::PASSWORD;
+use crate::blog::{FULL_ACTS_PERCENT, PASSWORD};
 use crate::client::{Answer, Client, Session};
 use crate::history::{NOTHING, Write};
 
@@ -31,6 +31,10 @@ impl Client {
         }
         if self.world.moves_values() && self.world.dice.percent(50) && self.own_note().is_some() {
             return self.update_note().await;
+        }
+        if self.world.store.full().is_some() && self.world.dice.percent(FULL_ACTS_PERCENT) {
+            self.create_ticket().await;
+            return self.read_tickets().await;
         }
         match self.world.dice.weighted(&self.world.plan.act_weights.desk) {
             "create desk" => self.create_desk().await,
@@ -92,7 +96,8 @@ impl Client {
         let (id, token) = (payload["person"]["id"].as_str()?.to_owned(), payload["accessToken"].as_str()?);
         let refresh_token = payload["refreshToken"].as_str().unwrap_or_default().to_owned();
         let number = self.world.begin_shop_session(&id);
-        self.session = Some(Session { token: token.to_owned(), refresh_token, number });
+        let tokens = (token.to_owned(), refresh_token);
+        self.session = Some(Session::new(tokens, number, self.world.elapsed_ms()));
         Some(id)
     }
 
@@ -388,6 +393,10 @@ impl Client {
             (note, desk.people.iter().find(|person| **person != me).cloned())
         };
         let (query, input) = match (note, person) {
+            (Some(note), _) if world.dice.percent(30) => (
+                "mutation($i: DeleteNoteInput!) { deleteNote(input: $i) { deletedNoteId } }",
+                json!({ "noteId": note.id }),
+            ),
             (Some(note), _) if world.dice.percent(60) => (
                 "mutation($i: UpdateNoteInput!) { updateNote(input: $i) { note { id } } }",
                 json!({ "noteId": note.id, "text": "not mine" }),

@@ -55,14 +55,18 @@ impl Client {
         }
     }
 
-    /// Records the copies in a ticket.
+    /// Records the copies in a ticket. The names of its author and of those who took a step are copied one
+    /// after the other.
     fn saw_copies(&self, place: &str, ticket: &Value, start: u64) {
-        let labels = ticket["labels"].as_array().into_iter().flatten().map(|label| (label, "name"));
-        let one = [(&ticket["desk"], "title"), (&ticket["author"], "name")];
-        let steps = ticket["steps"].as_array().into_iter().flatten().map(|step| (&step["by"], "name"));
-        for (source, field) in one.into_iter().chain(labels).chain(steps) {
+        let labels = ticket["labels"].as_array().into_iter().flatten();
+        let labels = labels.map(|label| ("labels", label, "name"));
+        let one = [("desk", &ticket["desk"], "title"), ("author", &ticket["author"], "name")];
+        let steps = ticket["steps"].as_array().into_iter().flatten();
+        let steps = steps.map(|step| ("steps", &step["by"], "name"));
+        for (path, source, field) in one.into_iter().chain(labels).chain(steps) {
             if let (Some(id), Some(value)) = (source["id"].as_str(), source[field].as_str()) {
-                self.saw(&format!("copy in {place}"), &register(field, id), value, Recent::Any, start);
+                let view = format!("copy in {path} of {place}");
+                self.saw(&view, &register(field, id), value, Recent::Any, start);
             }
         }
     }

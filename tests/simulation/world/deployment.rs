@@ -80,9 +80,13 @@ impl World {
 
     /// Whether a process with the newer model has begun lately, so that values are on their way.
     pub fn moves_values(&self) -> bool {
+        self.models.is_some() && self.is_newly_released()
+    }
+
+    /// Whether a process with added projections has begun lately, so that they read the changes of before.
+    pub fn is_newly_released(&self) -> bool {
         let since = *self.acts_left_at_newer.lock();
-        self.models.is_some()
-            && !self.plan.added_projections.is_empty()
+        !self.plan.added_projections.is_empty()
             && since.is_some_and(|then| then.saturating_sub(*self.acts_left.lock()) < ACTS_OF_MOVES)
     }
 
