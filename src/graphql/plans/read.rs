@@ -1,5 +1,6 @@
 //! Reading for a plan: every read that the general executor would do for the same operation, and no other.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures::future::{try_join, try_join_all};
@@ -407,13 +408,19 @@ impl PlanReader<'_> {
 }
 
 /// The partition key of an object with an id.
-pub(super) fn key_of(parts: &[KeyPart], id: &str, members: &StoredMembers<'_>) -> Option<String> {
+pub(super) fn key_of<'b>(parts: &[KeyPart], id: &str, members: &StoredMembers<'b>) -> Option<Cow<'b, str>> {
+    // The text of a single property is the key as it is.
+    if let [KeyPart::Member(slot)] = parts
+        && let Some(text) = members.text(*slot)
+    {
+        return Some(text);
+    }
     let value = |part: &KeyPart| match part {
         KeyPart::Id => Some(Value::from(id)),
         KeyPart::Constant(text) => Some(Value::from(*text)),
         KeyPart::Member(slot) => json_of(members, *slot).ok().filter(|value| !value.is_null()),
     };
-    partition_text(&parts.iter().map(value).collect::<Option<Vec<_>>>()?)
+    partition_text(&parts.iter().map(value).collect::<Option<Vec<_>>>()?).map(Cow::Owned)
 }
 
 /// A stored value; null where it is missing.
