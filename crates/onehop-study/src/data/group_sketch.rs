@@ -1,7 +1,7 @@
 //! Group sketch: the items of a type by the values of some fields, in bounded memory. A bottom-k sample of
 //! the values is counted exactly; heavy hitters show the largest groups.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use onehop_runtime::space_saving::SpaceSaving;
 
@@ -114,7 +114,7 @@ impl GroupSketch {
     }
 
     fn forget_light_names(&mut self) {
-        let heavy: Vec<u128> = self.heaviest.heaviest(COUNTERS).iter().map(|heavy| heavy.key).collect();
+        let heavy: HashSet<u128> = self.heaviest.heaviest(COUNTERS).iter().map(|heavy| heavy.key).collect();
         self.names.retain(|key, _| heavy.contains(key));
     }
 
