@@ -305,14 +305,17 @@ impl History {
     }
 
     /// Whether an item was there before the last write of a register that a client knew at a moment. False
-    /// for a register whose value was taken away, or may have been: copies keep the last one.
+    /// for a register whose value was taken away, or may have been: copies keep the last one. False also for
+    /// an item that may have been deleted: where that change is parked, its list has it as it was.
     pub fn was_there_before(&self, item: &str, register: &str, (client, moment): (usize, Moment)) -> bool {
         let recorded = self.0.lock();
         let writes = |name: &str| recorded.registers.get(name).map_or(&[][..], |register| &register.writes);
         let created = writes(item).first().and_then(|write| write.end);
         let is_known = |write: &&Write| write.client == client && write.end.is_some_and(|end| end < moment);
         let last = writes(register).iter().filter(is_known).map(|write| write.start).max();
-        if writes(register).iter().any(|write| write.value == NOTHING && write.start < Moment::MAX) {
+        let may_be_gone =
+            |name: &str| writes(name).iter().any(|write| write.value == NOTHING && write.start < Moment::MAX);
+        if may_be_gone(register) || may_be_gone(item) {
             return false;
         }
         created.zip(last).is_some_and(|(created, last)| created < last && last < Moment::MAX)

@@ -1,5 +1,5 @@
-//! Living sessions: the sessions of the blog that no request can have ended, so that none of their requests may
-//! be refused.
+//! Living sessions: the sessions of the blog that no request can have ended, so that none of their requests
+//! may be refused.
 
 use super::World;
 use crate::plan::MODEL;

@@ -303,7 +303,8 @@ impl Sessions {
             && (known.age_ms(now_ms) < interval_ms || planted!("sign-out-unseen"))
         {
             // A session that another process started later is not among them.
-            let may_be_newer = issued_at_ms.saturating_add(CLOCK_LEEWAY_MS) >= known.read_at_ms;
+            let may_be_newer = issued_at_ms.saturating_add(CLOCK_LEEWAY_MS) >= known.read_at_ms
+                && !planted!("new-session-unknown");
             if known.holds(id, now_ms) || planted!("sign-out-unseen") {
                 return Ok(true);
             } else if !may_be_newer {
