@@ -13,9 +13,10 @@ pub const PASSWORD: &str = "correct horse battery";
 /// The number of times that a client sends a command without an answer.
 const TRIES: usize = 4;
 
-/// Lists of posts that may be full, and the percentage of acts that show whether they are.
+/// Lists of posts that may be full.
 const FULL_OF_POSTS: [&str; 2] = ["feed", "postsByTag"];
-pub const FULL_ACTS_PERCENT: u64 = 25;
+/// The percentage of acts that write an item and read its list, while a list is full or new.
+pub const BEHIND_ACTS_PERCENT: u64 = 25;
 /// The percentage of changes and of changes back that a user makes on another device.
 pub const OTHER_DEVICE_PERCENT: u64 = 50;
 /// Few tags, so that posts share them.
@@ -39,7 +40,7 @@ impl Client {
         // the changes that an added projection has not read.
         let is_full = self.world.store.full().is_some_and(|container| FULL_OF_POSTS.contains(&container));
         let is_behind = is_full || self.world.is_newly_released();
-        if is_behind && self.world.dice.percent(FULL_ACTS_PERCENT) {
+        if is_behind && self.world.dice.percent(BEHIND_ACTS_PERCENT) {
             self.create_post().await;
             return self.read_feed().await;
         }

@@ -115,7 +115,7 @@ pub struct World {
     start: Instant,
     members: Mutex<BTreeMap<u32, Member>>,
     started: Mutex<u32>,
-    /// Processes since the last one that served which did not start.
+    /// The number of consecutive failed starts.
     failed_starts: Mutex<u32>,
     /// Whether a process of the newer release was started.
     has_newer: Mutex<bool>,

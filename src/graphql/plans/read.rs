@@ -409,7 +409,7 @@ impl PlanReader<'_> {
 
 /// The partition key of an object with an id.
 pub(super) fn key_of<'b>(parts: &[KeyPart], id: &str, members: &StoredMembers<'b>) -> Option<Cow<'b, str>> {
-    // The text of a single property is the key as it is.
+    // A key of a single string property is that string, which needs no copy.
     if let [KeyPart::Member(slot)] = parts
         && let Some(text) = members.text(*slot)
     {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Change, Known, KnownDesk, PAGE, fields_of, joined, register, steps_text, watch_of};
-use crate::blog::{FULL_ACTS_PERCENT, PASSWORD};
+use crate::blog::{BEHIND_ACTS_PERCENT, PASSWORD};
 use crate::client::{Answer, Client, Session};
 use crate::history::{NOTHING, Write};
 
@@ -32,7 +32,7 @@ impl Client {
         if self.world.moves_values() && self.world.dice.percent(50) && self.own_note().is_some() {
             return self.update_note().await;
         }
-        if self.world.store.full().is_some() && self.world.dice.percent(FULL_ACTS_PERCENT) {
+        if self.world.store.full().is_some() && self.world.dice.percent(BEHIND_ACTS_PERCENT) {
             self.create_ticket().await;
             return self.read_tickets().await;
         }
