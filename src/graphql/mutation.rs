@@ -102,10 +102,9 @@ impl BlogMutation {
         let scope = scope::for_write(ctx)?;
         let token = session::parse_refresh_token(&input.refresh_token, AccountKind::User)?;
         // Read first, so that no fault comes after the rotation.
-        let user = scope.reads(MODEL).user(UserId(token.account().id), scope.session()).await;
-        let user = user.map_err(|fault| scope.fault(&fault))?.ok_or_else(session::no_session)?;
+        let user = own_user(scope, UserId(token.account().id)).await?;
         let Credentials { access_token, expires_at, refresh_token } = session::renew(ctx, &token).await?;
-        let user = One(User::new(user, MODEL));
+        let user = One(user_of(user));
         Ok(Some(One(RenewSessionPayload { user, access_token, expires_at, refresh_token })))
     }
 
@@ -130,8 +129,7 @@ impl BlogMutation {
     ) -> Result<Option<One<ChangePasswordPayload>>> {
         let scope = scope::for_write(ctx)?;
         let user_id = scope.signed_in()?;
-        let user = scope.reads(MODEL).user(user_id, scope.session()).await;
-        let user = user.map_err(|fault| scope.fault(&fault))?.ok_or_else(session::no_session)?;
+        let user = own_user(scope, user_id).await?;
         let attempt = attempts::begin(ctx, AttemptKind::SignIn, &login(&user.username)).await?;
         let ChangePasswordInput { current_password, new_password } = input;
         let caller = attempt.hashing_caller();
@@ -142,7 +140,7 @@ impl BlogMutation {
         let session = done(scope, attempts::end(scope, attempt, changed))?;
         let Credentials { access_token, expires_at, refresh_token } =
             credentials(ctx, user_id.into(), &session)?;
-        let user = One(User::new(user, MODEL));
+        let user = One(user_of(user));
         Ok(Some(One(ChangePasswordPayload { user, access_token, expires_at, refresh_token })))
     }
 
@@ -345,6 +343,12 @@ async fn charge_follow_up(scope: &RequestScope, user: UserId) {
 
 fn done<T>(scope: &RequestScope, outcome: Result<T, CommandError>) -> Result<T> {
     outcome.map_err(|failure| scope.command_error(failure))
+}
+
+/// The user of a session.
+async fn own_user(scope: &RequestScope, id: UserId) -> Result<UserItem> {
+    let user = scope.services().commands.user(id, scope.ledger()).await;
+    user.map_err(|fault| scope.fault(&fault))?.ok_or_else(session::no_session)
 }
 
 pub(super) fn user_of(item: UserItem) -> User {

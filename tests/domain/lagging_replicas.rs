@@ -1,5 +1,5 @@
-//! Commands of two processes on an account whose replicas lag: what one process has acknowledged, a command
-//! of the other one neither overlooks nor takes for a conflict.
+//! Commands of two processes on an account whose replicas lag: a command of one process neither overlooks
+//! the acknowledged writes of the other one nor takes them for a conflict.
 
 use std::sync::Arc;
 
@@ -178,4 +178,18 @@ async fn a_rename_keeps_the_last_password_though_a_replica_still_has_the_one_bef
         let started = processes.behind.commands.start_session(input, &sessions[1], &ledger).await;
         assert_eq!(started.is_ok(), is_current, "{password}");
     }
+}
+
+#[tokio::test]
+async fn the_account_of_a_session_is_found_though_a_replica_lacks_it() {
+    let processes = TwoProcesses::new().await;
+    let ledger = Ledger::new();
+    processes.account.lag();
+    let user = processes.user().await;
+    let customer = Shop::new(&processes.ahead.webstore_commands).sign_up("ada@example.com", None).await;
+    let customer = customer.expect("a customer");
+    let found = processes.behind.commands.user(user.id, &ledger).await.expect("an answer");
+    assert_eq!(found.expect("a user").username, user.username);
+    let found = processes.behind.webstore_commands.customer(customer.id, &ledger).await.expect("an answer");
+    assert_eq!(found.expect("a customer").email_address, customer.email_address);
 }

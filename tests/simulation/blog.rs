@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, Session};
+use crate::faults::LONG_LAG;
 use crate::history::{Begun, Count, NOTHING, Read, Recent, Write};
 use crate::renames::{NAMES, canonical};
 use crate::world::KnownPost;
@@ -19,6 +20,8 @@ const FULL_OF_POSTS: [&str; 2] = ["feed", "postsByTag"];
 pub const BEHIND_ACTS_PERCENT: u64 = 25;
 /// The percentage of changes and of changes back that a user makes on another device.
 pub const OTHER_DEVICE_PERCENT: u64 = 50;
+/// The percentage of changes to a value that the same register had before.
+const FORMER_VALUE_PERCENT: u64 = 15;
 /// Few tags, so that posts share them.
 pub const TAGS: [&str; 3] = ["azure", "c++", "rust"];
 /// Comments that are sent at once.
@@ -41,10 +44,12 @@ impl Client {
         let is_full = self.world.store.full().is_some_and(|container| FULL_OF_POSTS.contains(&container));
         let is_behind = is_full || self.world.is_newly_released();
         if is_behind && self.world.dice.percent(BEHIND_ACTS_PERCENT) {
-            self.create_post().await;
+            if self.world.dice.percent(60) {
+                self.create_post().await;
+            }
             return self.read_feed().await;
         }
-        match self.world.dice.weighted(&self.world.plan.act_weights.blog) {
+        match self.world.dice.weighted(&self.world.phase().act_weights.blog) {
             "create post" => self.create_post().await,
             "update post" => self.update_post().await,
             "live query" => self.live_query(),
@@ -206,7 +211,7 @@ impl Client {
     pub fn any_post(&self) -> Option<KnownPost> {
         let posts = self.world.posts.lock();
         // Most acts meet on few posts, in some runs on one.
-        let few = if self.world.plan.has_hot_post { 1 } else { 3 };
+        let few = if self.world.phase().has_hot_post { 1 } else { 3 };
         let recent = posts.len().saturating_sub(if self.world.dice.percent(70) { few } else { 100 });
         (!posts.is_empty()).then(|| self.world.dice.pick(&posts[recent..]).clone())
     }
@@ -399,22 +404,39 @@ impl Client {
         let world = self.world.clone();
         let query =
             "mutation($i: UpdateCommentInput!) { updateComment(input: $i) { comment { id content } } }";
-        for content in self.changes_and_back(|| world.next("edit")) {
+        let values = self.changes_and_back(&format!("comment {id}"), || world.next("edit"));
+        for (place, content) in values.into_iter().enumerate() {
+            self.wait_before(place).await;
             let mut other = self.other_device_elsewhere();
             let device = if world.dice.percent(OTHER_DEVICE_PERCENT) { &mut other } else { &mut *self };
             let write = world.history.begin(&format!("comment {id}"), &content, device.number);
             let answer = device.command(query, json!({ "i": { "commentId": id, "content": content } })).await;
             let _ = device.end(&write, answer);
+            if world.dice.percent(50) {
+                device.read_comment(&id).await;
+            }
         }
     }
 
-    /// A value, or two and the first one again: a replica that lags may still have that one.
-    pub fn changes_and_back(&self, next: impl Fn() -> String) -> Vec<String> {
-        let first = next();
+    /// A value, or two and the first one again: a replica that lags may still have that one. Some values
+    /// are from long ago: a process may remember them.
+    pub fn changes_and_back(&self, register: &str, next: impl Fn() -> String) -> Vec<String> {
+        let mut former = self.world.history.values_of(register);
+        former.retain(|value| value != NOTHING);
+        let is_former = !former.is_empty() && self.world.dice.percent(FORMER_VALUE_PERCENT);
+        let first = if is_former { self.world.dice.pick(&former).clone() } else { next() };
         if self.world.dice.percent(50) {
             return vec![first];
         }
         vec![first.clone(), next(), first]
+    }
+
+    /// Waits before the second of such values, in half of the cases, so that replicas have the first one when
+    /// they lack the second.
+    pub async fn wait_before(&self, place: usize) {
+        if place == 1 && self.world.dice.percent(50) {
+            tokio::time::sleep(Duration::from_millis(self.world.dice.below(LONG_LAG.ms_max))).await;
+        }
     }
 
     async fn delete_comment(&mut self) {

@@ -57,6 +57,16 @@ impl Client {
         }
     }
 
+    /// Reads one comment. It may have gone with its post.
+    pub async fn read_comment(&mut self, id: &str) {
+        let start = self.world.history.now();
+        let query = "query($id: ID!) { node(id: $id) { ... on Comment { content } } }";
+        let Answer::Data { data, reached } = self.ask(query, json!({ "id": id })).await else { return };
+        if let Some(content) = data["node"]["content"].as_str() {
+            self.saw("comment", &format!("comment {id}"), content, self.recent(reached), start);
+        }
+    }
+
     pub async fn read_comments(&mut self) {
         let Some(post) = self.any_post() else { return };
         let of_post: Vec<String> = self

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::blog::OTHER_DEVICE_PERCENT;
 use crate::client::{Answer, Client};
 use crate::history::{Begun, NOTHING, Recent, Write};
 
@@ -51,14 +52,22 @@ impl Client {
         if known.is_empty() {
             return;
         }
-        let (id, name) = (world.dice.pick(&known).clone(), world.next(kind));
-        let write = world.history.begin(&format!("{kind} {id}"), &name, self.number);
+        let id = world.dice.pick(&known).clone();
+        let register = format!("{kind} {id}");
         let capital = capitalised(kind);
         let query = format!(
             "mutation($i: Update{capital}Input!) {{ update{capital}(input: $i) {{ {kind} {{ id }} }} }}"
         );
-        let answer = self.command(&query, json!({ "i": { format!("{kind}Id"): id, "name": name } })).await;
-        let _ = self.end(&write, answer);
+        let names = self.changes_and_back(&register, || world.next(kind));
+        for (place, name) in names.into_iter().enumerate() {
+            self.wait_before(place).await;
+            let mut other = self.other_device_elsewhere();
+            let device = if world.dice.percent(OTHER_DEVICE_PERCENT) { &mut other } else { &mut *self };
+            let write = world.history.begin(&register, &name, device.number);
+            let input = json!({ format!("{kind}Id"): id, "name": name });
+            let answer = device.command(&query, json!({ "i": input })).await;
+            let _ = device.end(&write, answer);
+        }
     }
 
     fn any_amount(&self) -> String {

@@ -204,7 +204,7 @@ impl Client {
     pub async fn ask_with(&mut self, token: Option<String>, query: &str, variables: Value) -> Answer {
         let world = Arc::clone(&self.world);
         let dice = &world.dice;
-        if self.process.is_none() || dice.percent(world.plan.switching) {
+        if self.process.is_none() || dice.percent(world.phase().switching) {
             self.process = world.any_process();
         }
         let Some((group, router)) = self.process.and_then(|number| world.router_of(number)) else {
@@ -260,7 +260,7 @@ impl Client {
             }
         });
         // A browser that is closed hangs up; a browser that waits for long hangs up as well.
-        let patience = if dice.percent(10) { dice.between(1, 300) } else { 40_000 };
+        let patience = if dice.percent(world.phase().hanging_up) { dice.between(1, 300) } else { 40_000 };
         let answer = tokio::time::timeout(Duration::from_millis(patience), receiver).await;
         hang_up.cancel();
         if let Some(user) = &self.removes {

@@ -80,7 +80,7 @@ impl Client {
         let Some(version) = data["item"]["version"].as_u64() else { return };
         world.history.saw_version(&text.register, version, &read);
         if world.dice.percent(50) {
-            tokio::time::sleep(Duration::from_millis(world.dice.below(2 * world.plan.pace_ms))).await;
+            tokio::time::sleep(Duration::from_millis(world.dice.below(2 * world.phase().pace_ms))).await;
         }
         if world.dice.percent(40) {
             let mut other = self.other_device();

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::dice::Dice;
+use crate::phase::Phase;
 use crate::trace;
 
 /// The kinds of faults, which a run can leave out.
@@ -30,7 +31,7 @@ pub struct Lag {
     /// Their percentage.
     percent: u64,
     /// The longest delay, in milliseconds.
-    ms_max: u64,
+    pub ms_max: u64,
 }
 
 pub const LAG: Lag = Lag { percent: 40, ms_max: 3_000 };
@@ -39,7 +40,6 @@ pub const LONG_LAG: Lag = Lag { percent: 90, ms_max: 8_000 };
 /// The faults of a run.
 pub struct Faults {
     dice: Dice,
-    lag: Lag,
     state: Mutex<State>,
 }
 
@@ -55,6 +55,7 @@ struct State {
     failing: u64,
     /// The percentage of reads that a lagging replica answers.
     lagging: u64,
+    lag: Lag,
     /// The container of a read model whose logical partitions are full.
     full: Option<&'static str>,
     /// When writes began that took longer than a lease lives.
@@ -65,23 +66,29 @@ struct State {
 }
 
 impl Faults {
-    pub fn new(dice: Dice, kinds: Vec<&'static str>, (failing, lagging, lag): (u64, u64, Lag)) -> Self {
+    pub fn new(dice: Dice, kinds: Vec<&'static str>, phase: &Phase) -> Self {
         Self {
             dice,
-            lag,
             state: Mutex::new(State {
                 storms: BTreeMap::new(),
                 latencies_ms: BTreeMap::new(),
                 hanging: BTreeMap::new(),
                 kinds,
-                failing,
-                lagging,
+                failing: phase.failing,
+                lagging: phase.lagging,
+                lag: phase.lag,
                 full: None,
                 hung: Vec::new(),
                 is_calm: false,
                 is_over: false,
             }),
         }
+    }
+
+    /// Has the failures and the replicas of a phase.
+    pub fn enter(&self, phase: &Phase) {
+        let mut state = self.state.lock();
+        (state.failing, state.lagging, state.lag) = (phase.failing, phase.lagging, phase.lag);
     }
 
     /// Has this share of a process's requests fail, in percent.
@@ -166,8 +173,9 @@ impl AccountFaults for Faults {
         let lagging = if point.consistency == ModelConsistency::Latest { 0 } else { state.lagging };
         let is_full = point.request.writes() && state.full == Some(point.container.as_str());
         let kind = (!state.kinds.is_empty()).then(|| *self.dice.pick(&state.kinds));
+        let lag = state.lag;
         drop(locked);
-        let mut outcome = self.outcome((storm, lagging, latency_ms), kind, point.request);
+        let mut outcome = self.outcome((storm, lagging, latency_ms), lag, kind, point.request);
         outcome.before += hangs;
         if is_full && self.dice.percent(FULL_PERCENT) {
             outcome.fault = Some(InjectedFault::PartitionFull);
@@ -186,6 +194,7 @@ impl Faults {
     fn outcome(
         &self,
         (storm, lagging, latency_ms): (u64, u64, u64),
+        lag: Lag,
         kind: Option<&str>,
         request: AccountRequest,
     ) -> Outcome {
@@ -194,8 +203,8 @@ impl Faults {
             before: Duration::from_millis(self.dice.below(latency_ms)),
             after: Duration::from_millis(self.dice.below(8)),
             fault: kind.filter(|_| self.dice.percent(storm)).map(|kind| self.fault(kind, request)),
-            lag: Duration::from_millis(match self.dice.percent(self.lag.percent) {
-                true => self.dice.below(self.lag.ms_max),
+            lag: Duration::from_millis(match self.dice.percent(lag.percent) {
+                true => self.dice.below(lag.ms_max),
                 false => 0,
             }),
             is_lagging: self.dice.percent(lagging),

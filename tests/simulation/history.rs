@@ -304,6 +304,16 @@ impl History {
         writes.iter().any(|write| write.end.is_some() && moment < write.start && write.start < Moment::MAX)
     }
 
+    /// Whether a write of a value may have had its effect after a moment.
+    pub fn is_written_beside(&self, register: &str, value: &str, moment: Moment) -> bool {
+        let recorded = self.0.lock();
+        let writes = recorded.registers.get(register).map_or(&[][..], |register| &register.writes);
+        let is_beside = |write: &Write| {
+            write.value == value && write.start != Moment::MAX && write.end.is_none_or(|end| end > moment)
+        };
+        writes.iter().any(is_beside)
+    }
+
     /// Whether an item was there before the last write of a register that a client knew at a moment. False
     /// for a register whose value was taken away, or may have been: copies keep the last one. False also for
     /// an item that may have been deleted: where that change is parked, its list has it as it was.

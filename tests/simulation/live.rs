@@ -153,7 +153,7 @@ async fn listen(
         if slow_left > 0 {
             slow_left -= 1;
             // Events gather meanwhile.
-            let most_ms = if world.dice.percent(50) { SLOW_MS_MAX } else { 8 * world.plan.pace_ms };
+            let most_ms = if world.dice.percent(50) { SLOW_MS_MAX } else { 8 * world.phase().pace_ms };
             tokio::time::sleep(Duration::from_millis(world.dice.below(most_ms))).await;
         }
         while let Some(payload) = stream.next_payload() {

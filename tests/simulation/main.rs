@@ -31,6 +31,7 @@ mod moderation;
 mod monitors;
 mod orders;
 mod passwords;
+mod phase;
 mod plan;
 mod process;
 mod quiet;

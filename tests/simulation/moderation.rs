@@ -9,7 +9,7 @@ use crate::history::{NOTHING, Recent};
 impl Client {
     /// One act, as the dice say.
     pub async fn act_as_moderator(&mut self) {
-        match self.world.dice.weighted(&self.world.plan.act_weights.moderators) {
+        match self.world.dice.weighted(&self.world.phase().act_weights.moderators) {
             "suspend" => self.suspend(true).await,
             "unsuspend" => self.suspend(false).await,
             "moderate post" => self.moderate_post().await,
@@ -32,6 +32,7 @@ impl Client {
         world.history.set_first(&register, "0");
         world.may_end_sessions(&user);
         let sessions_before = world.users.lock().len();
+        let start = world.history.now();
         let write = world.history.begin(&register, if suspends { "1" } else { "0" }, self.number);
         let (command, kind) = match suspends {
             true => ("suspendUser", "SuspendUserInput"),
@@ -44,7 +45,10 @@ impl Client {
         if self.end(&write, answer).is_ok() && suspends {
             world.passwords.lock().end_sessions(&user, sessions_before, &world);
             world.count("account suspended");
-            self.use_sessions_of_old_password(&user, sign_ins).await;
+            // A sign-in may also follow another moderator, who gives the account back meanwhile.
+            if !world.history.is_written_beside(&register, "0", start) {
+                self.use_sessions_of_old_password(&user, sign_ins).await;
+            }
         }
         let mut suspended = world.suspended.lock();
         suspended.retain(|other| *other != user);

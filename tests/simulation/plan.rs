@@ -5,7 +5,8 @@ use onehop::app::projections;
 
 use crate::dice::Dice;
 use crate::executor::Stalls;
-use crate::faults::{KINDS, LAG, LONG_LAG, Lag};
+use crate::faults::KINDS;
+use crate::phase::Phase;
 
 /// The domain of a served model.
 pub const MODEL: &str = "model";
@@ -28,190 +29,21 @@ pub const DISTURBANCES: [&str; 17] = [
     "storm",
     "slow",
     "hang",
-    "clock step",
+    CLOCK_STEP,
     "maintenance",
     BIT_FLIP,
 ];
 const BIT_FLIP: &str = "bit flip";
+const CLOCK_STEP: &str = "clock step";
+/// Runs with steps of clocks, in percent. Sessions are judged in the other ones.
+const CLOCK_STEP_PERCENT: u64 = 55;
 
 /// Shares of the disturbances that a run has, in percent: where these are few, each comes often.
 const DISTURBANCE_PERCENTS: [u64; 3] = [85, 85, 30];
-/// Factors by which a run does some acts far more often than others, and some rarely. A mix of all acts
-/// hides defects that only many acts of one kind show.
-///
-/// Source: Groce, Zhang, Eide, Chen, Regehr, "Swarm Testing", 2012.
-const ACT_FACTORS: [u64; 5] = [1, 10, 10, 30, 100];
 /// Shares of polls before which a task stalls, in one of a thousand, and the longest stalls, in milliseconds:
 /// shorter than the delay of a request that a removal of an account need not withstand.
 const STALLS_PER_MILLE: [u64; 4] = [0, 1, 5, 20];
 const STALL_MS: [u64; 3] = [40, 400, 4_000];
-/// Acts that change the same items. Some runs do hardly anything else.
-const FOCUSES: [&[&str]; 15] = [
-    &["rename", "change password", "renew session"],
-    &["create post", "delete post"],
-    &["create post", "delete post", "delete account"],
-    &["create post", "delete post", "update post", "write twice and read"],
-    &["like", "unlike", "read post"],
-    &["comment", "edit comment", "delete comment", "subscribe", "moderate comment"],
-    &["rename", "create post", "comment", "read own posts"],
-    &["change password", "sign out", "renew session", "suspend", "unsuspend"],
-    &["delete account", "comment", "like", "create post"],
-    &["delete account", "subscribe", "comment", "rename"],
-    &["order", "delete order", "create product"],
-    &["order", "cancel order", "ship order", "read orders"],
-    &["create product", "update product", "delete product", "rename tag", "rename category"],
-    &["create product", "update product", "order", "read orders"],
-    &["create post", "update post", "edit a version", "comment", "edit comment"],
-];
-
-/// Acts of clients in the blog, with their weights.
-const BLOG_ACTS: [(&str, u64); 23] = [
-    ("create post", 14),
-    ("update post", 8),
-    ("edit a version", 6),
-    ("live query", 3),
-    ("subscribe", 12),
-    ("delete post", 4),
-    ("like", 12),
-    ("unlike", 6),
-    ("comment", 11),
-    ("edit comment", 5),
-    ("delete comment", 3),
-    ("rename", 6),
-    ("delete account", 2),
-    ("trespass", 2),
-    ("sign out", 2),
-    ("renew session", 4),
-    ("change password", 4),
-    ("use cache", 5),
-    ("read post", 3),
-    ("read own posts", 4),
-    ("write twice and read", 5),
-    ("read comments", 5),
-    ("read feed", 5),
-];
-/// Acts of customers, with their weights.
-const CUSTOMER_ACTS: [(&str, u64); 9] = [
-    ("order", 36),
-    ("trespass", 6),
-    ("sign out", 4),
-    ("live query", 4),
-    ("cancel order", 6),
-    ("delete order", 18),
-    ("change address", 10),
-    ("read orders", 15),
-    ("read product", 15),
-];
-/// Acts of staff, with their weights.
-const STAFF_ACTS: [(&str, u64); 9] = [
-    ("create category", 10),
-    ("create tag", 12),
-    ("create product", 22),
-    ("rename category", 14),
-    ("rename tag", 14),
-    ("update product", 14),
-    ("delete product", 6),
-    ("ship order", 6),
-    ("read product", 8),
-];
-
-/// Acts of staff in the blog, with their weights.
-const MODERATOR_ACTS: [(&str, u64); 5] =
-    [("suspend", 20), ("unsuspend", 30), ("moderate post", 10), ("moderate comment", 20), ("read post", 20)];
-
-/// Acts of clients of the served model, with their weights.
-const DESK_ACTS: [(&str, u64); 22] = [
-    ("watch", 8),
-    ("unwatch", 5),
-    ("delete account", 2),
-    ("create desk", 5),
-    ("update desk", 6),
-    ("delete desk", 2),
-    ("create ticket", 14),
-    ("update ticket", 12),
-    ("edit a title", 6),
-    ("close ticket", 6),
-    ("delete ticket", 5),
-    ("create note", 12),
-    ("update note", 8),
-    ("delete note", 5),
-    ("create label", 4),
-    ("rename label", 6),
-    ("rename", 7),
-    ("trespass", 3),
-    ("live query", 6),
-    ("read ticket", 8),
-    ("read list", 14),
-    ("sign out", 2),
-];
-
-/// Acts of these clients that change the same items.
-const DESK_FOCUSES: [&[&str]; 10] = [
-    &["watch", "unwatch", "create ticket", "delete ticket", "read ticket"],
-    &["create desk", "update desk", "rename", "create ticket"],
-    &["live query", "create label", "update ticket", "close ticket", "create ticket"],
-    &["create ticket", "update ticket", "edit a title", "read list"],
-    &["create ticket", "close ticket", "update ticket", "read list"],
-    &["create note", "update note", "delete note", "delete ticket", "read ticket"],
-    &["create desk", "update desk", "delete desk"],
-    &["rename", "create ticket", "create note", "read list"],
-    &["rename label", "update ticket", "create ticket", "delete ticket"],
-    &["create ticket", "delete ticket", "create note", "read list"],
-];
-
-/// Acts of a run with their weights.
-#[derive(Debug, Clone)]
-pub struct Acts {
-    pub blog: Vec<(&'static str, u64)>,
-    pub customers: Vec<(&'static str, u64)>,
-    pub staff: Vec<(&'static str, u64)>,
-    pub moderators: Vec<(&'static str, u64)>,
-    pub desk: Vec<(&'static str, u64)>,
-}
-
-/// The preferred acts of a run.
-struct Preference<'a> {
-    dice: &'a Dice,
-    /// Whether all acts keep their weights.
-    is_mixed: bool,
-    focus: Option<&'static [&'static str]>,
-}
-
-impl<'a> Preference<'a> {
-    fn of(dice: &'a Dice, focuses: &[&'static [&'static str]]) -> Self {
-        let is_mixed = dice.percent(20);
-        Self { dice, is_mixed, focus: dice.percent(50).then(|| *dice.pick(focuses)) }
-    }
-
-    fn weigh(&self, acts: &[(&'static str, u64)]) -> Vec<(&'static str, u64)> {
-        let factor = |name: &str| match self.focus {
-            _ if self.is_mixed => 10,
-            Some(focus) => {
-                if focus.contains(&name) {
-                    100
-                } else {
-                    3
-                }
-            }
-            None => *self.dice.pick(&ACT_FACTORS),
-        };
-        acts.iter().map(|(name, weight)| (*name, weight * factor(name))).collect()
-    }
-}
-
-impl Acts {
-    fn of(dice: &Dice, of_model: &Dice) -> Self {
-        let preference = Preference::of(dice, &FOCUSES);
-        Self {
-            blog: preference.weigh(&BLOG_ACTS),
-            customers: preference.weigh(&CUSTOMER_ACTS),
-            staff: preference.weigh(&STAFF_ACTS),
-            moderators: preference.weigh(&MODERATOR_ACTS),
-            desk: Preference::of(of_model, &DESK_FOCUSES).weigh(&DESK_ACTS),
-        }
-    }
-}
-
 /// The projections that a later release adds, in most of the runs.
 fn added_projections(dice: &Dice) -> Vec<&'static str> {
     if dice.percent(15) {
@@ -241,19 +73,10 @@ pub struct Plan {
     pub disturbances: Vec<&'static str>,
     /// Stalls of single tasks.
     pub stalls: Option<Stalls>,
-    /// The percentage of requests that fail where there is no storm.
-    pub failing: u64,
-    /// The percentage of reads that a lagging replica answers.
-    pub lagging: u64,
-    /// The replicas behind the latest commit.
-    pub lag: Lag,
-    /// The percentage of acts that users of the blog do on another device.
-    pub other_devices: u64,
-    /// The percentage of requests that go to another process than the one before.
-    pub switching: u64,
     /// Whether a month passes after the first acts, and others follow.
     pub has_second_month: bool,
-    pub act_weights: Acts,
+    /// Its parts, one after the other, with the same number of acts each.
+    pub phases: Vec<Phase>,
     /// The lulls between acts, in which verification looks at everything.
     pub lulls: usize,
     /// Whether an operator verifies, repairs, rebuilds and replays without a pause.
@@ -265,10 +88,6 @@ pub struct Plan {
     pub has_leavers: bool,
     /// Whether lists, pages, batches and other limits are small.
     pub has_small_sizes: bool,
-    /// Whether most acts of clients meet on the latest post.
-    pub has_hot_post: bool,
-    /// The mean distance between two acts, in milliseconds.
-    pub pace_ms: u64,
     /// Whether a client of the blog is a member of staff.
     pub has_moderator: bool,
     /// Whether the write side is copied to another store at the end.
@@ -302,10 +121,15 @@ impl Plan {
         let has_drifts = built_in != "shop" && rest.percent(15);
         let domain = if of_model.percent(MODEL_PERCENT) { MODEL } else { built_in };
         let has_drifts = has_drifts && domain != MODEL;
+        if !rest.percent(CLOCK_STEP_PERCENT) {
+            disturbances.retain(|name| *name != CLOCK_STEP);
+        }
         if has_drifts {
             // A backup has the drift of its moment.
             disturbances.retain(|name| *name != "backup");
         }
+        let mut phases = Phase::all_of(&Dice::of(seed, 8), &of_model);
+        phases.iter_mut().for_each(|phase| phase.has_hot_post |= has_drifts);
         let processes_max = usize::try_from(dice.between(1, 4)).expect("few processes");
         Self {
             seed,
@@ -318,19 +142,12 @@ impl Plan {
             disturbances,
             // A repair beside a command needs a gap between its read and its write.
             stalls: stalls(&rest).or(has_drifts.then_some(Stalls { per_mille: 20, ms_max: 4_000 })),
-            failing: *dice.pick(&[0, 2, 5, 10, 15]),
-            lagging: *dice.pick(&[0, 20, 40, 80]),
-            lag: *rest.pick(&[LAG, LAG, LONG_LAG]),
-            other_devices: *rest.pick(&[12, 12, 50]),
-            switching: *dice.pick(&[5, 20, 60]),
-            pace_ms: *dice.pick(&[5, 50, 500, 3_000]),
-            act_weights: Acts::of(&dice, &of_model),
+            phases,
             lulls: dice.place(4).saturating_sub(1),
             has_operator: dice.percent(40) || has_drifts,
             has_drifts,
             has_leavers: dice.percent(50),
             has_small_sizes: dice.percent(90),
-            has_hot_post: dice.percent(30) || has_drifts,
             has_second_month,
             has_moderator: dice.percent(60),
             is_copied: dice.percent(40) && domain != MODEL,

@@ -53,7 +53,7 @@ impl World {
             verify_in_a_lull(self, number).await;
             self.count("lull");
         }
-        self.store.stir(&self.plan);
+        self.store.stir(self.phase());
         self.executor.set_calm(false);
     }
 
@@ -66,7 +66,7 @@ impl World {
     /// Purges expired items again and again for a while.
     fn purge_beside_acts(&self, number: u32) {
         let Some(store) = self.store.embedded().map(|store| Arc::downgrade(&store)) else { return };
-        let (dice, pace_ms) = (self.dice.clone(), self.plan.pace_ms);
+        let (dice, pace_ms) = (self.dice.clone(), self.phase().pace_ms);
         self.executor.spawn(Group(number), async move {
             for _ in 0..PURGES {
                 tokio::time::sleep(Duration::from_millis(dice.between(1, 3 * pace_ms))).await;

@@ -15,13 +15,17 @@ impl Client {
     pub async fn rename(&mut self) {
         let Some(me) = self.me() else { return };
         let world = self.world.clone();
-        for name in self.changes_and_back(|| self.some_name()) {
+        let names = self.changes_and_back(&format!("username {me}"), || self.some_name());
+        for (place, name) in names.into_iter().enumerate() {
+            self.wait_before(place).await;
             let mut other = self.other_device_elsewhere();
             let device = if world.dice.percent(OTHER_DEVICE_PERCENT) { &mut other } else { &mut *self };
             device.rename_to(&me, &name).await;
             // Posts have the new name first, and then the feed has it.
-            if world.dice.percent(50) {
-                device.read_feed().await;
+            match world.dice.below(4) {
+                0 | 1 => device.read_feed().await,
+                2 => device.read_own().await,
+                _ => {}
             }
         }
     }

@@ -57,7 +57,7 @@ impl Client {
         if role == Role::Moderator {
             return self.act_as_moderator().await;
         }
-        let weights = &self.world.plan.act_weights;
+        let weights = &self.world.phase().act_weights;
         let acts = if role == Role::Staff { &weights.staff } else { &weights.customers };
         match self.world.dice.weighted(acts) {
             "create category" => self.create_kind("productCategory").await,

@@ -17,6 +17,7 @@ use crate::clock::ProcessClock;
 use crate::dice::Dice;
 use crate::executor::{Executor, Group};
 use crate::faults::Faults;
+use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::trace;
 
@@ -39,10 +40,11 @@ pub enum RunStore {
 impl RunStore {
     pub fn of(plan: &Plan, specs: &'static [ContainerSpec], start: Instant) -> Self {
         let dice = Dice::of(plan.seed, 3);
+        let phase = &plan.phases[0];
         if plan.is_embedded {
             let faults = Arc::new(FailingDisk {
                 dice: dice.clone(),
-                percent: parking_lot::Mutex::new(plan.failing / 2),
+                percent: parking_lot::Mutex::new(phase.failing / 2),
                 has_damage: plan.disturbances.contains(&"bit flip"),
                 armed: parking_lot::Mutex::default(),
                 commit_ms: parking_lot::Mutex::new(4),
@@ -50,7 +52,7 @@ impl RunStore {
             let disk = SimulatedDisk::new(Arc::clone(&faults) as _);
             return Self::Disk { disk, faults, dice, open: parking_lot::Mutex::default() };
         }
-        let faults = Arc::new(Faults::new(dice, plan.faults.clone(), (plan.failing, plan.lagging, plan.lag)));
+        let faults = Arc::new(Faults::new(dice, plan.faults.clone(), phase));
         let partitions = u32::try_from(Dice::of(plan.seed, 4).between(1, 4)).expect("few partitions");
         let clock = ProcessClock::new(start, 0, 0);
         let account = AccountModel::new(specs, partitions, clock, Arc::clone(&faults) as _);
@@ -210,10 +212,18 @@ impl RunStore {
     }
 
     /// Ends a lull.
-    pub fn stir(&self, plan: &Plan) {
+    pub fn stir(&self, phase: &Phase) {
+        if let Self::Account { faults, .. } = self {
+            faults.set_calm(false);
+        }
+        self.enter(phase);
+    }
+
+    /// Has the faults of a phase.
+    pub fn enter(&self, phase: &Phase) {
         match self {
-            Self::Account { faults, .. } => faults.set_calm(false),
-            Self::Disk { faults, .. } => *faults.percent.lock() = plan.failing / 2,
+            Self::Account { faults, .. } => faults.enter(phase),
+            Self::Disk { faults, .. } => *faults.percent.lock() = phase.failing / 2,
         }
     }
 

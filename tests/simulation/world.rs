@@ -7,7 +7,7 @@ mod living_sessions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use onehop::app::{OpenStore, OperatedDomain, container_specs};
@@ -28,6 +28,7 @@ use crate::history::History;
 use crate::live::Subscriptions;
 use crate::live_queries::LiveQueries;
 use crate::passwords::Passwords;
+use crate::phase::Phase;
 use crate::plan::{MODEL, Plan};
 use crate::process::{Process, STOP_MAX};
 use crate::removals::Removals;
@@ -124,6 +125,9 @@ pub struct World {
     /// Processes that are about to end, and still have their stores open.
     stopping: Mutex<u32>,
     acts_left: Mutex<usize>,
+    acts_taken: AtomicUsize,
+    /// The number of the phase.
+    phase: AtomicUsize,
     /// Whether acts rest: then no process of the older release starts.
     is_quiet: Mutex<bool>,
     disturbances_left: Mutex<usize>,
@@ -176,6 +180,8 @@ impl World {
             acts_left_at_newer: Mutex::default(),
             stopping: Mutex::default(),
             acts_left: Mutex::default(),
+            acts_taken: AtomicUsize::default(),
+            phase: AtomicUsize::default(),
             is_quiet: Mutex::default(),
             disturbances_left: Mutex::new(DISTURBANCES_MAX),
             disturbances_to_come: Mutex::default(),
@@ -190,6 +196,11 @@ impl World {
             store,
             start,
         })
+    }
+
+    /// The phase of the run.
+    pub fn phase(&self) -> &Phase {
+        &self.plan.phases[self.phase.load(Ordering::Relaxed)]
     }
 
     pub fn elapsed_ms(&self) -> i64 {

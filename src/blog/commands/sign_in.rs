@@ -81,6 +81,18 @@ impl Commands {
         Ok(self.names.reservation(key, ledger).await?.map(|(account, _)| account.user_id))
     }
 
+    /// The user of a session, also where a replica that lags lacks a new one. `None` for an account that was
+    /// deleted.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn user(&self, id: UserId, ledger: &Ledger) -> Result<Option<UserItem>, Fault> {
+        Ok(match self.names.find(id, ledger).await? {
+            UserLookup::User(stored) => Some(stored.user),
+            UserLookup::Missing | UserLookup::Abandoned => None,
+        })
+    }
+
     async fn identify(
         &self,
         input: SignIn,

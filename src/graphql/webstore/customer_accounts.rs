@@ -5,7 +5,6 @@ use async_graphql::{Context, ID, InputObject, Object, Result, SimpleObject};
 
 use super::customer::Customer;
 use super::customers::{CustomerAddressInput, typed};
-use super::nodes;
 use crate::accounts::account_id::AccountKind;
 use crate::accounts::brute_force_protection::{AttemptKind, AttemptOutcome};
 use crate::graphql::attempts::{self, AttemptedLogin};
@@ -21,7 +20,6 @@ use crate::webstore::commands::{
 };
 use crate::webstore::ids::CustomerId;
 use crate::webstore::items::CustomerItem;
-use crate::webstore::reads::CustomerView;
 use crate::webstore::write_limits;
 
 /// The customer to sign up.
@@ -216,8 +214,7 @@ impl CustomerAccountMutation {
         let scope = scope::for_write(ctx)?;
         let token = session::parse_refresh_token(&input.refresh_token, AccountKind::Customer)?;
         // Read first, so that no fault comes after the rotation.
-        let customer = nodes::customer_of(scope, CustomerId(token.account().id)).await?;
-        let customer = One(customer.ok_or_else(session::no_session)?);
+        let customer = customer_of(signed_in(scope, CustomerId(token.account().id)).await?);
         let Credentials { access_token, expires_at, refresh_token } = session::renew(ctx, &token).await?;
         Ok(Some(One(RenewCustomerSessionPayload { customer, access_token, expires_at, refresh_token })))
     }
@@ -260,7 +257,7 @@ impl CustomerAccountMutation {
         let session = changed.map_err(|failure| scope.command_error(failure))?;
         let Credentials { access_token, expires_at, refresh_token } =
             credentials(ctx, customer_id.into(), &session)?;
-        let customer = One(Customer::new(customer));
+        let customer = customer_of(customer);
         Ok(Some(One(ChangeCustomerPasswordPayload { customer, access_token, expires_at, refresh_token })))
     }
 
@@ -315,9 +312,9 @@ fn commands(scope: &RequestScope) -> &WebstoreCommands {
     commands
 }
 
-/// The data of the signed-in customer.
-async fn signed_in(scope: &RequestScope, id: CustomerId) -> Result<CustomerView> {
-    let customer = scope.services().webstore.reads.customer(id, scope.ledger()).await;
+/// The customer of a session.
+async fn signed_in(scope: &RequestScope, id: CustomerId) -> Result<CustomerItem> {
+    let customer = commands(scope).customer(id, scope.ledger()).await;
     customer.map_err(|fault| scope.fault(&fault))?.ok_or_else(session::no_session)
 }
 

@@ -117,6 +117,17 @@ impl WebstoreCommands {
         Ok(found.map(|(reservation, _)| reservation.customer_id))
     }
 
+    /// The customer of a session, also where a replica that lags lacks a new one.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn customer(&self, id: CustomerId, ledger: &Ledger) -> Result<Option<CustomerItem>, Fault> {
+        Ok(match self.customers.read(id, ledger).await? {
+            HolderLookup::Found(stored) => Some(stored.customer),
+            HolderLookup::Missing | HolderLookup::Abandoned => None,
+        })
+    }
+
     /// The customer of an address and a password. There are three point reads, whether there is one or not.
     async fn identify(
         &self,

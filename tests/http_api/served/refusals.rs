@@ -82,7 +82,7 @@ type Query {{ byAll: [Thing!] @partition {order} }}
 
 /// The models that are in the repository.
 fn known_models() -> Vec<(String, String)> {
-    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/onehop-model/tests/models");
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/onehop-model/tests/model/models");
     let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "graphql"));
     let mut models: Vec<_> =

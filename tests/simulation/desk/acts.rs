@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Change, Known, KnownDesk, PAGE, fields_of, joined, register, steps_text, watch_of};
-use crate::blog::{BEHIND_ACTS_PERCENT, PASSWORD};
+use crate::blog::{BEHIND_ACTS_PERCENT, OTHER_DEVICE_PERCENT, PASSWORD};
 use crate::client::{Answer, Client, Session};
 use crate::history::{NOTHING, Write};
 
@@ -36,7 +36,7 @@ impl Client {
             self.create_ticket().await;
             return self.read_tickets().await;
         }
-        match self.world.dice.weighted(&self.world.plan.act_weights.desk) {
+        match self.world.dice.weighted(&self.world.phase().act_weights.desk) {
             "create desk" => self.create_desk().await,
             "update desk" => self.update_desk().await,
             "delete desk" => self.delete_desk().await,
@@ -111,7 +111,7 @@ impl Client {
     fn any_of(&self, known: impl Fn(&KnownDesk) -> &Vec<Known>) -> Option<Known> {
         let desk = self.world.desk.lock();
         let items = known(&desk);
-        let few = if self.world.plan.has_hot_post { 1 } else { 3 };
+        let few = if self.world.phase().has_hot_post { 1 } else { 3 };
         let recent = items.len().saturating_sub(if self.world.dice.percent(70) { few } else { PAGE });
         (!items.is_empty()).then(|| self.world.dice.pick(&items[recent..]).clone())
     }
@@ -195,18 +195,29 @@ impl Client {
 
     async fn rename_label(&mut self) {
         let Some(label) = self.any_label() else { return };
-        let changes = vec![Change::of("name", &self.world.next("label"))];
-        self.update_of(("label", &label.id), "updateLabel", changes).await;
+        self.name_and_rename("label", &label.id, "updateLabel").await;
     }
 
     async fn rename_person(&mut self) {
         let Some(me) = self.me() else { return };
-        let mut changes = vec![Change::of("name", &self.world.next("person"))];
         if self.world.dice.percent(20) {
             let email = *self.world.dice.pick(&EMAILS);
-            changes.push(Change::of("email", email));
+            let changes = vec![Change::of("name", &self.world.next("person")), Change::of("email", email)];
+            return self.update_of(("person", &me), "updatePerson", changes).await;
         }
-        self.update_of(("person", &me), "updatePerson", changes).await;
+        self.name_and_rename("person", &me, "updatePerson").await;
+    }
+
+    /// Gives an item another name, and sometimes a third and the second one again, also from other devices.
+    async fn name_and_rename(&mut self, kind: &str, id: &str, command: &str) {
+        let world = self.world.clone();
+        let names = self.changes_and_back(&register("name", id), || world.next(kind));
+        for (place, name) in names.into_iter().enumerate() {
+            self.wait_before(place).await;
+            let mut other = self.other_device_elsewhere();
+            let device = if world.dice.percent(OTHER_DEVICE_PERCENT) { &mut other } else { &mut *self };
+            device.update_of((kind, id), command, vec![Change::of("name", &name)]).await;
+        }
     }
 
     /// Any labels.

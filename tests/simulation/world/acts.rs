@@ -1,12 +1,32 @@
 //! The acts of a plan, by clients and disturbances, until no act is left.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{OUTSIDE, World};
+use super::{OUTSIDE, PROCESSES_STARTED_MAX, World};
 use crate::client::Client;
 use crate::plan::MODEL;
 use crate::shop::Role;
+use crate::trace;
+
+/// Other devices that act at once.
+const AT_ONCE_MAX: u64 = 6;
+
+impl Client {
+    /// One act of a user of the blog, or of a role in the shop.
+    async fn act(&mut self, role: Option<Role>) {
+        let world = Arc::clone(&self.world);
+        match role {
+            _ if world.plan.domain == MODEL => self.act_at_desk().await,
+            Some(role) => self.act_in_shop(role).await,
+            None if self.session.is_some() && world.dice.percent(world.phase().other_devices) => {
+                self.other_device().act_in_blog().await;
+            }
+            None => self.act_in_blog().await,
+        }
+    }
+}
 
 impl World {
     /// Plays the plan.
@@ -32,6 +52,7 @@ impl World {
             }
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
+        self.start_others();
         if self.plan.has_operator {
             self.executor.spawn(OUTSIDE, Arc::clone(self).operate());
         }
@@ -55,29 +76,47 @@ impl World {
                     }
                     // Some acts follow each other at once.
                     if world.dice.percent(65) {
-                        let pause_ms = world.dice.below(2 * world.plan.pace_ms);
+                        let pause_ms = world.dice.below(2 * world.phase().pace_ms);
                         tokio::time::sleep(Duration::from_millis(pause_ms)).await;
                     }
-                    match role {
-                        _ if world.plan.domain == MODEL => client.act_at_desk().await,
-                        Some(role) => client.act_in_shop(role).await,
-                        None if client.session.is_some() && world.dice.percent(world.plan.other_devices) => {
-                            client.other_device().act_in_blog().await;
-                        }
-                        None => client.act_in_blog().await,
-                    }
+                    let others = world.devices_beside(&client);
+                    let others = others.into_iter().map(|mut other| async move { other.act(role).await });
+                    futures::future::join(futures::future::join_all(others), client.act(role)).await;
                 }
                 drop(sender);
             });
         }
         drop(sender);
         loop {
-            let rest = Duration::from_millis(self.dice.below(8 * self.plan.pace_ms));
+            let rest = Duration::from_millis(self.dice.below(8 * self.phase().pace_ms));
             if tokio::time::timeout(rest, ended.recv()).await.is_ok() {
                 return;
             }
             self.disturb().await;
         }
+    }
+
+    /// Begins to start some of the processes that the run may have at once.
+    fn start_others(self: &Arc<Self>) {
+        let serving = self.members.lock().len();
+        for _ in serving..1 + self.dice.place(self.plan.processes_max) {
+            if *self.started.lock() < PROCESSES_STARTED_MAX {
+                self.start_process();
+            }
+        }
+    }
+
+    /// Devices that act together with a client, where they do.
+    fn devices_beside(&self, client: &Client) -> Vec<Client> {
+        let mut devices = Vec::new();
+        if client.session.is_some() && self.dice.percent(self.phase().bursts) {
+            for _ in 0..self.dice.between(1, AT_ONCE_MAX) {
+                if self.take_act() {
+                    devices.push(client.other_device_elsewhere());
+                }
+            }
+        }
+        devices
     }
 
     /// Waits until a process serves, a minute at most.
@@ -94,6 +133,21 @@ impl World {
         let mut left = self.acts_left.lock();
         let is_left = *left > 0;
         *left = left.saturating_sub(1);
+        drop(left);
+        if is_left {
+            self.pass_act();
+        }
         is_left
+    }
+
+    /// Counts an act, and enters the next phase where it is due. The first one follows the last one.
+    fn pass_act(&self) {
+        let phases = &self.plan.phases;
+        let taken = self.acts_taken.fetch_add(1, Ordering::Relaxed);
+        let number = taken / (self.plan.acts / phases.len()).max(1) % phases.len();
+        if self.phase.swap(number, Ordering::Relaxed) != number {
+            trace::line("world", format!("phase {number}"));
+            self.store.enter(&phases[number]);
+        }
     }
 }

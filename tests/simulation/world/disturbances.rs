@@ -140,7 +140,7 @@ impl World {
                     return;
                 }
                 trace::line("world", format!("{container} is full"));
-                let full_ms = self.dice.between(FULL_ACTS_MIN, FULL_ACTS_MAX) * self.plan.pace_ms;
+                let full_ms = self.dice.between(FULL_ACTS_MIN, FULL_ACTS_MAX) * self.phase().pace_ms;
                 let (world, full) = (Arc::clone(self), Duration::from_millis(full_ms));
                 self.executor.spawn(OUTSIDE, async move {
                     tokio::time::sleep(full).await;
@@ -239,7 +239,7 @@ impl World {
             if *self.acts_left.lock() == 0 {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(self.dice.between(1, 8 * self.plan.pace_ms))).await;
+            tokio::time::sleep(Duration::from_millis(self.dice.between(1, 8 * self.phase().pace_ms))).await;
             let Some(number) = self.any_process() else { continue };
             let (sender, ended) = tokio::sync::oneshot::channel::<()>();
             let work = if self.plan.has_drifts && self.dice.percent(60) {

@@ -7,7 +7,7 @@ use std::path::Path;
 use onehop_helpdesk::charges;
 use onehop_study::render;
 
-const DOCUMENT: &str = include_str!("../../../docs/in-your-own-service.md");
+const DOCUMENT: &str = include_str!("../../../../docs/in-your-own-service.md");
 const BLOCKS_MIN: usize = 10;
 
 /// The requests of the table of charges, as the study names them.

@@ -66,7 +66,7 @@ fn each_error_has_line_column_and_message() {
 
 /// The codes of all kinds of errors, by the names of the variants in the source.
 fn known_codes() -> BTreeSet<String> {
-    let source = include_str!("../../src/problem.rs");
+    let source = include_str!("../../../src/problem.rs");
     let (variants, _) = source.split_once("\n}\n").expect("the end of the enum");
     let is_variant = |line: &&str| {
         line.strip_prefix("    ")

@@ -3,7 +3,7 @@
 
 use onehop_model::{DIRECTIVES, Model, limits};
 
-const REFERENCE: &str = include_str!("../../../docs/model.md");
+const REFERENCE: &str = include_str!("../../../../docs/model.md");
 
 /// The first block of code in a language.
 fn block(language: &str) -> &'static str {

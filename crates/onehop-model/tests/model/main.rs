@@ -1,0 +1,10 @@
+//! Tests of the model language: models as they are read, their errors, differences, diagrams and requests.
+
+mod diagrams;
+mod differences;
+mod errors;
+mod generated;
+mod mutations;
+mod reference;
+mod requests;
+mod samples;
