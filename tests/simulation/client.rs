@@ -60,6 +60,8 @@ pub struct Client {
     position: Option<ClientPosition>,
     /// The position before that one.
     former_position: Option<String>,
+    /// Whether the last write has no position, so that the client goes on as a new device.
+    has_lost_position: bool,
     /// Answers that it keeps.
     pub cached: Vec<CachedAnswer>,
     /// The user whose account its request deletes.
@@ -106,6 +108,7 @@ impl Client {
             session: None,
             position: None,
             former_position: None,
+            has_lost_position: false,
             cached: Vec::new(),
             removes: None,
             process: None,
@@ -202,6 +205,9 @@ impl Client {
     }
 
     pub async fn ask_with(&mut self, token: Option<String>, query: &str, variables: Value) -> Answer {
+        if std::mem::take(&mut self.has_lost_position) {
+            self.forget_own_writes();
+        }
         let world = Arc::clone(&self.world);
         let dice = &world.dice;
         if self.process.is_none() || dice.percent(world.phase().switching) {
@@ -297,7 +303,7 @@ impl Client {
         }
         // An older release without any projection of a container gives no position of its writes there.
         if is_mutation && !answer["extensions"]["position"].is_string() && self.world.is_older(process) {
-            self.forget_own_writes();
+            self.has_lost_position = true;
         }
         let first = answer["errors"].as_array_mut().and_then(|errors| errors.first_mut()).map(Value::take);
         let Some(error) = first else {

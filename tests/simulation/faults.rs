@@ -96,6 +96,11 @@ impl Faults {
         self.state.lock().storms.insert(process, percent);
     }
 
+    /// Has no more and no fewer requests of a process fail than those of others.
+    pub fn end_storm(&self, process: u64) {
+        self.state.lock().storms.remove(&process);
+    }
+
     /// Has most requests of a process take up to this long.
     pub fn slow(&self, process: u64, latency_ms: u64) {
         self.state.lock().latencies_ms.insert(process, latency_ms);

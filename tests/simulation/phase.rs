@@ -212,7 +212,7 @@ impl Phase {
     fn of(dice: &Dice, of_model: &Dice) -> Self {
         Self {
             act_weights: Acts::of(dice, of_model),
-            failing: *dice.pick(&[0, 2, 5, 10, 15, 40]),
+            failing: *dice.pick(&[0, 2, 5, 10, 15]),
             lagging: *dice.pick(&[0, 20, 40, 80]),
             lag: *dice.pick(&[LAG, LAG, LONG_LAG]),
             other_devices: *dice.pick(&[12, 12, 50]),

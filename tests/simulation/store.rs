@@ -134,6 +134,21 @@ impl RunStore {
         }
     }
 
+    /// Has no request of a process fail until it serves: a start takes many requests, and few of them would
+    /// end well.
+    pub fn spare_start(&self, process: u32) {
+        if let Self::Account { faults, .. } = self {
+            faults.storm(u64::from(process) - 1, 0);
+        }
+    }
+
+    /// A process serves now.
+    pub fn end_start(&self, process: u32) {
+        if let Self::Account { faults, .. } = self {
+            faults.end_storm(u64::from(process) - 1);
+        }
+    }
+
     /// Mounts a file system again that has become read-only.
     pub fn remount(&self) {
         if let Self::Disk { disk, .. } = self {

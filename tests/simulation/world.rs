@@ -41,7 +41,9 @@ use deployment::ModelVersions;
 /// Disturbances of a run: more hide each other.
 const DISTURBANCES_MAX: usize = 90;
 /// Processes that a run starts. A start takes as long as hundreds of requests.
-const PROCESSES_STARTED_MAX: u32 = 16;
+const PROCESSES_STARTED_MAX: u32 = 40;
+/// Starts of processes beside faults, in percent.
+const FAULTY_STARTS_PERCENT: u64 = 20;
 /// Processes that do not start, one after the other, before the operator copies the disk back.
 const FAILED_STARTS_MAX: u32 = 8;
 /// Types of reservations, and the commands that write them.
@@ -322,6 +324,9 @@ impl World {
             // Values that it moves meet changes of others.
             self.store.slow(number, &self.dice);
         }
+        if !self.dice.percent(FAULTY_STARTS_PERCENT) {
+            self.store.spare_start(number);
+        }
         let release = if is_older { "an older release" } else { "the release" };
         trace::line("world", format!("start process {number} of {release}"));
         let group = Group(number);
@@ -331,10 +336,16 @@ impl World {
         let clock = ProcessClock::new(self.start, skew_ms, drift_ppm);
         let world = Arc::clone(self);
         let spawner = self.executor.spawner(group);
+        let (release, specs) = self.release(is_older);
+        let open = {
+            let clock = Arc::clone(&clock);
+            move |world: &Self| world.store.open(specs, Arc::clone(&clock) as _, (&world.executor, group))
+        };
+        // An account names the processes by the order in which they connect.
+        let connected = (!self.plan.is_embedded).then(|| open(self));
         self.executor.spawn(group, async move {
             let name = format!("process {number}");
-            let (release, specs) = world.release(is_older);
-            let started = match world.store.open(specs, Arc::clone(&clock) as _, (&world.executor, group)) {
+            let started = match connected.unwrap_or_else(|| open(&world)) {
                 Ok(store) => Process::start(store, (name, release), (clock, spawner)).await,
                 Err(error) => Err(error),
             };
@@ -342,6 +353,7 @@ impl World {
             match started {
                 Ok(process) => {
                     trace::line("world", format!("process {number} serves"));
+                    world.store.end_start(number);
                     *world.failed_starts.lock() = 0;
                     if let Some(member) = members.get_mut(&number) {
                         world.executor.spawn(

@@ -24,6 +24,8 @@ const WRITER_POINTS: [&str; 7] = [
     "writer: before the signals",
     "writer: before an answer",
 ];
+/// How often a process is started where the run may have more of them, in percent of the disturbances.
+const REPLACED_PERCENT: u64 = 80;
 /// The longest preemption of a task, in milliseconds: longer than a lease lives.
 const PREEMPTION_MS_MAX: u64 = 100_000;
 /// Containers of the blog and of the web store to which projections alone write. Most changes of the blog
@@ -60,6 +62,12 @@ impl World {
                 self.start_process();
             }
             return;
+        }
+        if members < self.plan.processes_max
+            && *self.started.lock() < PROCESSES_STARTED_MAX
+            && self.dice.percent(REPLACED_PERCENT)
+        {
+            self.start_process();
         }
         if self.plan.disturbances.is_empty() || *self.disturbances_left.lock() == 0 {
             return;
