@@ -96,7 +96,7 @@ impl Faults {
         self.state.lock().storms.insert(process, percent);
     }
 
-    /// Has no more and no fewer requests of a process fail than those of others.
+    /// Ends the storm of a process: its requests fail as often as those of other processes.
     pub fn end_storm(&self, process: u64) {
         self.state.lock().storms.remove(&process);
     }

@@ -3,6 +3,7 @@
 mod acts;
 mod deployment;
 mod disturbances;
+mod half_done;
 mod living_sessions;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,14 +47,6 @@ const PROCESSES_STARTED_MAX: u32 = 40;
 const FAULTY_STARTS_PERCENT: u64 = 20;
 /// Processes that do not start, one after the other, before the operator copies the disk back.
 const FAILED_STARTS_MAX: u32 = 8;
-/// Types of reservations, and the commands that write them.
-const RESERVING: [(&str, &[&str]); 4] = [
-    ("reservation", &["createDesk(", "updateDesk(", "deleteDesk(", "createPerson(", "updatePerson("]),
-    ("reservationOfDeletedAccount", &["updateUser(", "createUser("]),
-    ("skuReservation", &["createProduct(", "deleteProduct("]),
-    ("emailReservation", &["createCustomer(", "changeCustomerEmailAddress("]),
-];
-
 /// A post that a client knows.
 #[derive(Debug, Clone)]
 pub struct KnownPost {
@@ -227,21 +220,6 @@ impl World {
             *counts.entry(event).or_default() += times;
         }
         counts
-    }
-
-    /// Notes a command that reserves an SKU or an e-mail address, or gives one up, and may have ended between
-    /// two writes.
-    pub fn may_be_half_done(&self, query: &str) {
-        for (reservations, commands) in RESERVING {
-            if commands.iter().any(|command| query.contains(command)) {
-                *self.half_done.lock().entry(reservations).or_default() += 1;
-            }
-        }
-    }
-
-    /// The number of commands that may each have left a reservation of this type.
-    pub fn half_done(&self, reservations: &str) -> u64 {
-        self.half_done.lock().get(reservations).copied().unwrap_or(0)
     }
 
     /// Whether items of a deleted account, given by the id of its item, may have come after their removal.

@@ -1,4 +1,4 @@
-//! Tests of the model language: models as they are read, their errors, differences, diagrams and requests.
+//! Tests of the model language: parsed models, errors, differences, diagrams and requests.
 
 mod diagrams;
 mod differences;
