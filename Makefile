@@ -165,7 +165,7 @@ account-run: build
 # The crates that others can add: each is packaged, and built from its package and the packages of the others.
 ## Package the library crates, and build them from their packages
 package:
-	$(CARGO) package --locked --workspace --exclude onehop --exclude onehop-testing --exclude onehop-helpdesk
+	$(CARGO) package --locked --workspace --exclude onehop --exclude onehop-pages --exclude onehop-testing --exclude onehop-helpdesk
 
 # Names what it could not check because the network does not reach it.
 ## Check licences, sources and known vulnerabilities of the dependencies

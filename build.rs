@@ -1,26 +1,11 @@
-//! Build script: compiles the crate again when the pages that a release binary embeds have changed.
-//!
-//! A debug binary reads `web/dist` when it runs, so neither its build nor clippy needs the pages.
+//! Build script: names the profile of the build, and exports what the simulation replaces.
 
-use std::{env, fs, io, path::Path};
+use std::env;
 
-const WEB_BUILD: &str = "web/dist";
-
-fn main() -> io::Result<()> {
+fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     // The simulation replaces this function of the C library, which libraries look up when they run.
     println!("cargo:rustc-link-arg-tests=-Wl,--export-dynamic-symbol=getrandom");
-    if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
-        watch_pages()?;
-    }
-    Ok(())
-}
-
-/// Cargo watches a directory that exists.
-fn watch_pages() -> io::Result<()> {
-    println!("cargo:rerun-if-changed={WEB_BUILD}");
-    if !Path::new(WEB_BUILD).join("index.html").exists() {
-        println!("cargo:warning=the binary will have no pages: `make web` builds them");
-    }
-    fs::create_dir_all(WEB_BUILD)
+    let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    println!("cargo:rustc-env=ONEHOP_PROFILE={}", if is_release { "release" } else { "dev" });
 }

@@ -22,8 +22,8 @@ use async_graphql::indexmap::map::Entry;
 use async_graphql::parser::types::{Field, Selection, SelectionSet};
 use async_graphql::registry::Registry;
 use async_graphql::resolver_utils::ContainerType;
-use async_graphql::{ContextSelectionSet, Name, OutputType, Positioned, ServerResult, Value};
-use futures::future::{BoxFuture, try_join_all};
+use async_graphql::{Context, ContextSelectionSet, Name, OutputType, Positioned, ServerResult, Value};
+use futures::future::{BoxFuture, OptionFuture, try_join_all};
 
 use super::scope;
 use onehop_graphql_server::json_length::{key_length, leaf_length};
@@ -117,11 +117,15 @@ async fn resolve_fields<T: ContainerType>(
     fields: &[&Positioned<Field>],
 ) -> ServerResult<Value> {
     let values = join_in_order(fields.iter().map(|field| resolve_field(ctx, object, field))).await?;
+    Ok(object_of(fields, values))
+}
+
+fn object_of(fields: &[&Positioned<Field>], values: Vec<Value>) -> Value {
     let mut object = IndexMap::with_capacity(fields.len());
     for (field, value) in fields.iter().zip(values) {
         merge(&mut object, field.node.response_key().node.clone(), value);
     }
-    Ok(Value::Object(object))
+    Value::Object(object)
 }
 
 async fn resolve_field<T: ContainerType>(
@@ -135,10 +139,15 @@ async fn resolve_field<T: ContainerType>(
     } else {
         object.resolve_field(&ctx).await?.unwrap_or_default()
     };
-    let bytes = key_length(&field.node.response_key().node) + leaf_length(&value);
-    let taken = scope::of(&ctx).budget().take(bytes);
-    taken.map_err(|refused| ctx.set_error_path(refused.into()))?;
+    take_bytes(&ctx, field, &value)?;
     Ok(value)
+}
+
+/// Takes the bytes of a field from the response budget.
+fn take_bytes(ctx: &Context<'_>, field: &Positioned<Field>, value: &Value) -> ServerResult<()> {
+    let bytes = key_length(&field.node.response_key().node) + leaf_length(value);
+    let taken = scope::of(ctx).budget().take(bytes);
+    taken.map_err(|refused| ctx.set_error_path(refused.into()))
 }
 
 /// The fields that are selected of an object of type `T`, with fragments expanded.
@@ -182,46 +191,52 @@ fn add_fields<'a>(
 }
 
 /// Runs futures at the same time, and returns their values in their order. The first error ends all.
-async fn join_in_order<F>(mut futures: impl ExactSizeIterator<Item = F>) -> ServerResult<Vec<Value>>
+async fn join_in_order<'a, F>(mut futures: impl ExactSizeIterator<Item = F>) -> ServerResult<Vec<Value>>
 where
-    F: Future<Output = ServerResult<Value>>,
+    F: Future<Output = ServerResult<Value>> + Send + 'a,
 {
     let mut values = Vec::with_capacity(futures.len());
-    let mut waiting = Vec::new();
+    let mut waiting: Vec<(usize, Waiting<'a>)> = Vec::new();
     poll_fn(|context| {
         let mut place = new_place();
         for future in futures.by_ref() {
-            place.set(Some(future));
-            match place.as_mut().as_pin_mut().map(|future| future.poll(context)) {
-                Some(Poll::Ready(Ok(value))) => values.push(value),
-                Some(Poll::Ready(Err(error))) => return Poll::Ready(Err(error)),
-                Some(Poll::Pending) | None => {
-                    waiting.push((values.len(), std::mem::replace(&mut place, new_place())));
+            place.set(Some(future).into());
+            match place.as_mut().poll(context) {
+                Poll::Ready(value) => values.push(value.transpose()?.unwrap_or_default()),
+                Poll::Pending => {
+                    let future = std::mem::replace(&mut place, new_place());
+                    waiting.push((values.len(), future));
                     values.push(Value::Null);
                 }
             }
         }
-        Poll::Ready(Ok(()))
+        Poll::Ready(ServerResult::Ok(()))
     })
     .await?;
-    let (indexes, waiting): (Vec<_>, Vec<_>) = waiting.into_iter().unzip();
-    let waiting = waiting.into_iter().map(|mut future| async move {
-        match future.as_mut().as_pin_mut() {
-            Some(future) => future.await,
-            None => Ok(Value::Null),
-        }
-    });
-    for (index, value) in indexes.into_iter().zip(try_join_all(waiting).await?) {
-        if let Some(place) = values.get_mut(index) {
-            *place = value;
-        }
+    if !waiting.is_empty() {
+        wait(&mut values, waiting).await?;
     }
     Ok(values)
 }
 
+/// A future that was polled once, without its type: the code that awaits it is compiled once, not for every type of the API.
+type Waiting<'a> = BoxFuture<'a, Option<ServerResult<Value>>>;
+
+/// Awaits futures, and puts their values in their places.
+async fn wait(values: &mut [Value], waiting: Vec<(usize, Waiting<'_>)>) -> ServerResult<()> {
+    let (indexes, waiting): (Vec<_>, Vec<_>) = waiting.into_iter().unzip();
+    let waiting = waiting.into_iter().map(|future| async move { future.await.transpose() });
+    for (index, value) in indexes.into_iter().zip(try_join_all(waiting).await?) {
+        if let Some(place) = values.get_mut(index) {
+            *place = value.unwrap_or_default();
+        }
+    }
+    Ok(())
+}
+
 /// The memory of one future after another.
-fn new_place<F>() -> Pin<Box<Option<F>>> {
-    Box::pin(None)
+fn new_place<F>() -> Pin<Box<OptionFuture<F>>> {
+    Box::pin(None.into())
 }
 
 /// Adds a value under its response key. The same key selected twice is the same field, with its

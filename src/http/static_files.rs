@@ -13,7 +13,8 @@ use axum::{
         },
     },
 };
-use rust_embed::RustEmbed;
+pub use onehop_pages::WebFile;
+use onehop_pages::web_file;
 
 use super::page_contents::WrittenFile;
 use onehop_graphql_server::content_coding::{COMPRESS_BYTES_MIN, accepts, gzip};
@@ -43,13 +44,6 @@ const HOW_TO_BUILD: &str = "The pages are not part of this build.\n\
     Build them with `make web`, then build a release binary again or reload a debug binary's page.\n\
     The API is at /graphql.\n";
 
-/// A file of the web build.
-#[derive(Debug, Clone)]
-pub struct WebFile {
-    pub bytes: Cow<'static, [u8]>,
-    pub sha256: [u8; 32],
-}
-
 /// Encodings in which the build has its files beside them, best first: the name and the ending.
 const ENCODINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
 
@@ -73,9 +67,7 @@ pub struct StaticFiles {
 impl StaticFiles {
     /// The files embedded when the binary was built; a debug build reads the present `web/dist`.
     pub fn embedded() -> Self {
-        Self::from_source(|path| {
-            WebBuild::get(path).map(|file| WebFile { bytes: file.data, sha256: file.metadata.sha256_hash() })
-        })
+        Self::from_source(web_file)
     }
 
     /// Files found otherwise.
@@ -174,11 +166,6 @@ pub(super) fn only_read() -> Response<Body> {
 pub(super) fn not_found() -> Response<Body> {
     text(StatusCode::NOT_FOUND, "There is nothing here.\n")
 }
-
-#[derive(RustEmbed)]
-#[folder = "web/dist"]
-#[allow_missing = true]
-struct WebBuild;
 
 fn serve(name: &str, file: WebFile, headers: &HeaderMap) -> Response<Body> {
     let etag = entity_tag(&file.sha256);

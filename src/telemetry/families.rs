@@ -18,7 +18,7 @@ const DURATION_BUCKETS: [f64; 17] = [
     30.0,
 ];
 /// The profile that the program was built with.
-const PROFILE: &str = if cfg!(debug_assertions) { "dev" } else { "release" };
+const PROFILE: &str = env!("ONEHOP_PROFILE");
 
 /// Request units: from a point read to a query across all physical partitions.
 const CHARGE_BUCKETS: [f64; 12] =

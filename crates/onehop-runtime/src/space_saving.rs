@@ -83,11 +83,20 @@ impl SpaceSaving {
                 times: counter.times,
             })
             .collect();
-        heaviest.sort_unstable_by(|one, other| {
-            other.weight_min.total_cmp(&one.weight_min).then(one.key.cmp(&other.key))
-        });
-        heaviest.truncate(keys_max);
+        let heavier_first = |one: &HeavyHitter, other: &HeavyHitter| {
+            other.weight_min.total_cmp(&one.weight_min).then_with(|| one.key.cmp(&other.key))
+        };
+        if keys_max < heaviest.len() {
+            heaviest.select_nth_unstable_by(keys_max, heavier_first);
+            heaviest.truncate(keys_max);
+        }
+        heaviest.sort_unstable_by(heavier_first);
         heaviest
+    }
+
+    /// The keys that have a counter, in no order.
+    pub fn keys(&self) -> impl Iterator<Item = u128> {
+        self.counters.iter().map(|counter| counter.key)
     }
 }
 
@@ -163,6 +172,8 @@ mod tests {
             let bound = total / counters_max as f64;
             let heaviest = sketch.heaviest(usize::MAX);
             prop_assert!(heaviest.len() <= counters_max);
+            prop_assert_eq!(sketch.heaviest(3), heaviest.iter().copied().take(3).collect::<Vec<_>>());
+            prop_assert_eq!(sketch.keys().count(), heaviest.len());
             for heavy in &heaviest {
                 let weight = exact[&heavy.key];
                 prop_assert!(heavy.weight_min <= weight && weight <= heavy.weight_max, "{heavy:?}: {weight}");

@@ -171,7 +171,7 @@ fn about(choice: &StoreChoice, server: Option<&ServerDiagnosis>, now_ms: i64) ->
     json!({
         "time": format_timestamp(now_ms),
         "version": env!("CARGO_PKG_VERSION"),
-        "profile": if cfg!(debug_assertions) { "dev" } else { "release" },
+        "profile": env!("ONEHOP_PROFILE"),
         "store": choice.to_string(),
         "server": server.map(|server| json!({ "version": server.version, "process": server.process })),
         "variablesSetForThisCommand": variables,

@@ -38,7 +38,7 @@ impl StoredShape {
     /// A shape of these names, of which each has its place as its slot.
     #[must_use]
     pub fn of(names: Vec<&'static str>) -> Self {
-        debug_assert!(names.len() <= MEMBERS_MAX);
+        assert!(names.len() <= MEMBERS_MAX);
         Self(names.into())
     }
 

@@ -84,8 +84,7 @@ impl KeySketch {
         self.heaviest.add(name, charge);
         self.names.entry(name).or_insert_with(|| shown(key));
         if self.names.len() > 4 * COUNTERS {
-            let heavy: BTreeSet<u128> =
-                self.heaviest.heaviest(COUNTERS).iter().map(|heavy| heavy.key).collect();
+            let heavy: BTreeSet<u128> = self.heaviest.keys().collect();
             self.names.retain(|key, _| heavy.contains(key));
         }
     }

@@ -114,7 +114,7 @@ impl GroupSketch {
     }
 
     fn forget_light_names(&mut self) {
-        let heavy: HashSet<u128> = self.heaviest.heaviest(COUNTERS).iter().map(|heavy| heavy.key).collect();
+        let heavy: HashSet<u128> = self.heaviest.keys().collect();
         self.names.retain(|key, _| heavy.contains(key));
     }
 

@@ -14,7 +14,7 @@ pub(super) struct Deck {
 
 impl Deck {
     pub fn deal<T: Copy>(&mut self, rng: &mut StreamRng, list: &[T]) -> T {
-        debug_assert!((1..=DECK_ENTRIES_MAX).contains(&list.len()));
+        assert!((1..=DECK_ENTRIES_MAX).contains(&list.len()));
         if self.dealt.count_ones() as usize >= list.len() {
             self.dealt = 0;
         }

@@ -170,7 +170,7 @@ impl Dataset {
 
     /// Appends the username without allocating.
     pub fn write_username(&self, index: u32, output: &mut String) {
-        debug_assert!(index < self.users);
+        assert!(index < self.users, "user {index} of {}", self.users);
         names::write_username(self.rng_seed, index, output);
     }
 
@@ -235,7 +235,7 @@ impl Dataset {
     }
 
     fn user_id_and_date(&self, index: u32) -> (Uuid, i64) {
-        debug_assert!(index < self.users);
+        assert!(index < self.users, "user {index} of {}", self.users);
         let mut rng = StreamRng::new(self.rng_seed, streams::USER, u64::from(index));
         let creation_ms = self.end_ms - 3 * YEAR_MS + rng.below_u64(YEAR_MS as u64) as i64;
         (ids::uuid_v7(creation_ms, &mut rng), creation_ms)
