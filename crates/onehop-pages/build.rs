@@ -1,6 +1,7 @@
 //! Build script: compiles the crate again when the pages that a release binary embeds have changed.
 //!
-//! A binary of another profile reads `web/dist` when it runs, so neither its build nor clippy needs the pages.
+//! A binary of another profile reads `web/dist` when it runs, so neither its build nor clippy needs the
+//! pages.
 
 use std::{env, fs, io, path::Path};
 

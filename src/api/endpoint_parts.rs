@@ -74,7 +74,7 @@ pub struct ApiOptions {
     pub metrics: bool,
     /// Whether the queries of the operations API are served.
     pub operations: bool,
-    /// The key with which the operator reads stored items over HTTP; `None` where none is accepted.
+    /// The key with which the operator reads stored items over HTTP; `None` for no access.
     pub operator_key: Option<OperatorKey>,
     /// The settings of sessions.
     pub sessions: SessionSettings,

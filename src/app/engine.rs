@@ -98,7 +98,7 @@ pub struct EngineContainers<'a> {
     pub specs: &'a [ContainerSpec],
     /// The partition keys that may be shown.
     pub exposures: &'a [(ContainerName, PartitionKeyExposure)],
-    /// Those in which commands delete items, or items expire. Projections name theirs.
+    /// The containers with deletions by commands, or with items that expire. Projections name theirs.
     pub with_deletions: Vec<ContainerName>,
 }
 

@@ -57,7 +57,7 @@ impl RefusedChange {
     pub const REFUSED: &'static str =
         "the model differs from the one that the data are of, and these changes are refused:";
 
-    /// The next step after refused effects; empty where there is none.
+    /// The next step after refused effects; empty without one.
     #[must_use]
     pub fn hint(refused: &[Effect]) -> &'static str {
         match refused.iter().all(|effect| effect.severity == Severity::Breaking) {

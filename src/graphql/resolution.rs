@@ -219,7 +219,8 @@ where
     Ok(values)
 }
 
-/// A future that was polled once, without its type: the code that awaits it is compiled once, not for every type of the API.
+/// A future that was polled once, without its type: the code that awaits it is compiled once, not for every
+/// type of the API.
 type Waiting<'a> = BoxFuture<'a, Option<ServerResult<Value>>>;
 
 /// Awaits futures, and puts their values in their places.

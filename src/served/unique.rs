@@ -90,6 +90,12 @@ impl UniqueValues {
         self.place(&Self::holder_of(reservation))
     }
 
+    /// Whether the holder of a reservation may expire.
+    pub(crate) fn expires(&self, reservation: &UniqueReservation) -> bool {
+        let holder = self.place_of(reservation);
+        holder.is_some_and(|holder| self.model.model().expires(&self.model.ty(holder.ty).item))
+    }
+
     /// The reservations that an item should have: the keys of its unique values.
     pub(crate) fn keys(&self, ty: TypeIndex, body: &Body) -> Vec<(UniqueField, String)> {
         keys_of(&self.model, ty, body)

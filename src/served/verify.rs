@@ -117,7 +117,12 @@ impl Invariant for HeldReservations {
             return Ok(None);
         };
         let holder = self.values.find(UniqueValues::holder_of(&reservation), &ledger).await?;
-        let is_held = matches!(holder, HolderLookup::Found(found) if found.keys.iter().any(|key| key == id));
+        let is_held = match holder {
+            HolderLookup::Found(found) => found.keys.iter().any(|key| key == id),
+            // The item has expired. The next item with the value takes it over.
+            HolderLookup::Missing => self.values.expires(&reservation),
+            HolderLookup::Abandoned => false,
+        };
         let problem = "no item has the reserved value".to_owned();
         Ok((!is_held).then(|| Violation { problem, seen: vec![Some(etag)] }))
     }

@@ -284,6 +284,78 @@ async fn expired_items_leave_their_lists_and_counts() {
     assert!(server.app.verify(false).await.unwrap().is_clean());
 }
 
+const PARKING: &str = r#"
+extend schema
+  @model(name: "parking")
+  @container(name: "garages", key: "/id")
+  @container(name: "tickets", key: "/plate", ttl: 60)
+  @container(name: "latest", key: "/type")
+  @container(name: "byGarage", key: "/garageId")
+
+type Garage @item(container: "garages", write: CREATE) @auth(on: CREATE, allow: PUBLIC) {
+  id: ID!
+  name: String!
+  tickets: [Ticket!]! @list(into: "byGarage", by: "garage", fields: "plate") @order(by: "at")
+  ticketCount: Int! @count(of: "tickets", kept: BEHIND)
+}
+type Ticket @item(container: "tickets", partition: "plate", write: [CREATE, DELETE])
+  @auth(on: [CREATE, DELETE], allow: PUBLIC) {
+  id: ID!
+  plate: String!
+  garage: Garage! @reference @copy(fields: ["name"])
+  place: String! @unique(normalize: LOWER)
+  at: DateTime! @created
+}
+type Query {
+  garage(id: ID!): Garage
+  latest: [Ticket!]! @list(into: "latest", keep: 2) @order(by: "at", desc: true)
+}
+type Subscription { latestChanged: Ticket! @live(of: "Query.latest", on: [ADDED, REMOVED]) }
+"#;
+
+#[tokio::test]
+async fn lists_of_items_that_expire_are_found_across_partitions() {
+    if crate::support::store::is_cosmos() {
+        // Nothing expires in the emulator.
+        return;
+    }
+    let server = ServedServer::start(PARKING).await;
+    let create = "mutation { createGarage(input: { name: \"North\" }) { garage { id } } }";
+    let garage = server.data(None, create, json!({})).await["createGarage"]["garage"]["id"].take();
+    let create = "mutation($input: CreateTicketInput!) { createTicket(input: $input) { ticket { id } } }";
+    let input =
+        |plate: &str, place: &str| json!({ "input": { "plate": plate, "place": place, "garageId": garage } });
+    let park = async |plate: &str, place: &str| {
+        server.data(None, create, input(plate, place)).await;
+        server.clock.advance(std::time::Duration::from_secs(1));
+    };
+    let shown = async || {
+        let query = "query($id: ID!) { latest { nodes { plate garage { name } } } garage(id: $id) {
+            ticketCount tickets { nodes { plate place } } } }";
+        let data = server.data(None, query, json!({ "id": garage })).await;
+        let plates = |nodes: &Value| {
+            let nodes = nodes.as_array().unwrap().iter();
+            nodes.map(|node| node["plate"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+        };
+        let (latest, garage) = (plates(&data["latest"]["nodes"]), &data["garage"]);
+        (latest, plates(&garage["tickets"]["nodes"]), garage["ticketCount"].as_i64().unwrap())
+    };
+    for (plate, place) in [("A", "p1"), ("B", "p2"), ("C", "p3")] {
+        park(plate, place).await;
+    }
+    assert_eq!(shown().await, ("C B".to_owned(), "A B C".to_owned(), 3), "a page has the two that are kept");
+    assert_eq!(server.refusal(None, create, input("D", "P1")).await.0, "CONFLICT");
+    server.clock.advance(std::time::Duration::from_secs(57));
+    assert_eq!(shown().await, ("C B".to_owned(), "B C".to_owned(), 2), "the first one is over");
+    park("D", "P1").await;
+    server.settle().await;
+    server.clock.advance(std::time::Duration::from_secs(3));
+    assert_eq!(shown().await, ("D".to_owned(), "D".to_owned(), 1));
+    server.clock.advance(std::time::Duration::from_secs(60));
+    assert_eq!(shown().await, (String::new(), String::new(), 0));
+    assert!(server.app.verify(false).await.unwrap().is_clean());
+}
+
 #[tokio::test]
 async fn a_protected_list_is_for_the_owner_of_its_item() {
     let list = "    @order(by: \"createdAt\", desc: true)\n}\n\n\"A place";

@@ -2,6 +2,7 @@
 
 mod authorization;
 mod container;
+mod expiring_lists;
 mod field;
 mod frozen_amounts;
 mod keyword;

@@ -26,6 +26,8 @@ impl Model {
     /// - The version of items is the property `version`.
     /// - A `@find` by a list field is a list in a container of its own, whose entries have the fields of the
     ///   order alone. So is a `@find` with a count that is kept `BEHIND`.
+    /// - A `@list` of items that expire is a query across partitions.
+    /// - Subscriptions to lists have no `REMOVED` of items that expire or have `HARD` deletions.
     /// - Lists of one type in one container have entries of different types.
     /// - Products, sums and values that are computed from below an object are stored where entries have them.
     /// - Counts of expiring items are queries. So are counts of the items of a `@partition` with conditions;
@@ -40,6 +42,8 @@ impl Model {
     pub fn for_serving(mut self) -> Self {
         self.mark_deletions();
         self.drop_reserved_former_properties();
+        self.find_expiring_items();
+        self.leave_out_unseen_removals();
         self.list_found_items();
         self.count_expiring_items();
         self.count_filtered_items();

@@ -74,11 +74,6 @@ fn expiring(model: &Model) -> Vec<ModelError> {
                 let reason = "the counted items expire unseen: use `kept: QUERY`";
                 errors.push(ModelError::unsupported(&place, "@count", reason));
             }
-            let is_unique = matches!(&field.kind, FieldKind::Stored(stored) if stored.unique.is_some());
-            if is_unique && expires(item) {
-                let reason = "the reservation of a value would stay after its item has expired";
-                errors.push(ModelError::unsupported(&place, "@unique", reason));
-            }
         }
     }
     errors
