@@ -1,4 +1,4 @@
-//! Build script: names the profile of the build, and exports what the simulation replaces.
+//! Build script: the name of the profile, and a function of the C library that the simulation replaces.
 
 use std::env;
 
