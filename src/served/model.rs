@@ -165,9 +165,7 @@ impl ServedModel {
     /// The containers in which commands delete items, or items expire, so that no change shows their end.
     #[must_use]
     pub fn containers_with_deletions(&self) -> Vec<ContainerName> {
-        let is_unseen = |ty: &&ServedType| {
-            ty.item.deletion == onehop_model::Deletion::Hard || self.model.expires(&ty.item)
-        };
+        let is_unseen = |ty: &&ServedType| self.model.ends_unseen(&ty.item);
         self.types.iter().filter(is_unseen).map(|ty| ty.container).collect()
     }
 

@@ -2,9 +2,9 @@
 //! data is touched. Each finding names the type and field, and the directive.
 
 use onehop_model::{
-    Action, CopyOrigin, CopySource, Deletion, Event, Field, FieldKind, FieldPath, Function, ItemType, Kept,
-    KeySource, LiveSource, Model, Name, QueryKind, RelatedField, RelatedSource, StoredField, Subscription,
-    TypeOf, ValueSource,
+    Action, CopyOrigin, CopySource, Event, Field, FieldKind, FieldPath, Function, ItemType, Kept, KeySource,
+    LiveSource, Model, Name, QueryKind, RelatedField, RelatedSource, StoredField, Subscription, TypeOf,
+    ValueSource,
 };
 mod findings;
 mod names;
@@ -90,16 +90,11 @@ fn item_type(model: &Model, item: &ItemType, findings: &mut Findings) {
         "has an id of the server, no @item(idFrom)",
     );
     findings.add_if(
-        is_account && model.deletes(item) && leaves_no_trace(model, item),
+        is_account && model.deletes(item) && model.ends_unseen(item),
         &item.name,
         "@deletes",
         "of an account with DELETE is SOFT: its sessions and its password follow a mark",
     );
-}
-
-/// Whether no change shows that an item is gone.
-fn leaves_no_trace(model: &Model, item: &ItemType) -> bool {
-    item.deletion == Deletion::Hard || model.expires(item)
 }
 
 fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Findings) {
@@ -372,7 +367,7 @@ fn subscription(model: &Model, found: &Subscription, findings: &mut Findings) {
     let Some(list) = list else { return };
     let is_through = matches!(list.source, RelatedSource::Find { through: Some(_), .. });
     findings.add_if(is_through, &place, "@live(of)", "is not served for a list through a link type");
-    let is_unseen = model.item(&found.item_type).is_some_and(|item| leaves_no_trace(model, item))
+    let is_unseen = model.item(&found.item_type).is_some_and(|item| model.ends_unseen(item))
         && found.on.contains(&Event::Removed)
         && super::live::is_followed(list);
     findings.add_if(

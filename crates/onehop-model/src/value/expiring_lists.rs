@@ -6,7 +6,7 @@ use super::keyword::Event;
 use super::names::ContainerName;
 use super::operation::LiveSource;
 use super::related::{ListSource, RelatedField, RelatedSource};
-use super::types::{Deletion, ItemType};
+use super::types::ItemType;
 use super::{Model, QueryKind};
 
 impl Model {
@@ -50,9 +50,7 @@ impl Model {
             let found = &self.parts.subscriptions[place];
             let is_unseen = found.source != LiveSource::Item
                 && found.on.iter().any(|event| *event != Event::Removed)
-                && self
-                    .item(&found.item_type)
-                    .is_some_and(|item| item.deletion == Deletion::Hard || self.expires(item));
+                && self.item(&found.item_type).is_some_and(|item| self.ends_unseen(item));
             if is_unseen {
                 self.parts.subscriptions[place].on.retain(|event| *event != Event::Removed);
             }

@@ -104,6 +104,11 @@ impl Model {
         item.deletion == Deletion::Ttl || container.is_some_and(|container| container.ttl_seconds.is_some())
     }
 
+    /// Whether no change shows the end of an item: it is deleted without a mark, or expires.
+    pub fn ends_unseen(&self, item: &ItemType) -> bool {
+        item.deletion == Deletion::Hard || self.expires(item)
+    }
+
     /// Whether a mutation deletes items of a type, a generated one or one of the model.
     pub fn deletes(&self, item: &ItemType) -> bool {
         let deletes =

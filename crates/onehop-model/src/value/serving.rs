@@ -129,7 +129,7 @@ impl Model {
         };
         let is_counted_behind = !item.has_field_in_key() && item.fields.iter().any(is_behind);
         let is_list = reference.ty.list.is_some();
-        if !is_list && !is_counted_behind || found.deletion == Deletion::Hard || self.expires(found) {
+        if !is_list && !is_counted_behind || self.ends_unseen(found) {
             return None;
         }
         let key = match reference.property() {
