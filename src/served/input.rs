@@ -111,6 +111,7 @@ pub fn rule_of(field: &Field) -> Option<String> {
     let mut rules = Vec::new();
     let unit = if field.ty.list.is_some() { "elements" } else { "characters" };
     match (length_min, length_max) {
+        (Some(min), Some(max)) if min == max => rules.push(format!("{min} {unit}")),
         (Some(min), Some(max)) => rules.push(format!("{min} to {max} {unit}")),
         (Some(min), None) => rules.push(format!("at least {min} {unit}")),
         (None, Some(max)) => rules.push(format!("at most {max} {unit}")),

@@ -131,6 +131,11 @@ pub(crate) enum Problem {
          property of a field that @where fixes with `is`"
     )]
     ListKeyVaries { container: String, path: String },
+    #[error(
+        "the key `{path}` of the container `{container}` is the {property} of each entry, so `{by}` cannot fill it: the list \
+         needs a container with another key"
+    )]
+    ListKeyTaken { container: String, path: String, property: &'static str, by: String },
     #[error("the partition key of {ty} is {key}, not {by}: @partition reads one logical partition")]
     PartitionNotKey { ty: String, key: String, by: String },
     #[error("the partition key of {ty} varies; under Query @partition needs a constant key such as `/type`")]
@@ -258,8 +263,8 @@ pub(crate) enum Problem {
     #[error("the deletions of {ty} are HARD and unseen, so no list has the type")]
     ListOverHard { ty: String },
     #[error(
-        "no order by `{field}` of the type {ty}: an order needs a single stored ID, String, Int, Float, DateTime, or Decimal \
-         with `format: NUMBER`"
+        "no order by `{field}` of the type {ty}: an order needs a single stored ID, String, Int, Float, DateTime, Money, or \
+         Decimal with `format: NUMBER`"
     )]
     NotOrderable { field: String, ty: String },
 
@@ -312,7 +317,7 @@ pub(crate) enum Problem {
         "the root field `{field}` needs one argument that is `id` or @unique, or @caller, @partition, @find or @list"
     )]
     RootWithoutKind { field: String },
-    #[error("the result of `{field}` has the type `{expected}`")]
+    #[error("the result of `{field}` has another type: expected `{expected}`")]
     RootType { field: String, expected: String },
     #[error("{ty}.{field} is neither `id` nor @unique, so it finds no single item")]
     ArgumentNotUnique { ty: String, field: String },
@@ -330,7 +335,10 @@ pub(crate) enum Problem {
     NotInput { ty: String, field: String },
     #[error("the subscription `{field}` needs @live")]
     SubscriptionWithoutLive { field: String },
-    #[error("`{of}` is no source of events: expected a list such as `Query.feed` or `Post.comments`")]
+    #[error(
+        "`{of}` is no source of events: expected a list such as `Query.feed` or `Post.comments`, or no `of` for the \
+         events of one item"
+    )]
     LiveForm { of: String },
     #[error("`{of}` is no list of {ty}")]
     LiveNotList { of: String, ty: String },

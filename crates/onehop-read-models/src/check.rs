@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onehop_store::{ContainerName, ContainerSpec};
+use onehop_store::{ContainerName, ContainerSpec, root_of_property};
 use thiserror::Error;
 
 use crate::body::field_of_element;
@@ -260,7 +260,7 @@ impl<'a> Check<'a> {
             );
         }
         for condition in &rule.conditions {
-            self.field(name, &rule.source, condition.field);
+            self.field(name, &rule.source, root_of_property(condition.field));
         }
         if rule.keep != Keep::All && !rule.conditions.is_empty() {
             self.unsupported(name, "a bounded list has no conditions");

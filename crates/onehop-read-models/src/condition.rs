@@ -12,7 +12,9 @@ use crate::body::Body;
 pub struct Condition {
     /// The field.
     pub field: &'static str,
-    /// The value of an item without the field; null without a default.
+    /// The object that has the field, where it is not at the root of the item.
+    pub object: Option<&'static str>,
+    /// The value where the item, or the object, is without the field; null without a default.
     pub default: Value,
     /// The test.
     pub test: ConditionTest,
@@ -40,7 +42,12 @@ impl Condition {
     /// Whether it holds for the properties of an item.
     #[must_use]
     pub fn holds_for(&self, item: &Map<String, Value>) -> bool {
-        let value = property_in(item, self.field).unwrap_or(&self.default);
+        let has_object = || self.object.is_none_or(|object| property_in(item, object).is_some());
+        let value = match property_in(item, self.field) {
+            Some(value) => value,
+            None if has_object() => &self.default,
+            None => &Value::Null,
+        };
         match &self.test {
             ConditionTest::In(values) => values.iter().any(|one| is_equal(value, one)),
             ConditionTest::Exists(exists) => value.is_null() != *exists,
@@ -75,7 +82,23 @@ mod tests {
 
     fn holds(test: ConditionTest, default: Value, item: Value) -> bool {
         let Value::Object(item) = item else { panic!("no object") };
-        Condition { field: "stock", default, test }.holds(&Body(item))
+        Condition { field: "stock", object: None, default, test }.holds(&Body(item))
+    }
+
+    #[test]
+    fn an_absent_object_has_no_default() {
+        let is_new = Condition {
+            field: "/state/name",
+            object: Some("state"),
+            default: json!("NEW"),
+            test: ConditionTest::In(vec![json!("NEW")]),
+        };
+        let holds = |item: Value| matches!(item, Value::Object(item) if is_new.holds_for(&item));
+        assert!(holds(json!({ "state": {} })));
+        assert!(holds(json!({ "state": { "name": "NEW" } })));
+        assert!(!holds(json!({ "state": { "name": "OLD" } })));
+        assert!(!holds(json!({ "state": null })));
+        assert!(!holds(json!({})));
     }
 
     #[test]

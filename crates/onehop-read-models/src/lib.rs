@@ -29,6 +29,7 @@ mod rule;
 mod rule_builders;
 mod source_value;
 mod stored_count;
+mod stored_formats;
 mod target_copy;
 pub mod verify;
 
@@ -47,3 +48,4 @@ pub use rule::{
     ListPartition, ListRule, OwnedType, OwnsRule, Rule,
 };
 pub use rule_builders::{copy, count, list, owns};
+pub use stored_formats::{decoded, encoded, text_of};

@@ -4,15 +4,15 @@
 use std::rc::Rc;
 
 use onehop_model::{
-    CurrencyProperty, Field, FieldKind, Format, Function, Kept, Name, ReferenceField, Scalar as ScalarType,
-    StoredField, TypeOf, ValueSource,
+    Computed, CurrencyProperty, Field, FieldKind, FieldPath, Format, Function, Kept, Literal, Name,
+    ReferenceField, Scalar as ScalarType, StoredField, TypeOf, ValueSource,
 };
 
 use super::compiler::{Compiler, ObjectReads, Outer, Placement};
 use super::forms::{Form, FormKind, ShapeBuilder, TargetId, single};
 use super::plan::{
-    CallerItem, ComputedField, Fields, Missing, MoneyMember, MoneySource, ObjectValue, Right, RightOwner,
-    ScalarKind, ScalarMember, TargetElements,
+    CallerItem, ComputedField, Fields, Missing, MoneyMember, MoneySource, ObjectValue, Quantity, Right,
+    RightOwner, ScalarKind, ScalarMember, TargetElements,
 };
 use super::scalars::constant_of;
 use super::selection::Selected;
@@ -253,31 +253,25 @@ impl<'d> Compiler<'d> {
         form: &Form<'d>,
         (field, stored): (&'d Field, &StoredField),
     ) -> Option<ObjectValue> {
-        let (path, is_currency_of_item) = match stored.currency.as_ref()? {
+        let (amount, quantity) = match &stored.source {
+            ValueSource::Computed(rule) if !rule.stored => {
+                let (price, quantity) = price_and_quantity(form, rule)?;
+                (price, Some(quantity))
+            }
+            ValueSource::Computed(_) => (field, None),
+            _ if stored.default.is_some() => return None,
+            _ => (field, None),
+        };
+        let FieldKind::Stored(StoredField { currency: Some(currency), .. }) = &amount.kind else {
+            return None;
+        };
+        let (path, is_currency_of_item) = match currency {
             CurrencyProperty::Beside(path) => (path, false),
             CurrencyProperty::OfItem(path) => (path, true),
         };
         let holder = if is_currency_of_item { &form.item } else { &form.shape };
         let currency = holder.slot(single(path)?)?;
-        let (minor_units, quantity) = match &stored.source {
-            ValueSource::Computed(rule) if !rule.stored => {
-                let [price, quantity] = rule.from.as_slice() else { return None };
-                let plain = |path: &onehop_model::FieldPath| {
-                    let (_, field) = form.field(path.single()?)?;
-                    let is_plain = matches!(&field.kind, FieldKind::Stored(stored) if stored.default.is_none()
-                        && !matches!(stored.source, ValueSource::Computed(_)));
-                    is_plain.then_some(field)
-                };
-                let (price, quantity) = (plain(price)?, plain(quantity)?);
-                let is_count = quantity.ty.of == TypeOf::Scalar(ScalarType::Int);
-                let is_product = rule.function == Function::Product && is_money(price) && is_count;
-                is_product.then_some(())?;
-                (form.slot(price)?, Some(form.slot(quantity)?))
-            }
-            ValueSource::Computed(_) => (form.slot(field)?, None),
-            _ if stored.default.is_some() => return None,
-            _ => (form.slot(field)?, None),
-        };
+        let minor_units = form.slot(amount)?;
         let is_computed = matches!(stored.source, ValueSource::Computed(_));
         let missing = if is_computed { Missing::Unplanned } else { absent(field) };
         let source = MoneySource { minor_units, quantity, currency, is_currency_of_item, missing };
@@ -375,6 +369,29 @@ fn absent(field: &Field) -> Missing {
         (true, Some(_)) => Missing::EmptyList,
         (true, None) => Missing::Unplanned,
     }
+}
+
+/// The amount and the whole number of a product, each of them stored, in any order.
+fn price_and_quantity<'m>(form: &Form<'m>, rule: &Computed) -> Option<(&'m Field, Quantity)> {
+    let [one, other] = rule.from.as_slice() else { return None };
+    let field = |path: &FieldPath| Some(form.field(path.single()?)?.1);
+    let (one, other) = (field(one)?, field(other)?);
+    let (price, quantity) = if is_money(one) { (one, other) } else { (other, one) };
+    let default = |field: &Field| match &field.kind {
+        FieldKind::Stored(stored) if !matches!(stored.source, ValueSource::Computed(_)) => {
+            Some(stored.default.as_ref().map(|default| default.value.clone()))
+        }
+        _ => None,
+    };
+    let is_product = rule.function == Function::Product && is_money(price) && default(price)?.is_none();
+    let is_count = quantity.ty.of == TypeOf::Scalar(ScalarType::Int) && quantity.ty.list.is_none();
+    let default = match default(quantity)? {
+        None => None,
+        Some(Literal::Int(number)) => Some(number),
+        Some(_) => return None,
+    };
+    let slot = form.slot(quantity)?;
+    (is_product && is_count).then_some((price, Quantity { slot, default }))
 }
 
 fn is_plain_text(field: &Field) -> bool {

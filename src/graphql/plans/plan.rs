@@ -259,11 +259,19 @@ pub(super) enum KeyPart {
 #[derive(Debug)]
 pub(super) struct MoneySource {
     pub(super) minor_units: MemberSlot,
-    pub(super) quantity: Option<MemberSlot>,
+    pub(super) quantity: Option<Quantity>,
     pub(super) currency: MemberSlot,
     /// Whether the currency is at the root of the item.
     pub(super) is_currency_of_item: bool,
     pub(super) missing: Missing,
+}
+
+/// A whole number by which an amount is multiplied.
+#[derive(Debug)]
+pub(super) struct Quantity {
+    pub(super) slot: MemberSlot,
+    /// The number where it is absent.
+    pub(super) default: Option<i64>,
 }
 
 /// The value of a field of an amount.

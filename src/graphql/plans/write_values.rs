@@ -3,8 +3,8 @@
 
 use super::computed::computed;
 use super::plan::{
-    Fields, GlobalIdSource, Guard, KeyPart, Missing, MoneyMember, MoneySource, ObjectValue, ScalarKind,
-    TargetElements,
+    Fields, GlobalIdSource, Guard, KeyPart, Missing, MoneyMember, MoneySource, ObjectValue, Quantity,
+    ScalarKind, TargetElements,
 };
 use super::read::key_of;
 use super::scalars::{WORD_BYTES, write_scalar};
@@ -119,7 +119,13 @@ impl DataWriter<'_> {
             return self.missing(&money.missing, times, source);
         };
         let integer = |slot: MemberSlot| source.object.integer(slot).ok_or(Unplanned);
-        let quantity = money.quantity.map(integer).transpose()?.unwrap_or(1);
+        let quantity = match &money.quantity {
+            None => 1,
+            Some(Quantity { slot, default: Some(default) }) if source.object.value(*slot).is_none() => {
+                *default
+            }
+            Some(quantity) => integer(quantity.slot)?,
+        };
         let minor_units = integer(money.minor_units)?.checked_mul(quantity).ok_or(Unplanned)?;
         let code = unescaped(currency).ok_or(Unplanned)?;
         self.nested(times);

@@ -207,9 +207,16 @@ impl ServedCommands {
 
     fn holds(&self, ty: TypeIndex, condition: &Condition, body: &Body) -> bool {
         let ty = self.ty(ty);
-        let Some(field) = ty.item.field(condition.field.first()) else { return false };
         let model = self.model.model();
-        let value = stored::value_of(model, &ty.item.fields, field, body);
+        let Some(place) = model.stored_place(&ty.item, &condition.field) else { return false };
+        let field = place.field;
+        let value = match &place.object {
+            None => stored::value_of(model, place.fields, field, body),
+            Some(object) => match stored::get(body, object).and_then(Value::as_object) {
+                Some(object) => stored::value_of(model, place.fields, field, object),
+                None => Value::Null,
+            },
+        };
         let literal = |literal| stored::literal_of(model, field, literal);
         match &condition.test {
             FieldTest::Is(wanted) => value == literal(wanted),

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use onehop_model::{Field, FieldKind, ReferenceField, Scalar, TypeOf};
+use onehop_model::{Field, FieldKind, ReferenceField, Scalar, TypeOf, ValueSource};
 use onehop_store::{KEY_SEPARATOR, Ledger, key_value};
+use serde_json::Value;
 
 use super::ServedCommands;
 use crate::domain::error::{CommandError, Refusal};
@@ -113,6 +114,33 @@ impl ServedCommands {
             }
         }
         implied
+    }
+
+    /// Clears the plain fields with the partition key of a reference's former target, which the input leaves
+    /// out: they are filled from the new one.
+    pub(super) fn clear_partitions(
+        &self,
+        ty: &ServedType,
+        references: &[(String, Vec<ItemPlace>)],
+        given: &[String],
+        body: &mut Body,
+    ) {
+        for (name, places) in references {
+            let Some(FieldKind::Reference(reference)) = ty.item.field(name).map(|field| &field.kind) else {
+                continue;
+            };
+            for (_, by) in key_fields(&self.model, reference) {
+                let is_kept =
+                    places.is_empty() || given.iter().any(|given| **given == **by) || ty.is_fixed(by);
+                let Some(field) = ty.item.field(by).filter(|_| !is_kept) else { continue };
+                if let (FieldKind::Stored(plain), Some(property)) = (&field.kind, field.property())
+                    && plain.source == ValueSource::Input
+                    && !plain.immutable
+                {
+                    stored::set(body, property, Value::Null);
+                }
+            }
+        }
     }
 
     /// Writes the partition key of a reference's target into the plain fields that hold it, where these have

@@ -184,7 +184,9 @@ impl ServedCommands {
         let mut body = before.clone();
         let filled = self.filled(ty, checked.values, ledger).await?;
         self.set_currencies(ty, &checked.currencies, &filled, &mut body)?;
+        let named: Vec<String> = filled.values.iter().map(|(name, _)| name.clone()).collect();
         self.set_values(ty, filled.values, &mut body);
+        self.clear_partitions(ty, &checked.references, &named, &mut body);
         let given: Vec<String> = checked.references.iter().map(|(name, _)| name.clone()).collect();
         self.set_references(command.mutation.ty, checked.references, (Some(before), &mut body), ledger)
             .await?;

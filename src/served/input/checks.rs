@@ -31,7 +31,8 @@ impl InputCheck<'_> {
     ) {
         let (min, max) = (checks.length_min.unwrap_or(0), checks.length_max.unwrap_or(max_default));
         if actual < min as usize || actual > max as usize {
-            self.refuse(name, within, format_args!("must have {min} to {max} {unit}; this one has {actual}"));
+            let bounds = if min == max { min.to_string() } else { format!("{min} to {max}") };
+            self.refuse(name, within, format_args!("must have {bounds} {unit}; this one has {actual}"));
         }
     }
 

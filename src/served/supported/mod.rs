@@ -335,8 +335,6 @@ fn operations(model: &Model, findings: &mut Findings) {
     for mutation in model.mutations() {
         let place = format!("Mutation.{}", mutation.name);
         findings.add_if(mutation.rust, &place, "@writes(rust)", "needs a program with the command");
-        let dotted = mutation.conditions.iter().any(|condition| condition.field.single().is_none());
-        findings.add_if(dotted, &place, "@where(field)", "is served for fields of the item alone");
         let is_account = model.item(&mutation.item_type).is_some_and(|item| item.login.is_some());
         let is_creation = is_account && mutation.action == Action::Create;
         findings.add_if(is_creation, &place, "@writes(action)", "of an account is no CREATE: people sign up");

@@ -71,5 +71,7 @@ served_models!(
     hospital,
     festival,
     clinic,
-    tenants
+    tenants,
+    auction,
+    rental
 );

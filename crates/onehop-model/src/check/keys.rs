@@ -1,9 +1,12 @@
 //! Checks of partition keys: references find their targets, and partitions and lists name whole keys.
 
 use super::checked::Checked;
+use crate::defaults::TYPE_PROPERTY;
 use crate::problem::Problem;
+use crate::syntax::Span;
 use crate::value::{
-    FieldKind, FieldTest, ItemType, KeySource, ListSource, Place, QueryKind, RelatedField, RelatedSource,
+    Container, Field, FieldKind, FieldTest, ItemType, KeySource, ListSource, Place, QueryKind, RelatedField,
+    RelatedSource,
 };
 
 /// A field with related items: its parent and name.
@@ -134,6 +137,7 @@ fn check_list_key(checked: &Checked<'_>, place: &RelatedPlace<'_>, target: &Item
             };
             checked.reports.add(span, problem);
         }
+        check_taken_key(checked, container, target, list, span);
         return;
     }
     // A list into a followed container is already reported.
@@ -141,7 +145,7 @@ fn check_list_key(checked: &Checked<'_>, place: &RelatedPlace<'_>, target: &Item
         return;
     }
     for path in &container.key {
-        let is_type = path.properties() == [crate::defaults::TYPE_PROPERTY];
+        let is_type = path.properties() == [TYPE_PROPERTY];
         let is_fixed = place.related.conditions.iter().any(|condition| {
             let field = condition.field.single().and_then(|field| target.field(field));
             let property = field.and_then(|field| field.property());
@@ -152,6 +156,29 @@ fn check_list_key(checked: &Checked<'_>, place: &RelatedPlace<'_>, target: &Item
         if !is_type && !is_fixed {
             let problem =
                 Problem::ListKeyVaries { container: container.name.to_string(), path: path.slashed() };
+            checked.reports.add(span, problem);
+        }
+    }
+}
+
+/// The key of entries under a value of their items is none of the properties that each entry has.
+fn check_taken_key(
+    checked: &Checked<'_>,
+    container: &Container,
+    target: &ItemType,
+    list: &ListSource,
+    span: Span,
+) {
+    for (path, by) in container.key.iter().zip(&list.by) {
+        let property = match path.properties() {
+            [name] if name == "id" => "id",
+            [name] if name == TYPE_PROPERTY => "type",
+            [name] if name == "version" => "version",
+            _ => continue,
+        };
+        if target.field(by).and_then(Field::property) != Some(path) {
+            let (container, by) = (container.name.to_string(), by.to_string());
+            let problem = Problem::ListKeyTaken { container, path: path.slashed(), property, by };
             checked.reports.add(span, problem);
         }
     }

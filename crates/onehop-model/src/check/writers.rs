@@ -5,7 +5,8 @@ use crate::defaults::TYPE_PROPERTY;
 use crate::problem::Problem;
 use crate::syntax::Span;
 use crate::value::{
-    Condition, ContainerName, FieldKind, FieldTest, ItemType, KeySource, Name, PropertyPath, RelatedSource,
+    Condition, ContainerName, Field, FieldKind, FieldTest, ItemType, KeySource, Name, PropertyPath,
+    RelatedSource,
 };
 
 /// The values that one path of a partition key can have.
@@ -116,10 +117,14 @@ fn writers(checked: &Checked<'_>) -> Vec<Writer> {
 /// The value that a condition fixes for a property; empty without such a condition, which is already
 /// reported.
 fn fixed_value(item: &ItemType, conditions: &[Condition], path: &PropertyPath) -> String {
+    // A key may have the field's own name.
+    let is_name = |field: &Field| path.properties() == [field.name.to_string()];
     let fixed = conditions.iter().find_map(|condition| {
         let field = item.field(condition.field.single()?)?;
         match &condition.test {
-            FieldTest::Is(value) if field.property() == Some(path) => Some(value.to_string()),
+            FieldTest::Is(value) if field.property() == Some(path) || is_name(field) => {
+                Some(value.to_string())
+            }
             _ => None,
         }
     });

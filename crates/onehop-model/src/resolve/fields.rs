@@ -2,7 +2,7 @@
 
 use super::authorization::field_authorization;
 use super::combinations::{Owner, check_combination};
-use super::literals::{check_literal, compare, is_numeric};
+use super::literals::{compare, is_numeric, value_of};
 use super::properties::{expect_type, stored_names};
 use super::related::resolve_related;
 use super::scope::{Role, Scope, within};
@@ -206,9 +206,7 @@ fn range_bounds(
     bounds: &At<Bounds>,
 ) -> (Option<Literal>, Option<Literal>) {
     check_bounds_given(scope, "range", bounds);
-    let bound = |literal: &Option<At<Literal>>| {
-        literal.as_ref().filter(|literal| check_literal(scope, field, literal)).map(|it| it.value.clone())
-    };
+    let bound = |literal: &Option<At<Literal>>| value_of(scope, field, literal.as_ref()?);
     let (min, max) = (bound(&bounds.min), bound(&bounds.max));
     if let (Some(low), Some(high), Some(literal)) = (&min, &max, &bounds.max)
         && compare(low, high) == Some(std::cmp::Ordering::Greater)

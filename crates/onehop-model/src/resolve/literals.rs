@@ -6,23 +6,55 @@ use crate::syntax::At;
 use crate::typed::TypedField;
 use crate::value::{Literal, Scalar, TypeOf};
 
-/// Whether a literal is a value of the field's named type. `false` is already reported.
-pub(super) fn check_literal(scope: &Scope<'_>, field: &TypedField, literal: &At<Literal>) -> bool {
-    let Some(of) = scope.type_of(field.type_name(), field.type_span) else { return false };
+/// The digits of a second's fraction in stored times.
+const FRACTION_DIGITS: usize = 3;
+
+/// The literal as a value of the field's named type, in its normal form. `None` is already reported.
+pub(super) fn value_of(scope: &Scope<'_>, field: &TypedField, literal: &At<Literal>) -> Option<Literal> {
+    let of = scope.type_of(field.type_name(), field.type_span)?;
     let expected = match (&of, &literal.value) {
-        (TypeOf::Enum(name), Literal::Enum(value)) => return check_enum_value(scope, name, value, literal),
+        (TypeOf::Enum(name), Literal::Enum(value)) => {
+            return check_enum_value(scope, name, value, literal).then(|| literal.value.clone());
+        }
         (TypeOf::Enum(name), _) => format!("a value of {name} without quotes"),
-        (TypeOf::Item(_), Literal::String(_)) => return true,
+        (TypeOf::Item(_), Literal::String(_)) => return Some(literal.value.clone()),
         (TypeOf::Item(_), _) => "an id in quotes".to_owned(),
         (TypeOf::Embedded(name), _) => format!("no literal, as {name} is an object"),
         (TypeOf::Scalar(scalar), value) => match scalar_mismatch(*scalar, value) {
-            None => return true,
+            None => return Some(normalized(*scalar, value)),
             Some(expected) => expected.to_owned(),
         },
     };
     let problem = Problem::WrongLiteral { field: field.name.value.clone(), expected };
     scope.reports.add(literal.span, problem);
-    false
+    None
+}
+
+/// A default: of a list, its elements. One value stands for a list of it, as in inputs of GraphQL.
+pub(super) fn default_of(scope: &Scope<'_>, field: &TypedField, literal: &At<Literal>) -> Option<Literal> {
+    if !field.is_list() {
+        return value_of(scope, field, literal);
+    }
+    let elements = match &literal.value {
+        Literal::List(elements) => elements.clone(),
+        element => vec![element.clone()],
+    };
+    let element = |element| value_of(scope, field, &At::new(element, literal.span));
+    Some(Literal::List(elements.into_iter().map(element).collect::<Option<_>>()?))
+}
+
+/// Times have milliseconds, as stored ones do, and decimals are texts.
+fn normalized(scalar: Scalar, literal: &Literal) -> Literal {
+    match (scalar, literal) {
+        (Scalar::Decimal, Literal::Int(value)) => Literal::String(value.to_string()),
+        (Scalar::DateTime, Literal::String(text)) => {
+            let text = text.trim_end_matches('Z');
+            let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+            let fraction = &fraction[..fraction.len().min(FRACTION_DIGITS)];
+            Literal::String(format!("{seconds}.{fraction:0<FRACTION_DIGITS$}Z"))
+        }
+        _ => literal.clone(),
+    }
 }
 
 /// The expected form where a literal is no value of the scalar.
@@ -40,12 +72,13 @@ fn scalar_mismatch(scalar: Scalar, literal: &Literal) -> Option<&'static str> {
         (Scalar::DateTime, Literal::String(text)) if is_date_time(text) => None,
         (Scalar::DateTime, _) => Some("a time in UTC in quotes, such as \"2026-01-31T12:00:00Z\""),
         (Scalar::Decimal, Literal::String(text)) if is_decimal(text) => None,
-        (Scalar::Decimal, _) => Some("a decimal in quotes, such as \"12.50\""),
+        (Scalar::Decimal, Literal::Int(_)) => None,
+        (Scalar::Decimal, _) => Some("a whole number, or a decimal in quotes, such as \"12.50\""),
         (Scalar::Money, _) => Some("no literal, as Money has a currency"),
     }
 }
 
-/// Whether a text has the form `2026-01-31T12:00:00Z`, with or without a fraction.
+/// Whether a text is an instant in the form `2026-01-31T12:00:00Z`, with or without a fraction.
 fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.strip_suffix('Z').and_then(|text| text.split_once('T')) else {
         return false;
@@ -59,7 +92,25 @@ fn is_date_time(text: &str) -> bool {
     };
     let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
     let is_fraction = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    form(date, "0000-00-00") && form(time, "00:00:00") && is_fraction
+    let has_form = form(date, "0000-00-00") && form(time, "00:00:00") && is_fraction;
+    has_form && is_day(date) && time < "24" && &time[3..4] < "6" && &time[6..7] < "6"
+}
+
+/// Whether a date in the form `2026-01-31` is in the calendar.
+fn is_day(date: &str) -> bool {
+    let number = |range| date.get(range).and_then(|digits: &str| digits.parse::<u32>().ok());
+    let (Some(year), Some(month), Some(day)) = (number(0..4), number(5..7), number(8..10)) else {
+        return false;
+    };
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap => 29,
+        2 => 28,
+        _ => 0,
+    };
+    (1..=days).contains(&day)
 }
 
 fn is_decimal(text: &str) -> bool {

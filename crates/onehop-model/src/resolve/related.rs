@@ -1,7 +1,7 @@
 //! Resolution of related items: partitions, queries across partitions and lists, with conditions, order and
 //! pages.
 
-use super::literals::check_literal;
+use super::literals::value_of;
 use super::scope::{Role, Scope};
 use crate::defaults::PAGE;
 use crate::limits::{KEEP_MAX, PAGE_MAX};
@@ -88,7 +88,7 @@ pub(super) fn field_conditions(
 
 /// The tests of a condition; `None` for a test whose literal is already reported.
 fn field_tests(scope: &Scope<'_>, field: &TypedField, condition: &WhereDirective) -> Vec<Option<FieldTest>> {
-    let check = |literal: &At<_>| check_literal(scope, field, literal).then(|| literal.value.clone());
+    let check = |literal: &At<_>| value_of(scope, field, literal);
     let mut tests = Vec::new();
     tests.extend(condition.is.as_ref().map(|it| check(it).map(FieldTest::Is)));
     if let Some(values) = &condition.one_of {
@@ -135,7 +135,9 @@ fn is_orderable(scope: &Scope<'_>, field: &TypedField, in_entries: bool) -> bool
     let is_orderable_type = match scalar {
         Some(Scalar::Id | Scalar::String | Scalar::Int | Scalar::Float | Scalar::DateTime) => true,
         Some(Scalar::Decimal) => is_number(),
-        Some(Scalar::Boolean | Scalar::Money) => false,
+        // By the minor units, whatever the currency.
+        Some(Scalar::Money) => is_stored(field),
+        Some(Scalar::Boolean) => false,
         None => is_declared,
     };
     is_orderable_type && !field.is_list() && (is_stored(field) || is_computed)

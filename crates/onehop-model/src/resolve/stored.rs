@@ -1,7 +1,7 @@
 //! Resolution of stored fields: values, computed values, copies and references.
 
 use super::combinations::Owner;
-use super::literals::check_literal;
+use super::literals::default_of;
 use super::properties::{expect_type, property_of, stored_names};
 use super::schema::property_path;
 use super::scope::{Role, Scope};
@@ -31,7 +31,9 @@ pub(super) fn resolve_stored(
     }
     let (property, former) = stored_names(scope, field)?;
     let default = field.directives.default.as_ref();
-    let default = default.filter(|it| check_literal(scope, field, &it.value.value));
+    let default = default.and_then(|it| {
+        Some(DefaultValue { value: default_of(scope, field, &it.value.value)?, sparse: it.value.sparse })
+    });
     if let (Some(unique), true) = (&field.directives.unique, field_type.list.is_some()) {
         scope.reports.add(unique.span, Problem::UniqueType { field: field.name.value.clone() });
     } else if let Some(unique) = &field.directives.unique
@@ -41,8 +43,7 @@ pub(super) fn resolve_stored(
     }
     Some(StoredField {
         format: format(scope, field, field_type),
-        default: default
-            .map(|it| DefaultValue { value: it.value.value.value.clone(), sparse: it.value.sparse }),
+        default,
         source: source(scope, owner, ty, field, field_type)?,
         immutable: field.directives.immutable.is_some(),
         unique: field.directives.unique.as_ref().map(|unique| unique.normalize),

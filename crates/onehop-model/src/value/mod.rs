@@ -13,6 +13,7 @@ mod queried_counts;
 mod related;
 mod reserved;
 mod serving;
+mod stored_places;
 mod types;
 
 pub use authorization::{Authorization, Claim, FieldAuthorization, Grants};
@@ -30,6 +31,7 @@ pub use names::{ContainerName, FieldPath, Name, PropertyPath};
 pub use operation::{LiveSource, Mutation, Query, QueryKind, Subscription};
 pub use related::{Condition, FieldTest, Link, ListSource, OrderBy, Page, RelatedField, RelatedSource};
 pub(crate) use reserved::reserved_properties;
+pub use stored_places::StoredPlace;
 pub use types::{
     Deletion, EmbeddedType, EnumType, EnumValue, ItemType, ItemVersion, KeySource, PathCondition, PathTest,
 };

@@ -167,6 +167,11 @@ impl PropertyPath {
         format!("/{}", self.0.join("/"))
     }
 
+    /// The path of a property in the object at this one.
+    pub(crate) fn joined(&self, inner: &Self) -> Self {
+        Self([self.0.as_slice(), inner.0.as_slice()].concat())
+    }
+
     /// The path beside this one: the same object, another property.
     pub(crate) fn beside(&self, property: &str) -> Self {
         let mut properties = self.0.clone();

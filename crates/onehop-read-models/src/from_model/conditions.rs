@@ -9,6 +9,7 @@ use super::item_types::property;
 use super::model_error::ModelError;
 use super::related::RelatedPlace;
 use crate::condition::{Condition, ConditionTest};
+use crate::stored_formats::encoded;
 
 /// The conditions of a field with related items.
 pub(super) fn conditions(model: &Model, place: &RelatedPlace<'_>) -> Result<Vec<Condition>, ModelError> {
@@ -35,19 +36,15 @@ fn condition(
     place: &RelatedPlace<'_>,
     declared: &DeclaredCondition,
 ) -> Result<Condition, ModelError> {
-    let unsupported = |reason: &str| {
-        let reason = format!("`{}`: {reason}", declared.field);
+    let stored = model.stored_place(place.target, &declared.field).ok_or_else(|| {
+        let reason =
+            format!("`{}`: a condition of a list is on a value that the item stores", declared.field);
         ModelError::unsupported(&place.place, "@where", reason)
-    };
-    let on_items = || unsupported("a condition of a list is on a stored field of the item itself");
-    let field = declared.field.single().and_then(|name| place.target.field(name)).ok_or_else(on_items)?;
-    let path = field.property().ok_or_else(on_items)?;
+    })?;
+    let field = stored.field;
     let default = match &field.kind {
         FieldKind::Count(_) => Value::from(0),
-        FieldKind::Stored(stored) if !matches!(stored.format, Format::Iso | Format::Number) => {
-            return Err(unsupported("times are compared as texts, not as numbers"));
-        }
-        FieldKind::Stored(stored) => match &stored.default {
+        FieldKind::Stored(of) => match &of.default {
             Some(default) => {
                 stored_values(model, field, &default.value).into_iter().next().unwrap_or_default()
             }
@@ -65,7 +62,8 @@ fn condition(
         FieldTest::AtLeast(literal) => ConditionTest::AtLeast(one(literal)),
         FieldTest::Below(literal) => ConditionTest::Below(one(literal)),
     };
-    Ok(Condition { field: property(path)?, default, test })
+    let object = stored.object.as_ref().map(property).transpose()?;
+    Ok(Condition { field: property(&stored.property)?, object, default, test })
 }
 
 /// The stored forms of a literal: a value of an enum has its present text first, then older ones.
@@ -77,9 +75,14 @@ pub(super) fn stored_values(model: &Model, field: &Field, literal: &Literal) -> 
         });
         return stored.collect();
     }
+    if let Literal::List(elements) = literal {
+        let first = |element| stored_values(model, field, element).into_iter().next();
+        return vec![Value::Array(elements.iter().filter_map(first).collect())];
+    }
     let value = serde_json::to_value(literal).unwrap_or_default();
-    let is_number = matches!(&field.kind, FieldKind::Stored(stored) if stored.format == Format::Number);
-    // A decimal is a text in a model.
-    let number = value.as_str().filter(|_| is_number).and_then(|text| serde_json::from_str(text).ok());
-    vec![number.map_or(value, Value::Number)]
+    let format = match &field.kind {
+        FieldKind::Stored(stored) => stored.format,
+        _ => Format::Iso,
+    };
+    vec![encoded(format, value)]
 }

@@ -110,6 +110,8 @@ fn is_ordered(field: &Field) -> bool {
     match field.ty.of {
         TypeOf::Scalar(Scalar::Id | Scalar::String | Scalar::Int | Scalar::Float | Scalar::DateTime)
         | TypeOf::Item(_) => true,
+        // Minor units are numbers.
+        TypeOf::Scalar(Scalar::Money) => true,
         TypeOf::Scalar(Scalar::Decimal) => format == Format::Number,
         _ => false,
     }

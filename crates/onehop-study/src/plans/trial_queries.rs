@@ -49,7 +49,8 @@ impl Planner<'_> {
             tests.push(same_value(path, items.first()?)?);
         }
         if list.is_none() {
-            tests.extend(related.conditions.iter().filter_map(|condition| condition_test(item, condition)));
+            let test = |condition| condition_test(self.model(), item, condition);
+            tests.extend(related.conditions.iter().filter_map(test));
         }
         let order = self.order(item, related, container);
         Some(TrialShape { items, tests, order })

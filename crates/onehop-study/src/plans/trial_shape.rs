@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use onehop_model::{Condition, FieldTest, ItemType, PathCondition, PathTest};
+use onehop_model::{Condition, FieldTest, ItemType, Model, PathCondition, PathTest};
 use onehop_store::{property_of_path, property_text};
 use serde_json::{Value, json};
 
@@ -96,10 +96,12 @@ pub(super) fn type_tests(item: &ItemType, type_value: &str) -> Vec<(Vec<String>,
 }
 
 /// The test of a condition of a list.
-pub(super) fn condition_test(item: &ItemType, condition: &Condition) -> Option<(Vec<String>, PropertyTest)> {
-    let [first, inner @ ..] = condition.field.fields() else { return None };
-    let mut path = item.field(first)?.property()?.properties().to_vec();
-    path.extend(inner.iter().map(ToString::to_string));
+pub(super) fn condition_test(
+    model: &Model,
+    item: &ItemType,
+    condition: &Condition,
+) -> Option<(Vec<String>, PropertyTest)> {
+    let path = model.stored_place(item, &condition.field)?.property.properties().to_vec();
     let test = match &condition.test {
         FieldTest::Is(literal) => PropertyTest::Equals(json!(literal)),
         FieldTest::In(literals) => PropertyTest::In(literals.iter().map(|literal| json!(literal)).collect()),

@@ -66,7 +66,8 @@ impl Inputs {
         let needed = input_fields(model.ty(ty), Action::Create, &[]).into_iter().find_map(|input| {
             let FieldKind::Reference(reference) = &input.field.kind else { return None };
             let target = model.index_of(&reference.target)?;
-            (input.is_required && items.iter().all(|item| item.ty != target)).then_some(target)
+            let is_needed = input.is_required && input.field.ty.list.is_none();
+            (is_needed && items.iter().all(|item| item.ty != target)).then_some(target)
         });
         needed.filter(|needed| model.ty(*needed).writes(Action::Create))
     }
@@ -91,7 +92,15 @@ impl Inputs {
         items: &[Driven],
     ) -> Option<Generated> {
         let mut fields = input_fields(model.ty(item.ty), Action::Update, &[]);
-        fields.retain(|_| self.below(2) == 0);
+        // A part of the key of a reference's target goes with the reference.
+        let is_part = |name: &str| {
+            let fields = &model.ty(item.ty).item.fields;
+            fields.iter().any(|field| match &field.kind {
+                FieldKind::Reference(reference) => reference.partition.iter().any(|by| **by == *name),
+                _ => false,
+            })
+        };
+        fields.retain(|input| self.below(2) == 0 && !is_part(&input.field.name));
         self.generate(model, item.ty, &fields, Some(item), items)
     }
 
@@ -125,13 +134,20 @@ impl Inputs {
             }
             if let FieldKind::Reference(reference) = &field.kind {
                 let target = model.index_of(&reference.target)?;
+                // An update fills such fields from the new target.
+                let follows = |by: &onehop_model::Name| match served.item.field(by).map(|field| &field.kind) {
+                    Some(FieldKind::Stored(stored)) => {
+                        before.is_some() && !stored.immutable && !served.is_fixed(by)
+                    }
+                    _ => false,
+                };
                 let is_near = |item: &&Driven| {
                     let is_same = |by: &onehop_model::Name| {
                         is_same_partition(&served.item, (&generated, before), by, item)
                     };
                     item.ty == target
                         && before.is_none_or(|before| before.id != item.id)
-                        && reference.partition.iter().all(is_same)
+                        && reference.partition.iter().all(|by| follows(by) || is_same(by))
                 };
                 let mut found: Vec<&Driven> = items.iter().filter(is_near).collect();
                 // All targets of a list lie in one logical partition.

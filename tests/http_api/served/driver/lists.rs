@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use onehop::served::{ServedModel, TypeIndex, related};
 use onehop_model::{
-    Condition, FieldKind, FieldTest, ItemType, Literal, QueryKind, RelatedField, RelatedSource, Scalar,
-    TypeOf,
+    Condition, FieldKind, FieldTest, ItemType, Literal, Model, QueryKind, RelatedField, RelatedSource,
+    Scalar, TypeOf,
 };
 use serde_json::{Value, json};
 
@@ -129,7 +129,7 @@ impl Driver {
     /// The items that a list should have, in its order.
     fn expected<'n>(&self, list: &TestedList<'_>, nodes: &'n BTreeMap<String, Value>) -> Vec<&'n Value> {
         let ty = self.model.index_of(&list.related.item_type).expect("a type");
-        let listed = &self.model.ty(ty).item;
+        let (model, listed) = (self.model.model(), &self.model.ty(ty).item);
         let is_listed = |item: &&Driven| {
             let has = |(field, value): (&onehop_model::Name, &Value)| {
                 let own = &nodes[&item.id][&**field];
@@ -138,13 +138,18 @@ impl Driver {
             item.ty == ty
                 && list.argument_fields().iter().zip(&list.values).all(has)
                 && list.owner.is_none_or(|owner| self.belongs(list.related, listed, item, owner, nodes))
-                && list.related.conditions.iter().all(|condition| holds(listed, condition, &nodes[&item.id]))
+                && list
+                    .related
+                    .conditions
+                    .iter()
+                    .all(|condition| holds(model, listed, condition, &nodes[&item.id]))
         };
         let mut expected: Vec<&Value> =
             self.items.iter().filter(is_listed).map(|item| &nodes[&item.id]).collect();
         expected.sort_by(|one, other| {
             let orderings = list.related.order.iter().map(|order| {
-                let value = |node: &Value| ordered(listed, &order.field, &node[&*order.field]);
+                let of = &listed.field(&order.field).expect("a field").ty.of;
+                let value = |node: &Value| ordered(of, &node[&*order.field]);
                 let ordering = compare(&value(one), &value(other));
                 if order.descending { ordering.reverse() } else { ordering }
             });
@@ -308,19 +313,21 @@ fn list_query(
     }
 }
 
-/// A value as it is ordered: decimals are numbers.
-fn ordered(listed: &ItemType, field: &str, value: &Value) -> Value {
-    let is_decimal = listed.field(field).is_some_and(|field| field.ty.of == TypeOf::Scalar(Scalar::Decimal));
-    match value.as_str().filter(|_| is_decimal) {
-        Some(text) => json!(text.parse::<f64>().expect("a number")),
-        None => value.clone(),
-    }
+/// A value as it is ordered: decimals and amounts are numbers.
+fn ordered(of: &TypeOf, value: &Value) -> Value {
+    let text = match of {
+        TypeOf::Scalar(Scalar::Decimal) => value.as_str(),
+        TypeOf::Scalar(Scalar::Money) => value["amount"].as_str(),
+        _ => None,
+    };
+    text.map_or_else(|| value.clone(), |text| json!(text.parse::<f64>().expect("a number")))
 }
 
-pub(super) fn holds(listed: &ItemType, condition: &Condition, node: &Value) -> bool {
-    let field = condition.field.first();
-    let value = &ordered(listed, field, &node[&**field]);
-    let json_of = |literal: &Literal| ordered(listed, field, &json_of(literal));
+pub(super) fn holds(model: &Model, listed: &ItemType, condition: &Condition, node: &Value) -> bool {
+    let of = &model.stored_place(listed, &condition.field).expect("a stored field").field.ty.of;
+    let value = condition.field.fields().iter().fold(node, |value, field| &value[&**field]);
+    let value = &ordered(of, value);
+    let json_of = |literal: &Literal| ordered(of, &json_of(literal));
     match &condition.test {
         FieldTest::Is(wanted) => *value == json_of(wanted),
         FieldTest::In(wanted) => wanted.iter().any(|wanted| *value == json_of(wanted)),

@@ -210,7 +210,7 @@ impl Driver {
         let is_updated = |item: &Driven| model.ty(item.ty).writes(Action::Update);
         let Some(place) = self.place_of_one(is_updated) else { return };
         let item = self.items[place].clone();
-        let ty = self.model.ty(item.ty);
+        let ty = model.ty(item.ty);
         let Some(generated) = self.inputs.change(&self.model, &item, &self.items) else { return };
         let Generated { mut input, values, references, .. } = generated;
         input.insert(id_input(ty).to_owned(), json!(item.id));
@@ -228,6 +228,14 @@ impl Driver {
         self.compare_values(&values, &changed);
         let item = &mut self.items[place];
         item.values.extend(values);
+        // Parts of the key of a new target are filled from it.
+        for name in references.keys() {
+            let kind = ty.item.field(name).map(|field| &field.kind);
+            let Some(FieldKind::Reference(reference)) = kind else { continue };
+            for by in &reference.partition {
+                item.values.extend(changed.get(&**by).map(|value| (by.to_string(), value.clone())));
+            }
+        }
         item.references.extend(references);
     }
 

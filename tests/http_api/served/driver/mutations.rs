@@ -30,15 +30,18 @@ impl Driver {
         input.insert(id_input(ty).to_owned(), json!(item.id));
         let (name, camel) = (&mutation.name, ty.item.name.camel_case());
         let selection = Selections(&model).of_inputs(item.ty);
-        let conditioned: Vec<&str> =
-            mutation.conditions.iter().map(|condition| &**condition.field.first()).collect();
+        let conditioned: Vec<String> =
+            mutation.conditions.iter().map(|condition| selection_of(condition.field.fields())).collect();
         let query = format!(
             "query($id: ID!) {{ node(id: $id) {{ ... on {} {{ id {} }} }} }}",
             ty.name,
             conditioned.join(" ")
         );
         let before = self.data(item.account, &query, json!({ "id": item.id })).await["node"].take();
-        let is_allowed = mutation.conditions.iter().all(|condition| holds(&ty.item, condition, &before));
+        let is_allowed = mutation
+            .conditions
+            .iter()
+            .all(|condition| holds(self.model.model(), &ty.item, condition, &before));
         let query = format!(
             "mutation($input: {}Input!) {{ {name}(input: $input) {{ {camel} {{ id {selection} }} }} }}",
             pascal(name)
@@ -57,5 +60,14 @@ impl Driver {
             }
             Err(errors) => panic!("{}: {errors}\n{query}\n{input:#?}", self.name),
         }
+    }
+}
+
+/// The selection of a path of fields: `address { city }`.
+fn selection_of(path: &[onehop_model::Name]) -> String {
+    match path {
+        [] => String::new(),
+        [field] => field.to_string(),
+        [object, inner @ ..] => format!("{object} {{ {} }}", selection_of(inner)),
     }
 }

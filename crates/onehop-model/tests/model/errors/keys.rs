@@ -21,6 +21,10 @@ pub const CASES: &[Case] = &[
         "type Query {\n  a: [Post!] @list(into: \"byUser\")\n  b: [Post!] @list(into: \"posts\") @where(field: \"color\", is: RED)\n}",
     ),
     (
+        "list-key-taken",
+        "extend schema @container(name: \"views\", key: \"/type\")\ntype A @item(container: \"users\") { id: ID!  posts: [Post!]! @list(into: \"views\", by: \"author\") }",
+    ),
+    (
         "partition-not-key",
         "type A @item(container: \"users\") { id: ID!  posts: [B!]! @partition(by: \"a\") }\ntype B @item(container: \"users\") { id: ID!  a: A! @reference }",
     ),
