@@ -103,3 +103,49 @@ async fn a_count_through_a_link_type_counts_what_the_list_shows() {
     server.data(None, delete, json!({ "input": { "labelId": red } })).await;
     assert_eq!(shown().await, json!({ "labelCount": 1, "labels": { "nodes": [{ "name": "blue" }] } }));
 }
+
+const FLEET: &str = r#"
+extend schema
+  @model(name: "fleet")
+  @container(name: "sites", key: ["/country", "/city"])
+  @container(name: "cars", key: "/carId")
+
+type Site @item(container: "sites", partition: ["country", "city"], write: CREATE) @auth(on: CREATE, allow: PUBLIC) {
+  id: ID!
+  country: String!
+  city: String!
+}
+
+type Car @item(container: "cars", partition: "id", write: [CREATE, UPDATE]) @auth(on: [CREATE, UPDATE], allow: PUBLIC) {
+  id: ID!
+  country: String!
+  city: String!
+  site: Site! @reference(partition: ["country", "city"])
+  spare: Site @reference(partition: ["country", "city"])
+}
+"#;
+
+#[tokio::test]
+async fn a_new_target_fills_the_fields_with_its_key() {
+    let server = ServedServer::start(FLEET).await;
+    let mut sites = Vec::new();
+    for (country, city) in [("FR", "Lyon"), ("FR", "Nice"), ("IT", "Bari")] {
+        sites.push(create(&server, "Site", json!({ "country": country, "city": city })).await);
+    }
+    let car = create(&server, "Car", json!({ "siteId": sites[0] })).await;
+    let update = "mutation($input: UpdateCarInput!) { updateCar(input: $input) { car { country city site { city } } } }";
+    let moved = json!({ "input": { "carId": car, "siteId": sites[2] } });
+    let data = server.data(None, update, moved).await;
+    let expected = json!({ "country": "IT", "city": "Bari", "site": { "city": "Bari" } });
+    assert_eq!(data["updateCar"]["car"], expected);
+
+    // Given fields are compared with the target, and a reference that stays keeps them.
+    let wrong = json!({ "input": { "carId": car, "siteId": sites[1], "country": "IT" } });
+    let refused = server.send(None, update, wrong).await;
+    assert_eq!(refused["errors"][0]["message"], "siteId must be of the same country");
+    let both = json!({ "input": { "carId": car, "siteId": sites[1], "spareId": sites[1] } });
+    server.data(None, update, both).await;
+    let one = json!({ "input": { "carId": car, "siteId": sites[0] } });
+    let refused = server.send(None, update, one).await;
+    assert_eq!(refused["errors"][0]["message"], "city belongs to spareId: give both");
+}

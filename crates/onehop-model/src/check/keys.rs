@@ -137,7 +137,9 @@ fn check_list_key(checked: &Checked<'_>, place: &RelatedPlace<'_>, target: &Item
             };
             checked.reports.add(span, problem);
         }
-        check_taken_key(checked, container, target, list, span);
+        if !container.followed {
+            check_taken_key(checked, container, target, list, span);
+        }
         return;
     }
     // A list into a followed container is already reported.

@@ -4,6 +4,7 @@ mod diagrams;
 mod differences;
 mod errors;
 mod generated;
+mod literals;
 mod mutations;
 mod reference;
 mod requests;

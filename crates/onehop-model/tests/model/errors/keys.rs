@@ -22,7 +22,7 @@ pub const CASES: &[Case] = &[
     ),
     (
         "list-key-taken",
-        "extend schema @container(name: \"views\", key: \"/type\")\ntype A @item(container: \"users\") { id: ID!  posts: [Post!]! @list(into: \"views\", by: \"author\") }",
+        "extend schema @container(name: \"views\", key: \"/type\")\ntype Query { posts(title: String!): [Post!] @list(into: \"views\", by: \"title\") }",
     ),
     (
         "partition-not-key",

@@ -19,7 +19,7 @@ pub const CASES: &[Case] = &[
     ),
     (
         "live-of-arguments",
-        "type Query { a(title: String!): [Post!] @list(into: \"feed\", by: \"title\") }\ntype Subscription { b: Post! @live(of: \"Query.a\", on: ADDED) }",
+        "extend schema @container(name: \"titles\", key: \"/title\")\ntype Query { a(title: String!): [Post!] @list(into: \"titles\", by: \"title\") }\ntype Subscription { b: Post! @live(of: \"Query.a\", on: ADDED) }",
     ),
     ("caller-in-under-query", "type Query { a: User @caller(in: \"b\") }"),
     ("root-without-kind", "type Query { a: Post  b(id: ID!, title: String!): Post }"),
