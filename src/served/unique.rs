@@ -1,6 +1,7 @@
 //! Unique fields of served items, by reservations in the accounts container. See
 //! [`crate::domain::reservations`] for why a crash neither loses a value nor gives it twice.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -222,11 +223,20 @@ pub(crate) fn keys_of(model: &ServedModel, ty: TypeIndex, body: &Body) -> Vec<(U
     for unique in &served.unique {
         let Some(field) = served.item.field(unique.name) else { continue };
         let value = stored::value_of(model.model(), &served.item.fields, field, body);
-        let keys = value.as_str().map(|text| reservation_keys(model, ty, unique, text));
+        let keys = unique_text(&value).map(|text| reservation_keys(model, ty, unique, &text));
         let keys = keys.and_then(Result::ok).unwrap_or_default();
         found.extend(keys.into_iter().map(|key| (*unique, key)));
     }
     found
+}
+
+/// A unique value as text: a text itself, or the digits of a whole number.
+pub(crate) fn unique_text(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        Value::Number(number) => Some(Cow::Owned(number.to_string())),
+        _ => None,
+    }
 }
 
 /// Whether a reservation points to an item.

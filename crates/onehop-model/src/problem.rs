@@ -98,7 +98,7 @@ pub(crate) enum Problem {
     WriteHidden { ty: String },
     #[error("`{argument}` belongs to SOFT deletions; {mode} has none")]
     OnlySoft { argument: &'static str, mode: &'static str },
-    #[error("{ty}.{field} must be @unique, as callers sign in by it")]
+    #[error("{ty}.{field} must be a @unique String, as callers sign in by it")]
     LoginNotUnique { ty: String, field: String },
     #[error("{ty}.{field} can be null or is a list; an id is derived from single non-null fields")]
     IdFromNullable { ty: String, field: String },
@@ -176,7 +176,7 @@ pub(crate) enum Problem {
     WrongLiteral { field: String, expected: String },
     #[error("the format {format} belongs to fields of the type {needed}")]
     WrongFormat { format: &'static str, needed: &'static str },
-    #[error("@unique on `{field}` expects a single String or ID")]
+    #[error("@unique on `{field}` expects a single String or ID, or an Int without `normalize`")]
     UniqueType { field: String },
     #[error("the former property `{path}` is the present one or stands twice")]
     FormerTwice { path: String },

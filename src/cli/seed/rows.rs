@@ -247,6 +247,7 @@ impl<'a> SampleRows<'a> {
         match &field.ty.of {
             TypeOf::Scalar(scalar) => Some(match scalar {
                 Scalar::String | Scalar::Id => json!(text(field, checks, (stored, number), rng)),
+                Scalar::Int if stored.unique.is_some() => json!(numbered(checks, number)),
                 Scalar::Int => json!(whole(checks, 1_000, rng)),
                 Scalar::Float => Number::from_f64(hundredths(checks, 1_000, rng) as f64 / 100.0).into(),
                 Scalar::Decimal => json!(decimal(hundredths(checks, 1_000, rng))),
@@ -397,6 +398,12 @@ fn whole(checks: &Checks, usual: i64, rng: &mut StreamRng) -> i64 {
     let (min, max) = range(checks, usual);
     let (min, max) = (min.ceil() as i64, max.floor() as i64);
     min + rng.below_u64((max - min).unsigned_abs() + 1) as i64
+}
+
+/// A whole number that no other row has.
+fn numbered(checks: &Checks, number: u64) -> i64 {
+    let (min, _) = range(checks, 1_000);
+    (min.ceil() as i64).saturating_add_unsigned(number)
 }
 
 /// A number in hundredths.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::dynamic::{Field, FieldFuture, FieldValue, InputValue, Object, ResolverContext, TypeRef};
 use async_graphql::{PathSegment, Result};
-use onehop_model::{Grants, Query, QueryKind};
+use onehop_model::{Grants, Query, QueryKind, Scalar, TypeOf};
 
 use super::lists::{ListField, list_field};
 use super::objects::{NODE, described, readable, readable_by, type_ref};
@@ -121,13 +121,17 @@ fn by_id(model: &Arc<ServedModel>, query: &Query) -> Field {
 
 fn by_unique(model: &Arc<ServedModel>, query: &Query, field: &str) -> Field {
     let (ty, name, grants) = (model.index_of(&query.item_type), interned(field), query.authorization.clone());
-    let value = InputValue::new(name, TypeRef::named_nn(TypeRef::STRING));
+    let unique = ty.and_then(|ty| model.ty(ty).item.field(field));
+    let is_number = unique.is_some_and(|unique| unique.ty.of == TypeOf::Scalar(Scalar::Int));
+    let value =
+        InputValue::new(name, TypeRef::named_nn(if is_number { TypeRef::INT } else { TypeRef::STRING }));
     let field = Field::new(&*query.name, type_ref(&query.ty), move |ctx| {
         let grants = grants.clone();
         FieldFuture::new(async move {
             let (scope, Some(ty)) = (scope::of(ctx.ctx), ty) else { return Ok(None) };
-            let value = ctx.args.try_get(name)?.string()?;
-            let found = scope.lookups().item_with((ty, name), value, scope.ledger()).await;
+            let given = ctx.args.try_get(name)?;
+            let value = if is_number { given.i64()?.to_string() } else { given.string()?.to_owned() };
+            let found = scope.lookups().item_with((ty, name), &value, scope.ledger()).await;
             match found.map_err(|fault| scope.fault(&fault))? {
                 Some(found) => shown(&ctx, found, grants.as_ref()).await,
                 None => Ok(None),

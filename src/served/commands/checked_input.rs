@@ -10,7 +10,7 @@ use crate::domain::error::Refusal;
 use crate::served::ids::ItemPlace;
 use crate::served::input::{InputCheck, InputCurrency, InputField, LIST_ELEMENTS_MAX};
 use crate::served::model::TypeIndex;
-use crate::served::unique::{check_chosen, reservation_keys};
+use crate::served::unique::{check_chosen, reservation_keys, unique_text};
 
 /// The bytes of a text that names a list. A partition key has up to three of them.
 const LIST_KEY_BYTES_MAX: usize = PARTITION_KEY_BYTES_MAX / 3;
@@ -64,9 +64,9 @@ impl ServedCommands {
 
     fn check_unique(&self, check: &mut InputCheck<'_>, ty: TypeIndex, input: &InputField<'_>, value: &Value) {
         let unique = self.ty(ty).unique.iter().find(|unique| *unique.name == *input.field.name);
-        if let (Some(unique), Some(text)) = (unique, value.as_str()) {
-            let keys = reservation_keys(&self.model, ty, unique, text).map(drop);
-            if let Err(rule) = keys.and_then(|()| check_chosen(unique.normalize, text)) {
+        if let (Some(unique), Some(text)) = (unique, unique_text(value)) {
+            let keys = reservation_keys(&self.model, ty, unique, &text).map(drop);
+            if let Err(rule) = keys.and_then(|()| check_chosen(unique.normalize, &text)) {
                 check.refuse(input.name, &[], rule);
             }
         }

@@ -73,5 +73,6 @@ served_models!(
     clinic,
     tenants,
     auction,
-    rental
+    rental,
+    music
 );

@@ -193,7 +193,7 @@ fn owner(scope: &Scope<'_>, ty: &TypedType) -> Option<Name> {
 fn login(scope: &Scope<'_>, ty: &TypedType) -> Option<Name> {
     let login = &ty.directives.account.as_ref()?.value.0;
     let field = scope.single(ty, login)?;
-    if field.directives.unique.is_none() {
+    if field.directives.unique.is_none() || field.type_name() == "Int" {
         let problem = Problem::LoginNotUnique { ty: ty.name.value.clone(), field: login.value.clone() };
         scope.reports.add(login.span, problem);
         return None;

@@ -13,7 +13,8 @@ use crate::typed::{ComputedDirective, TypedField, TypedType};
 use crate::value::stem;
 use crate::value::{
     Computed, CopiedField, CopyOrigin, CopySource, CurrencyProperty, DefaultValue, FieldType, Format,
-    Function, Keyword, Name, PropertyPath, ReferenceField, Scalar, StoredField, TypeOf, ValueSource,
+    Function, Keyword, Name, Normalize, PropertyPath, ReferenceField, Scalar, StoredField, TypeOf,
+    ValueSource,
 };
 
 /// A stored value.
@@ -34,12 +35,15 @@ pub(super) fn resolve_stored(
     let default = default.and_then(|it| {
         Some(DefaultValue { value: default_of(scope, field, &it.value.value)?, sparse: it.value.sparse })
     });
-    if let (Some(unique), true) = (&field.directives.unique, field_type.list.is_some()) {
-        scope.reports.add(unique.span, Problem::UniqueType { field: field.name.value.clone() });
-    } else if let Some(unique) = &field.directives.unique
-        && !matches!(field_type.of, TypeOf::Scalar(Scalar::String | Scalar::Id))
-    {
-        scope.reports.add(unique.span, Problem::UniqueType { field: field.name.value.clone() });
+    if let Some(unique) = &field.directives.unique {
+        let has_form = match field_type.of {
+            TypeOf::Scalar(Scalar::String | Scalar::Id) => true,
+            TypeOf::Scalar(Scalar::Int) => unique.normalize == Normalize::Exact,
+            _ => false,
+        };
+        if field_type.list.is_some() || !has_form {
+            scope.reports.add(unique.span, Problem::UniqueType { field: field.name.value.clone() });
+        }
     }
     Some(StoredField {
         format: format(scope, field, field_type),
