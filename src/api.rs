@@ -18,7 +18,7 @@ use crate::blog;
 use crate::blog::ids::RandomIds;
 use crate::blog::reads::ReadModels;
 use crate::domain::accounts::sessions::Sessions;
-use crate::graphql::{Executor, Services, sdl};
+use crate::graphql::{Executor, Services};
 use crate::http::page_routes;
 use crate::http::pages::Pages;
 use crate::http::static_files::StaticFiles;
@@ -89,7 +89,7 @@ pub fn api_of(app: &Arc<App>, parts: ApiParts) -> Result<Api, ApiError> {
     let parts = EndpointParts {
         engine: Arc::clone(&app.engine),
         service: Arc::clone(&executor) as _,
-        sdl: &sdl(),
+        schema: executor.index().clone(),
         sealer,
         commands_waiting: {
             let commands = app.commands.clone();

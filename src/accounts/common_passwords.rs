@@ -3,6 +3,8 @@
 //! characters, years, and the username. The parts are patterns and a list of our own; nothing is sent
 //! anywhere.
 
+use std::sync::LazyLock;
+
 /// Common parts that a password may be made of and still be common: two words are 65,536 guesses.
 const PARTS_MAX: usize = 2;
 /// Characters beside the common parts, for instance the digits after a word.
@@ -54,6 +56,9 @@ const WORDS: &str = "\
     magic merlin oscar toby max bailey sammy rocky jackson austin dallas denver boston chicago texas florida michigan peanut \
     coffee cookies pizza burger beer wine vodka whisky tequila sugar honey candy sweet sexy hottie loveme kissme fuckyou fuck \
     bitch asshole merlin1 starter secure security private public office work company business manager boss number";
+
+/// The words, each by itself: every place of a password is compared with all of them.
+static EACH_WORD: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS.split_whitespace().collect());
 
 /// Whether a guesser tries this password first. The username belongs to the account.
 #[must_use]
@@ -108,7 +113,7 @@ fn lower(place: &mut Option<usize>, fillers: usize) {
 
 /// The lengths of the common parts with which a text begins.
 fn part_ends(rest: &[char], usernames: &[&[char]]) -> Vec<usize> {
-    let words = WORDS.split_whitespace().filter(|word| begins_with_word(rest, word)).map(str::len);
+    let words = EACH_WORD.iter().filter(|word| begins_with_word(rest, word)).map(|word| word.len());
     let names = usernames.iter().filter(|name| name.len() >= PATTERN_CHARS_MIN && rest.starts_with(name));
     let patterns = [run(rest, 0), run(rest, 1), run(rest, -1), walk(rest)];
     let patterns = patterns.into_iter().flat_map(|longest| PATTERN_CHARS_MIN..=longest);

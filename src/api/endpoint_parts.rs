@@ -31,6 +31,7 @@ use onehop_graphql_server::pipeline::admit::ConcurrencyLimit;
 use onehop_graphql_server::position::{InvalidPosition, NotReached, Positions, Reach};
 use onehop_graphql_server::quota::ChargeRecord;
 use onehop_graphql_server::router::{Exposure, HttpParts, router};
+use onehop_graphql_server::schema_index::SchemaIndex;
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::trusted_documents::{TrustError, TrustedDocuments};
 use onehop_graphql_server::variable_coercion::SdlError;
@@ -125,10 +126,10 @@ pub enum ApiError {
 }
 
 /// The parts of an endpoint that every schema has.
-pub(super) struct EndpointParts<'a> {
+pub(super) struct EndpointParts {
     pub(super) engine: Arc<Engine>,
     pub(super) service: Arc<dyn GraphqlService>,
-    pub(super) sdl: &'a str,
+    pub(super) schema: SchemaIndex,
     pub(super) sealer: Sealer,
     /// The number of commands that wait for their turn.
     pub(super) commands_waiting: Box<dyn Fn() -> usize + Send + Sync>,
@@ -136,7 +137,7 @@ pub(super) struct EndpointParts<'a> {
     pub(super) options: ApiOptions,
 }
 
-impl EndpointParts<'_> {
+impl EndpointParts {
     /// The API with these routes beside GraphQL.
     ///
     /// # Errors
@@ -145,8 +146,8 @@ impl EndpointParts<'_> {
         self,
         routes: impl FnOnce(&Arc<GraphqlEndpoint>) -> Router,
     ) -> Result<Api, ApiError> {
-        let Self { engine, service, sdl, sealer, commands_waiting, telemetry, options } = self;
-        let graphql = GraphqlEndpoint::new(service, sdl, options.limits)?
+        let Self { engine, service, schema, sealer, commands_waiting, telemetry, options } = self;
+        let graphql = GraphqlEndpoint::with_schema(service, schema, options.limits)
             .with_clock(Arc::clone(&engine.clock))
             .with_sealer(sealer)
             .with_schema_told(options.schema.suggestions)

@@ -20,6 +20,7 @@ use crate::http::static_files::StaticFiles;
 use crate::operations::public_routes;
 use crate::served::ServedReads;
 use crate::telemetry::Telemetry;
+use onehop_graphql_server::schema_index::SchemaIndex;
 
 /// The parts of the API beside the app.
 pub struct ServedApiParts {
@@ -72,11 +73,12 @@ pub fn served_api_of(app: &ServedApp, parts: ServedApiParts) -> Result<Api, ApiE
     let executor = served_executor_of(app, &parts)?;
     let ServedApiParts { tokens, options, telemetry, .. } = parts;
     let files = StaticFiles::embedded().with_playground(options.playground).with_browser(options.operations);
-    let (sdl, operations) = (executor.sdl().to_owned(), options.public_operations());
+    let schema = SchemaIndex::from_sdl(executor.sdl())?;
+    let operations = options.public_operations();
     let parts = EndpointParts {
         engine: Arc::clone(&app.engine),
         service: Arc::new(executor),
-        sdl: &sdl,
+        schema,
         sealer: tokens.sealer(),
         commands_waiting: Box::new(|| 0),
         telemetry,

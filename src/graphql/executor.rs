@@ -7,7 +7,7 @@
 //! and a query that sends one reads in `extensions.reached` whether they had, and in `extensions.notReached`
 //! why they had not.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_graphql::parser::types::{ExecutableDocument, OperationDefinition, OperationType};
@@ -16,21 +16,19 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 use tracing::warn;
 
+use super::built_schemas::BuiltSchemas;
 use super::charged::{Charged, StoreCharges, ledger_of};
 use super::compiled_operation::{CompiledOperation, permitted_complexity};
-use super::complexity::Complexity;
 use super::errors::{self, Code};
 use super::planned_answer::{AnswerSources, answer};
 use super::plans::{ExecutorRules, PlanCaller, PlannedSchema};
 use super::recency::Recency;
 use super::response_completion::{complete, conceal_schema, root_keys};
 use super::response_extensions::{OPERATIONS, set_charges};
-use super::schema::{
-    BlogSchema, SchemaOptions, live_schema, schema, sdl_of, unchecked_schema, validated_schema,
-};
+use super::schema::SchemaOptions;
 use super::scope::{RequestScope, Services};
 use super::subscription;
-use super::validation::{Validator, explain_decimals};
+use super::validation::explain_decimals;
 use super::viewer::{Viewer, session_of};
 use crate::accounts::account_id::{AccountId, AccountKind};
 use crate::accounts::{AuthenticationError, Authenticator, Bearer, ExternalIdentity, Identity, Verified};
@@ -45,6 +43,7 @@ use onehop_graphql_server::document::Document;
 use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_graphql_server::position::{POSITION, Positions};
 use onehop_graphql_server::quota::ChargeRecord;
+use onehop_graphql_server::schema_index::SchemaIndex;
 use onehop_graphql_server::service::GraphqlService;
 use onehop_graphql_server::variable_coercion::SdlError;
 use onehop_graphql_server::write_watch::SharedWatch;
@@ -62,14 +61,8 @@ const LIVE_READS_MAX: usize = 1_000;
 
 /// Executes the requests of this process.
 pub struct Executor {
-    schema: BlogSchema,
-    validated_schema: BlogSchema,
-    unchecked_schema: BlogSchema,
-    pub(super) live_schema: BlogSchema,
-    complexity: Complexity,
+    pub(super) schemas: Arc<BuiltSchemas>,
     planned: PlannedSchema,
-    /// Made when the first document is validated.
-    validator: OnceLock<Validator>,
     pub(super) options: SchemaOptions,
     services: Arc<Services>,
     /// The services of events.
@@ -87,26 +80,24 @@ impl Executor {
         authenticator: Authenticator,
         options: SchemaOptions,
     ) -> Result<Self, SdlError> {
-        let schema = schema(options);
-        let complexity = Complexity::of_schema(&schema, &sdl_of(&schema), options.complexity_max)?;
         let live_services = Services {
             reads: services.live_reads.clone(),
             webstore: services.webstore.live(),
             ..services.clone()
         };
         Ok(Self {
-            schema,
-            validated_schema: validated_schema(options),
-            unchecked_schema: unchecked_schema(options),
-            live_schema: live_schema(options),
-            complexity,
+            schemas: BuiltSchemas::of(options)?,
             planned: PlannedSchema::new(&services.planned, ExecutorRules::STATIC),
-            validator: OnceLock::new(),
             options,
             services: Arc::new(services),
             live_services: Arc::new(live_services),
             authenticator,
         })
+    }
+
+    /// The types of the schema, for the endpoint.
+    pub fn index(&self) -> &SchemaIndex {
+        &self.schemas.index
     }
 
     /// The services of the schema.
@@ -125,9 +116,9 @@ impl Executor {
         let charged = Charged::new(&*context.quota, scope.ledger()).with_follow_up(scope.follow_up());
         request.data.insert(Arc::clone(&scope));
         let schema = match context.is_validated {
-            true if is_mutation => &self.unchecked_schema,
-            true => &self.validated_schema,
-            false => &self.schema,
+            true if is_mutation => &self.schemas.unchecked,
+            true => &self.schemas.validated,
+            false => &self.schemas.schema,
         };
         let mut response = schema.execute(request).await;
         charged.finish();
@@ -155,7 +146,7 @@ impl Executor {
         if !context.is_validated {
             return None;
         }
-        let compiled = CompiledOperation::of(document, context.operation(), &self.complexity)?;
+        let compiled = CompiledOperation::of(document, context.operation(), &self.schemas.complexity)?;
         let variables = context.variables();
         let plan = compiled.plans.plan(&self.planned, document, context.operation(), variables)?;
         if self.has_ended(context).await {
@@ -288,7 +279,7 @@ impl GraphqlService for Executor {
         operation: &OperationDefinition,
         variables: &Variables,
     ) -> Result<usize, ServerError> {
-        permitted_complexity(document, operation, variables, (&self.complexity, self.options))
+        permitted_complexity(document, operation, variables, (&self.schemas.complexity, self.options))
     }
 
     fn validate(
@@ -297,8 +288,7 @@ impl GraphqlService for Executor {
         operation_name: Option<&str>,
         variables: &Variables,
     ) -> Result<bool, Vec<ServerError>> {
-        let validator = self.validator.get_or_init(|| Validator::new(self.options));
-        let validated = validator.check(&document.definitions, operation_name, variables);
+        let validated = self.schemas.validator().check(&document.definitions, operation_name, variables);
         validated.map_err(|mut errors| {
             errors.iter_mut().for_each(explain_decimals);
             conceal_schema(&mut errors, self.options);

@@ -7,6 +7,7 @@
 //! for clients.
 
 mod attempts;
+mod built_schemas;
 mod charged;
 mod comment;
 mod comparison;

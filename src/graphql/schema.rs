@@ -17,7 +17,7 @@ pub const CHECKED_SCALARS: [(&str, ScalarCheck); 1] = [(Decimal::NAME, Decimal::
 pub(super) type BlogSchema = Schema<Query, Mutation, Subscription>;
 
 /// The visible parts of the schema, and the complexity limit of a request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaOptions {
     /// The largest complexity of a request.
     pub complexity_max: usize,

@@ -33,7 +33,7 @@ impl Executor {
         let (begun, begins) = Begun::new();
         request.data.insert(Arc::clone(&scope));
         request.data.insert(begun);
-        let responses = self.live_schema.execute_stream(request);
+        let responses = self.schemas.live.execute_stream(request);
         let options = self.options;
         let completed = move |mut response: Response| {
             conceal_schema(&mut response.errors, options);

@@ -136,7 +136,7 @@ impl Plan {
             is_embedded,
             domain,
             clients: usize::try_from(dice.between(2, 16)).expect("few clients"),
-            acts: usize::try_from(dice.between(150, 880)).expect("few acts"),
+            acts: usize::try_from(dice.between(230, 1_350)).expect("few acts"),
             processes_max: if is_embedded { 1 } else { processes_max },
             faults: some(&KINDS, 85),
             disturbances,

@@ -92,11 +92,19 @@ pub struct GraphqlEndpoint {
 
 impl GraphqlEndpoint {
     /// An endpoint for the schema of this SDL, executed by the service.
+    ///
+    /// # Errors
+    /// The SDL does not parse.
     pub fn new(service: Arc<dyn GraphqlService>, sdl: &str, limits: RequestLimits) -> Result<Self, SdlError> {
-        Ok(Self {
+        Ok(Self::with_schema(service, SchemaIndex::from_sdl(sdl)?, limits))
+    }
+
+    /// An endpoint for a schema that was read before, executed by the service.
+    pub fn with_schema(service: Arc<dyn GraphqlService>, schema: SchemaIndex, limits: RequestLimits) -> Self {
+        Self {
             documents: Documents::new(limits.documents),
             persisted: PersistedDocuments::new(),
-            schema: SchemaIndex::from_sdl(sdl)?,
+            schema,
             limits,
             bodies: BodyMemory::new(limits.bodies_in_flight_bytes_max),
             preparations: Preparations::new(limits.preparation),
@@ -112,7 +120,7 @@ impl GraphqlEndpoint {
             ),
             observer: ObserverHandle::default(),
             service,
-        })
+        }
     }
 
     /// The same, with origins whose pages may send cross-site requests.

@@ -25,13 +25,13 @@ const INTROSPECTION_SDL: &str = "
 ";
 
 /// The fields of each type, and their arguments.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct KnownNames {
     roots: [String; 3],
     types: HashMap<String, HashMap<String, KnownField>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct KnownField {
     returns: String,
     arguments: HashSet<String>,

@@ -53,7 +53,7 @@ mod response;
 pub mod response_budget;
 pub mod response_limits;
 pub mod router;
-mod schema_index;
+pub mod schema_index;
 pub mod schema_service;
 pub mod security_headers;
 pub mod selections;

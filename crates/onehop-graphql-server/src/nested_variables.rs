@@ -22,7 +22,7 @@ const SCALARS: [&str; 5] = ["Int", "Float", "String", "Boolean", "ID"];
 type InputPositions = HashMap<String, Type>;
 
 /// The positions of a schema in which variables may stand.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct VariablePositions {
     query: String,
     mutation: String,

@@ -19,7 +19,7 @@ use async_graphql::{
 use crate::selections::fields;
 
 /// The output types of a schema.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct OutputTypes {
     query: String,
     mutation: String,

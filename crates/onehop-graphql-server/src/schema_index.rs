@@ -12,7 +12,7 @@ use crate::null_propagation::OutputTypes;
 use crate::variable_coercion::{InputTypes, ScalarCheck, SdlError};
 
 /// The server's knowledge of a schema.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SchemaIndex {
     inputs: InputTypes,
     outputs: OutputTypes,
@@ -37,19 +37,19 @@ impl SchemaIndex {
 
     /// Whether the schema has the directive `@live`.
     #[must_use]
-    pub fn serves_live(&self) -> bool {
+    pub(crate) fn serves_live(&self) -> bool {
         self.serves_live
     }
 
     /// The same, whose errors conceal names and types that a client did not write, if so.
     #[must_use]
-    pub fn concealing_schema(self, conceals: bool) -> Self {
+    pub(crate) fn concealing_schema(self, conceals: bool) -> Self {
         Self { inputs: self.inputs.concealing_schema(conceals), ..self }
     }
 
     /// The same, with a check of the values of a scalar.
     #[must_use]
-    pub fn with_scalar(self, name: &'static str, check: ScalarCheck) -> Self {
+    pub(crate) fn with_scalar(self, name: &'static str, check: ScalarCheck) -> Self {
         Self { inputs: self.inputs.with_scalar(name, check), ..self }
     }
 
@@ -57,7 +57,7 @@ impl SchemaIndex {
     ///
     /// # Errors
     /// All variables that do not.
-    pub fn check_variables(
+    pub(crate) fn check_variables(
         &self,
         definitions: &[Positioned<VariableDefinition>],
         variables: &Variables,
@@ -67,18 +67,18 @@ impl SchemaIndex {
 
     /// Whether variables within lists and input objects fit their positions with any values.
     #[must_use]
-    pub fn nested_variables_fit(&self, document: &ExecutableDocument) -> bool {
+    pub(crate) fn nested_variables_fit(&self, document: &ExecutableDocument) -> bool {
         self.positions.fit(document)
     }
 
     /// An error for each field and argument of a document that the schema does not have, up to this many.
     #[must_use]
-    pub fn unknown_names(&self, document: &ExecutableDocument, errors_max: usize) -> Vec<ServerError> {
+    pub(crate) fn unknown_names(&self, document: &ExecutableDocument, errors_max: usize) -> Vec<ServerError> {
         self.names.unknown(document, errors_max)
     }
 
     /// Null propagation: sets the fields to null that failed by the errors of a response.
-    pub fn propagate_nulls(
+    pub(crate) fn propagate_nulls(
         &self,
         document: &ExecutableDocument,
         operation: &OperationDefinition,

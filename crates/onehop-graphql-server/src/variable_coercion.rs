@@ -27,7 +27,7 @@ pub struct SdlError(#[from] ParserError);
 pub type ScalarCheck = fn(&Value) -> Result<(), &'static str>;
 
 /// The input types of a schema.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct InputTypes {
     types: HashMap<String, InputKind>,
     scalars: HashMap<&'static str, ScalarCheck>,
@@ -82,13 +82,13 @@ impl Mismatches {
 /// The message of a value that does not fit where types are concealed.
 const DOES_NOT_FIT: &str = "the value does not fit";
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum InputKind {
     Enum(HashSet<String>),
     Object { fields: IndexMap<String, InputField>, one_of: bool },
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct InputField {
     ty: Type,
     has_default: bool,
