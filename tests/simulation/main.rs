@@ -48,6 +48,6 @@ mod store;
 mod trace;
 mod world;
 
-/// Small runs spend a sixth of their time in the allocator of the C library; this one is what the server has.
+/// The allocator of the server. Small runs spend a sixth of their time in the one of the C library.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

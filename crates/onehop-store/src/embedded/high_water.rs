@@ -155,7 +155,8 @@ impl HighWaterTracker {
     /// Writes the mark if there is news, after an fsync where commits do without.
     ///
     /// # Errors
-    /// The journal cannot be brought to the disk, or the mark cannot be written; the mark before stays.
+    /// The journal may not be on the disk, or cannot be brought there, or the mark cannot be written; the mark
+    /// before stays.
     pub(super) fn write(&self, engine: &Engine) -> Result<(), Fault> {
         let failed = |error: io::Error| {
             Fault::new(FaultKind::Internal, format!("the high-water mark cannot be written: {error}"))
@@ -163,6 +164,10 @@ impl HighWaterTracker {
         let numbers = self.state().acknowledged;
         if self.durability == Durability::Relaxed {
             engine.persist()?;
+        }
+        // After a failed fsync a further one says nothing. Commits that an opening found may be lost then.
+        if engine.is_journal_suspect() {
+            return Err(failed(io::Error::other("the journal may not be on the disk")));
         }
         let mut state = self.state();
         let journal = self.files.last_journal().map_err(failed)?;

@@ -86,6 +86,10 @@ impl EmbeddedStore {
     /// The archive cannot be written, or commits are missing in it. The next call goes on.
     pub fn archive_log(&self) -> Result<(), Fault> {
         let Some(archiver) = &self.archiver else { return Ok(()) };
+        if self.engine.is_journal_suspect() {
+            let reason = "the log is not archived: the journal may not be on the disk";
+            return Err(Fault::new(FaultKind::Internal, reason));
+        }
         // In this order: the archive has every commit that was acknowledged before this time.
         let now_ms = self.clock.now_ms();
         let acknowledged = self.high_water.acknowledged().last_commit;

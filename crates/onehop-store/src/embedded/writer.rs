@@ -125,6 +125,10 @@ impl GroupCommitWriter {
             self.commit_group(group, bytes).await;
         }
         match self.engine.persist() {
+            // A further fsync does not bring pages to the disk that a failed one has dropped.
+            Ok(()) if self.engine.is_journal_suspect() => {
+                tracing::error!("the last writes may not be on the disk: an fsync had failed");
+            }
             Ok(()) => self.high_water.finish(),
             Err(fault) => tracing::error!(error = %fault, "the last writes could not be synced to the disk"),
         }

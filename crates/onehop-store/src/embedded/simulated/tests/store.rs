@@ -199,6 +199,38 @@ fn what_a_crash_may_take_back_is_no_confirmed_read() {
     assert_eq!(Process::start(&disk).expect("the store opens").ids(), ["a", "b", "c"]);
 }
 
+/// Ends a process that has a commit on dropped pages.
+fn with_dropped_commit() -> (SimulatedDisk, Arc<Plan>) {
+    let (disk, plan, mut process) = with_two_items();
+    plan.add(DiskPoint::Fsync, DiskFault::IoThatDropsPages(0));
+    assert_eq!(kind(process.create(&["c"])), FaultKind::Ambiguous);
+    process.stop();
+    (disk, plan)
+}
+
+#[test]
+fn a_closed_directory_claims_no_commit_that_an_fsync_has_dropped() {
+    let (disk, _) = with_dropped_commit();
+    disk.crash(|_| 0);
+    assert_eq!(Process::start(&disk).expect("the store opens").ids(), ["a", "b"]);
+}
+
+#[test]
+fn the_mark_claims_no_commit_that_an_opening_found_and_could_not_sync() {
+    let (disk, plan) = with_dropped_commit();
+    plan.add(DiskPoint::JournalCopy, DiskFault::Io(0));
+    let mut process = Process::start(&disk).expect("the store opens");
+    assert_eq!(process.ids(), ["a", "b", "c"], "the operating system still has it");
+    process.store().write_high_water().expect_err("the commit may not be on the disk");
+    disk.crash(|_| 0);
+    let mut process = Process::start(&disk).expect("the store opens");
+    assert_eq!(process.ids(), ["a", "b"]);
+    process.create(&["d"]).expect("written");
+    process.store().write_high_water().expect("a new journal");
+    disk.crash(|_| 0);
+    assert_eq!(Process::start(&disk).expect("the store opens").ids(), ["a", "b", "d"]);
+}
+
 #[test]
 fn a_full_disk_refuses_writes_and_loses_none() {
     let (disk, plan, mut process) = with_two_items();
