@@ -155,8 +155,8 @@ impl HighWaterTracker {
     /// Writes the mark if there is news, after an fsync where commits do without.
     ///
     /// # Errors
-    /// The journal may not be on the disk, or cannot be brought there, or the mark cannot be written; the mark
-    /// before stays.
+    /// The journal may not be on the disk, or cannot be brought there, or the mark cannot be written; the
+    /// mark before stays.
     pub(super) fn write(&self, engine: &Engine) -> Result<(), Fault> {
         let failed = |error: io::Error| {
             Fault::new(FaultKind::Internal, format!("the high-water mark cannot be written: {error}"))
