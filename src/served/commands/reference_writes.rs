@@ -133,7 +133,9 @@ impl ServedCommands {
                 let is_kept =
                     places.is_empty() || given.iter().any(|given| **given == **by) || ty.is_fixed(by);
                 let Some(field) = ty.item.field(by).filter(|_| !is_kept) else { continue };
+                // Those who may change such a field say so.
                 if let (FieldKind::Stored(plain), Some(property)) = (&field.kind, field.property())
+                    && field.authorization.update.is_none()
                     && plain.source == ValueSource::Input
                     && !plain.immutable
                 {

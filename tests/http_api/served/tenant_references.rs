@@ -149,3 +149,25 @@ async fn a_new_target_fills_the_fields_with_its_key() {
     let refused = server.send(None, update, one).await;
     assert_eq!(refused["errors"][0]["message"], "city belongs to spareId: give both");
 }
+
+#[tokio::test]
+async fn a_new_target_changes_no_field_with_callers_of_its_own() {
+    let guarded = FLEET.replace(
+        "  country: String!\n  city: String!\n  site:",
+        "  country: String! @auth(on: UPDATE, allow: STAFF)\n  city: String!\n  site:",
+    );
+    assert_ne!(guarded, FLEET);
+    let server = ServedServer::start(&guarded).await;
+    let mut sites = Vec::new();
+    for (country, city) in [("FR", "Lyon"), ("FR", "Nice"), ("IT", "Bari")] {
+        sites.push(create(&server, "Site", json!({ "country": country, "city": city })).await);
+    }
+    let car = create(&server, "Car", json!({ "siteId": sites[0] })).await;
+    let update = "mutation($input: UpdateCarInput!) { updateCar(input: $input) { car { country city } } }";
+    let abroad = json!({ "input": { "carId": car, "siteId": sites[2] } });
+    let refused = server.send(None, update, abroad).await;
+    assert_eq!(refused["errors"][0]["message"], "siteId must be of the same country");
+    let near = json!({ "input": { "carId": car, "siteId": sites[1] } });
+    let data = server.data(None, update, near).await;
+    assert_eq!(data["updateCar"]["car"], json!({ "country": "FR", "city": "Nice" }));
+}
