@@ -122,7 +122,12 @@ impl BlogPlayer {
 
     async fn rename(&self, user_id: UserId, name: &str) {
         let input = UpdateUser { user_id, username: name.to_owned() };
-        match done_or_contended(self.commands.update_user(input, &Ledger::new()).await) {
+        let renamed = self.commands.update_user(input, &Ledger::new()).await;
+        // Another rename of the user came between the announcement of this one and the next look.
+        if matches!(&renamed, Err(CommandError::Fault(fault)) if fault.kind == FaultKind::Ambiguous) {
+            return self.model().user_uncertain(user_id, name);
+        }
+        match done_or_contended(renamed) {
             Ok(Some(user)) => self.model().user(&user),
             Ok(None) => {}
             Err(Contended) => self.model().user_uncertain(user_id, name),
