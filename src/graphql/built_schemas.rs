@@ -1,5 +1,6 @@
-//! Built schemas: the schema in all its forms, and what follows from its text. Nothing of it belongs to a
-//! server, so the servers of one process share it: a schema takes longer to build than all else at a start.
+//! Built schemas: the schema in all its forms, and what follows from its text. The servers of one
+//! process share it, as it depends on the options alone: a schema takes longer to build than all else at a
+//! start.
 
 use std::sync::{Arc, OnceLock};
 

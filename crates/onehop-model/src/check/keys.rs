@@ -163,7 +163,7 @@ fn check_list_key(checked: &Checked<'_>, place: &RelatedPlace<'_>, target: &Item
     }
 }
 
-/// The key of entries under a value of their items is none of the properties that each entry has.
+/// Refuses a list by fields whose key has the name of a property of each entry: `id`, `type` or `version`.
 fn check_taken_key(
     checked: &Checked<'_>,
     container: &Container,

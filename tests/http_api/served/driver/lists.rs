@@ -313,7 +313,7 @@ fn list_query(
     }
 }
 
-/// A value as it is ordered: decimals and amounts are numbers.
+/// The sort value of a field: a number for decimals and amounts.
 fn ordered(of: &TypeOf, value: &Value) -> Value {
     let text = match of {
         TypeOf::Scalar(Scalar::Decimal) => value.as_str(),
