@@ -7,6 +7,7 @@ use onehop_model::{
     Condition, CountField, Deletion, FieldKind, FieldTest, ItemType, Kept, KeySource, Link, ListSource, Name,
     QueryKind, RelatedField, RelatedSource, Selection, TypeOf,
 };
+use onehop_runtime::clock::parse_timestamp;
 use onehop_store::OperationKind;
 use serde_json::{Value, json};
 
@@ -446,6 +447,12 @@ fn lacks_fields(item: &ItemType, list: &ListSource, selection: &Selection) -> bo
     })
 }
 
+/// Whether a value of the data is the one of a model. Times of the data may be without milliseconds.
+fn is_same(value: &Value, literal: &Value) -> bool {
+    let instant = |value: &Value| parse_timestamp(value.as_str()?);
+    value == literal || instant(value).is_some_and(|at| instant(literal) == Some(at))
+}
+
 /// Whether a condition holds for a visible item.
 fn meets(condition: &Condition, item: &Value) -> bool {
     let value = condition.field.fields().iter().try_fold(item, |value, field| value.get(&**field));
@@ -454,8 +461,10 @@ fn meets(condition: &Condition, item: &Value) -> bool {
     match (&condition.test, value) {
         (FieldTest::Exists(exists), value) => value.is_some() == *exists,
         (_, None) => false,
-        (FieldTest::Is(literal), Some(value)) => *value == json!(literal),
-        (FieldTest::In(literals), Some(value)) => literals.iter().any(|literal| *value == json!(literal)),
+        (FieldTest::Is(literal), Some(value)) => is_same(value, &json!(literal)),
+        (FieldTest::In(literals), Some(value)) => {
+            literals.iter().any(|literal| is_same(value, &json!(literal)))
+        }
         (FieldTest::AtLeast(literal), Some(value)) => match (number(value), number(&json!(literal))) {
             (Some(value), Some(bound)) => value >= bound,
             _ => value.as_str() >= json!(literal).as_str(),
@@ -464,5 +473,19 @@ fn meets(condition: &Condition, item: &Value) -> bool {
             (Some(value), Some(bound)) => value < bound,
             _ => value.as_str() < json!(literal).as_str(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_the_same_with_and_without_milliseconds() {
+        let (time, other) = (json!("2027-01-01T00:00:00.000Z"), json!("2027-01-01T00:00:00.001Z"));
+        assert!(is_same(&json!("2027-01-01T00:00:00Z"), &time));
+        assert!(!is_same(&json!("2027-01-01T00:00:00Z"), &other));
+        assert!(is_same(&json!("open"), &json!("open")));
+        assert!(!is_same(&json!("open"), &json!("shut")));
     }
 }
