@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use onehop_model::{FieldKind, Name};
+use onehop_model::{Field, FieldKind, Name};
 use onehop_store::limits::PARTITION_KEY_BYTES_MAX;
 use onehop_store::{KEY_SEPARATOR, PartitionKey, joined_key, key_text, key_value};
 use serde_json::{Value, json};
@@ -10,6 +10,8 @@ use uuid::Uuid;
 
 use super::ids::{ItemPlace, derived_id};
 use super::model::{Body, PartitionSource, ServedModel, TypeIndex};
+use super::references::key_fields;
+use super::related_fields::{owner_reference, place_fields};
 use super::stored;
 use crate::domain::error::Refusal;
 
@@ -28,7 +30,7 @@ pub(super) fn derived(model: &ServedModel, ty: TypeIndex, body: &Body) -> Uuid {
     derived_id(&parts)
 }
 
-/// The place of the item of an account that refers to another item, where its id is derived from both.
+/// The place of the item of an account that refers to another item, where it follows from both.
 #[must_use]
 pub fn derived_place(
     model: &ServedModel,
@@ -36,12 +38,23 @@ pub fn derived_place(
     owner: &ItemPlace,
     account: Uuid,
 ) -> Option<ItemPlace> {
+    let item = &model.ty(ty).item;
+    let (_, of_owner) = owner_reference(model.ty(owner.ty).name, item)?;
     let mut body = Body::new();
-    for name in &model.ty(ty).item.id_from {
-        let field = model.ty(ty).item.field(name)?;
-        let FieldKind::Reference(reference) = &field.kind else { return None };
-        let id = if reference.caller { account.to_string() } else { owner.id.clone() };
-        stored::set(&mut body, &reference.property, json!(id));
+    stored::set(&mut body, &of_owner.property, json!(owner.id));
+    let values: Vec<&str> = owner.partition.as_str().split(KEY_SEPARATOR).collect();
+    for (part, by) in key_fields(model, of_owner) {
+        let property = item.field(by).and_then(Field::property);
+        if let (Some(property), Some(value)) = (property, values.get(part)) {
+            stored::set(&mut body, property, key_value(value));
+        }
+    }
+    for name in place_fields(item) {
+        if let Some(FieldKind::Reference(reference)) = item.field(name).map(|field| &field.kind)
+            && reference.caller
+        {
+            stored::set(&mut body, &reference.property, json!(account.to_string()));
+        }
     }
     let id = derived(model, ty, &body);
     identify(model, ty, id, &mut body).ok()

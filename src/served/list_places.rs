@@ -55,7 +55,9 @@ pub struct ThroughLink {
 pub enum OwnerValue {
     /// Its id.
     Id,
-    /// A property.
+    /// A part of its own partition key, and the property of that part. Every reference to the item has it.
+    KeyPart(usize, &'static str),
+    /// Another property.
     Property(&'static str),
 }
 
@@ -184,7 +186,14 @@ impl ServedModel {
         let owner = self.ty(owner);
         let value = |by: &Name| match &listed.item.field(by)?.kind {
             FieldKind::Reference(reference) if *reference.target == *owner.name => Some(OwnerValue::Id),
-            _ => Some(OwnerValue::Property(interned(owner.item.field(by)?.property()?.last()))),
+            _ => {
+                let property = interned(owner.item.field(by)?.property()?.last());
+                let is_it = |part: &KeySource| matches!(part, KeySource::Field(name) if name == by);
+                Some(match owner.item.key.iter().position(is_it) {
+                    Some(part) => OwnerValue::KeyPart(part, property),
+                    None => OwnerValue::Property(property),
+                })
+            }
         };
         // Items of the type itself are in the order of its key, entries in the order of `by`.
         let in_key = listed.item.key.iter().filter_map(|source| match source {

@@ -10,8 +10,8 @@ use dataloader::cached::Loader;
 use onehop_model::PropertyPath;
 use onehop_store::limits::PAGE_ITEMS_MAX;
 use onehop_store::{
-    Direction, Fault, FaultKind, Item, Keyset, Ledger, PartitionKey, Query, QueryPage, Store, joined_key,
-    key_text, order_value_of, property_in,
+    Direction, Fault, FaultKind, Item, KEY_SEPARATOR, Keyset, Ledger, PartitionKey, Query, QueryPage, Store,
+    joined_key, key_text, order_value_of, property_in,
 };
 use serde_json::Value;
 use uuid::Uuid;
@@ -75,6 +75,27 @@ impl ServedItem {
     #[must_use]
     pub fn knows(&self, property: &str) -> bool {
         self.entry_fields.as_ref().is_none_or(|fields| fields.contains(&property))
+    }
+
+    /// Whether the logical partition of a list of this item is known without another read.
+    #[must_use]
+    pub fn knows_partition_of(&self, list: &ListPlace) -> bool {
+        let ListScope::Owner(values) = &list.scope else { return true };
+        values.iter().all(|value| match value {
+            OwnerValue::Id | OwnerValue::KeyPart(..) => true,
+            OwnerValue::Property(property) => self.knows(property),
+        })
+    }
+
+    /// A value of this item in the form of a partition key, if it has one.
+    fn key_value(&self, value: &OwnerValue) -> Option<Cow<'_, str>> {
+        match value {
+            OwnerValue::Id => Some(Cow::Borrowed(self.place.id.as_str())),
+            OwnerValue::KeyPart(part, _) => {
+                self.place.partition.as_str().split(KEY_SEPARATOR).nth(*part).map(Cow::Borrowed)
+            }
+            OwnerValue::Property(property) => self.body.get(*property).and_then(key_text),
+        }
     }
 }
 
@@ -312,11 +333,7 @@ fn partition_of(list: &ListPlace, owner: Option<&ServedItem>) -> Result<Option<P
         (ListScope::Named(key), _) => Some(key.clone()),
         (ListScope::OwnerId, Some(owner)) => Some(PartitionKey::from(owner.place.id.as_str())),
         (ListScope::Owner(values), Some(owner)) => {
-            let value = |value: &OwnerValue| match value {
-                OwnerValue::Id => Some(Cow::Borrowed(owner.place.id.as_str())),
-                OwnerValue::Property(property) => owner.body.get(*property).and_then(key_text),
-            };
-            let values: Option<Vec<Cow<'_, str>>> = values.iter().map(value).collect();
+            let values: Option<Vec<_>> = values.iter().map(|value| owner.key_value(value)).collect();
             values.map(|values| PartitionKey::new(joined_key(values.iter().map(AsRef::as_ref))))
         }
         (ListScope::Equality(_) | ListScope::All, _) => None,

@@ -1,7 +1,8 @@
 //! Related fields of a model: its lists, of item types and of `Query`.
 
 use onehop_model::{
-    Field, FieldKind, ItemType, Model, Name, QueryKind, ReferenceField, RelatedField, RelatedSource,
+    Field, FieldKind, ItemType, KeySource, Model, Name, QueryKind, ReferenceField, RelatedField,
+    RelatedSource,
 };
 
 /// The related field, if the field is one.
@@ -45,19 +46,51 @@ pub fn is_read_model(related: &RelatedField) -> bool {
     matches!(related.source, RelatedSource::List(_))
 }
 
-/// Whether the ids of a type are derived from an item of another type and the caller, so that one point read
-/// finds the caller's.
+/// Whether the owner of a list and the caller decide the place of the caller's item in the list, so that one
+/// point read finds it: each field of its id and of its partition key is one of the two, or a part of the
+/// partition key of the owner.
 #[must_use]
-pub fn is_derived_of_caller(owner: &str, item: &ItemType) -> bool {
-    let reference = |name: &Name| match item.field(name).map(|field| &field.kind) {
+pub fn is_derived_of_caller(owner: &str, list: &RelatedField, item: &ItemType) -> bool {
+    let Some((name, of_owner)) = owner_reference(owner, item) else { return false };
+    let by = match &list.source {
+        RelatedSource::Partition { by } => by.as_slice(),
+        RelatedSource::Find { by, through: None } => by.as_slice(),
+        RelatedSource::List(list) => &list.by,
+        RelatedSource::Find { through: Some(_), .. } => return false,
+    };
+    let is_caller = |name: &Name| held(item, name).is_some_and(|held| held.caller);
+    let is_known = |part: &Name| part == name || of_owner.partition.contains(part) || is_caller(part);
+    !item.id_from.is_empty()
+        && by.contains(name)
+        && place_fields(item).all(is_known)
+        && place_fields(item).any(is_caller)
+}
+
+/// The one reference to a type among the fields that decide the place of an item, but for the caller.
+pub fn owner_reference<'a>(owner: &str, item: &'a ItemType) -> Option<(&'a Name, &'a ReferenceField)> {
+    let to_owner = |name: &'a Name| {
+        let held = held(item, name).filter(|held| *held.target == *owner && !held.caller)?;
+        Some((name, held))
+    };
+    let mut found = place_fields(item).filter_map(to_owner);
+    let (name, reference) = found.next()?;
+    found.all(|(other, _)| other == name).then_some((name, reference))
+}
+
+/// The fields from which the id and the partition key of an item are made.
+pub fn place_fields(item: &ItemType) -> impl Iterator<Item = &Name> {
+    let of_key = item.key.iter().filter_map(|part| match part {
+        KeySource::Field(name) => Some(name),
+        KeySource::Id | KeySource::Type => None,
+    });
+    item.id_from.iter().chain(of_key)
+}
+
+fn held<'a>(item: &'a ItemType, name: &Name) -> Option<&'a ReferenceField> {
+    match item.field(name).map(|field| &field.kind) {
         Some(FieldKind::Reference(reference)) => Some(reference),
         _ => None,
-    };
-    let mut references = item.id_from.iter().filter_map(reference);
-    let is_owner = |reference: &ReferenceField| *reference.target == *owner && !reference.caller;
-    item.id_from.len() == 2
-        && references.clone().any(|reference| reference.caller)
-        && references.any(is_owner)
+    }
 }
 
 /// The reference of a type to its caller.

@@ -11,7 +11,7 @@ use crate::world::KnownPost;
 const NEWEST_FIRST: bool = true;
 
 impl Client {
-    /// Records that a list has its order, whatever was written meanwhile.
+    /// Records that a list has its order, also beside writes.
     fn saw_order(&self, view: &str, nodes: &[Value], is_newest_first: bool) {
         let dates: Vec<&str> = nodes.iter().filter_map(|node| node["creationDate"].as_str()).collect();
         let follows = |pair: &[&str]| if is_newest_first { pair[0] >= pair[1] } else { pair[0] <= pair[1] };

@@ -136,6 +136,11 @@ pub(crate) enum Problem {
          needs a container with another key"
     )]
     ListKeyTaken { container: String, path: String, property: &'static str, by: String },
+    #[error(
+        "the key `{path}` of the container `{container}` is the {property} of each item, so `{by}` cannot fill it: {ty} \
+         needs a container with another key"
+    )]
+    KeyTaken { ty: String, container: String, path: String, property: &'static str, by: String },
     #[error("the partition key of {ty} is {key}, not {by}: @partition reads one logical partition")]
     PartitionNotKey { ty: String, key: String, by: String },
     #[error("the partition key of {ty} varies; under Query @partition needs a constant key such as `/type`")]

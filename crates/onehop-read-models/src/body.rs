@@ -147,6 +147,13 @@ impl Body {
         self.version() == VERSION_FIRST && !self.is_deleted()
     }
 
+    /// The partition key that these fields hold, with slashes between them.
+    pub(crate) fn key_of(&self, fields: &str) -> Result<PartitionKey, ProjectionError> {
+        let values: Result<Vec<_>, ProjectionError> =
+            fields.split('/').map(|field| self.key_text(field)).collect();
+        Ok(PartitionKey::new(joined_key(values?.iter().map(AsRef::as_ref))))
+    }
+
     pub(crate) fn partition_key(&self, item_type: &ItemType) -> Result<PartitionKey, ProjectionError> {
         Ok(match item_type.partition {
             ItemPartition::Id => PartitionKey::from(self.id()?),

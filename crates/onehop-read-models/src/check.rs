@@ -348,22 +348,20 @@ impl<'a> Check<'a> {
         let name = format!("count of `{}`", rule.counted.name);
         self.item_type(&name, &rule.counted);
         self.item_type(&name, &rule.parent);
-        self.field(&name, &rule.counted, rule.by);
+        rule.leading_fields().for_each(|field| self.field(&name, &rule.counted, field));
         for field in [Some(rule.field), rule.text.map(|text| text.field)].into_iter().flatten() {
             self.field(&name, &rule.parent, field);
             self.writes(&name, rule.parent.container, &rule.parent, field);
         }
-        let is_of_parent = match rule.parent.partition {
-            ItemPartition::Id | ItemPartition::Constant(_) => {
-                rule.counted.partition == ItemPartition::Field(rule.by)
-            }
-            ItemPartition::Field(_) => {
-                matches!(rule.counted.partition, ItemPartition::Field(_))
-                    && rule.counted.container == rule.parent.container
-            }
+        let is_of_parent = match (rule.parent.partition, rule.parent_key_fields) {
+            (ItemPartition::Field(_), None) => matches!(rule.counted.partition, ItemPartition::Field(_)),
+            _ => rule.counted.partition == ItemPartition::Field(rule.by),
         };
         if !is_of_parent {
-            self.unsupported(&name, "counted items have the partition key of their parent");
+            self.unsupported(
+                &name,
+                "counted items have the id or the partition key of their parent as theirs",
+            );
         }
         if rule.counted.container != rule.parent.container && rule.projection.is_none() {
             self.unsupported(&name, "items that commands count are in the container of their parent");

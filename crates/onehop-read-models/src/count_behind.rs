@@ -11,7 +11,7 @@ use std::sync::Arc;
 use onehop_change_feed::{
     Cause, IntendedWrite, Projection, ProjectionError, ReadRequest, ReadResult, Step, StepInput,
 };
-use onehop_store::{Change, ContainerName, WriteOp};
+use onehop_store::{Change, ContainerName, PartitionKey, WriteOp};
 
 use crate::body::Body;
 use crate::rule::CountRule;
@@ -23,6 +23,8 @@ pub(crate) struct CountBehind {
     pub(crate) rule: Arc<CountRule>,
     pub(crate) name: &'static str,
     pub(crate) types: [&'static str; 1],
+    /// The fields of a counted item that lead to its parent.
+    pub(crate) fields: Box<[&'static str]>,
 }
 
 impl Projection for CountBehind {
@@ -39,11 +41,12 @@ impl Projection for CountBehind {
     }
 
     fn step(&self, change: &Change, input: StepInput<'_>) -> Result<Step, ProjectionError> {
-        let counted = Body::selected(&change.item, &[self.rule.by])?;
+        let counted = Body::selected(&change.item, &self.fields)?;
         counted.required_version()?;
         let id = counted.text(self.rule.by)?;
+        let parent_key = self.rule.parent_key(&counted, &change.partition_key)?;
         if input.is_first() {
-            return Ok(self.ask(change, id));
+            return Ok(self.ask(change, parent_key, id));
         }
         let Some(item) = input.item(0)? else { return Ok(Step::done()) };
         let Some(ReadResult::Count(number)) = input.results.get(1) else {
@@ -58,20 +61,15 @@ impl Projection for CountBehind {
         let cause = Cause::Projection(self.name.to_owned());
         let replaced = parent.into_next_version(&cause)?;
         let write = WriteOp::Replace { item: replaced, if_match: Some(item.etag.clone()) };
-        let write = IntendedWrite::one(
-            self.rule.parent.container,
-            self.rule.parent_key(&change.partition_key, id),
-            write,
-        );
-        Ok(self.ask(change, id).after_writing(vec![write]))
+        let write = IntendedWrite::one(self.rule.parent.container, parent_key.clone(), write);
+        Ok(self.ask(change, parent_key, id).after_writing(vec![write]))
     }
 }
 
 impl CountBehind {
     /// Asks for the parent, and for the number of its items.
-    fn ask(&self, change: &Change, id: &str) -> Step {
+    fn ask(&self, change: &Change, parent_key: PartitionKey, id: &str) -> Step {
         let partition_key = change.partition_key.clone();
-        let parent_key = self.rule.parent_key(&partition_key, id);
         let parent = ReadRequest::item(self.rule.parent.container, parent_key, id);
         let items = ReadRequest::Count {
             container: self.rule.counted.container,

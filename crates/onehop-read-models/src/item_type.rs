@@ -80,6 +80,15 @@ impl ItemType {
         self
     }
 
+    /// The same, with these fields as well.
+    pub(crate) fn with_fields(mut self, fields: impl Iterator<Item = &'static str>) -> Self {
+        let further: Vec<_> = fields.filter(|field| !self.has_field(field)).collect();
+        if !further.is_empty() {
+            self.fields = self.fields.iter().copied().chain(further).collect();
+        }
+        self
+    }
+
     /// Whether items of this type may have a field.
     #[must_use]
     pub fn has_field(&self, field: &str) -> bool {

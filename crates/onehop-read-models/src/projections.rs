@@ -35,7 +35,8 @@ impl ReadModels {
         projections.extend(self.lists().map(|rule| self.list_projection(rule)));
         projections.extend(self.counts().filter_map(|rule| {
             let (name, types) = (rule.projection?, [rule.counted.name]);
-            Some(Arc::new(CountBehind { rule: Arc::clone(rule), name, types }) as _)
+            let fields = rule.leading_fields().collect();
+            Some(Arc::new(CountBehind { rule: Arc::clone(rule), name, types, fields }) as _)
         }));
         projections.extend(self.owners().map(|rule| {
             let order_of = |owned: &OwnedType| self.order_by(owned.item_type.container, owned.item_type.name);

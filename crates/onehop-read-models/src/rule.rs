@@ -4,10 +4,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use onehop_change_feed::ProjectionError;
 use onehop_runtime::planted;
 use onehop_store::{ContainerName, PartitionKey};
 use serde_json::Value;
 
+use crate::body::Body;
 use crate::computation::{Computation, Padding};
 use crate::condition::Condition;
 use crate::item_type::{ItemPartition, ItemType};
@@ -217,6 +219,9 @@ pub struct CountRule {
     pub field: &'static str,
     /// The field of the counted item that holds the parent's id.
     pub by: &'static str,
+    /// The fields of the counted item that hold the partition key of the parent, with slashes between them;
+    /// `None` where that key is the parent's id, constant, or the partition key of the counted item.
+    pub parent_key_fields: Option<&'static str>,
     /// The field of the parent that holds the count as a text, by which queries order parents.
     pub text: Option<CountText>,
     /// The name of the projection that keeps the count; `None` where commands keep it.
@@ -286,21 +291,32 @@ impl OwnedType {
 }
 
 impl CountRule {
-    /// The partition key of the parent with this id, from the one of an item that it counts.
-    pub(crate) fn parent_key(&self, counted: &PartitionKey, id: &str) -> PartitionKey {
-        match self.parent.partition {
-            ItemPartition::Id => PartitionKey::from(id),
-            ItemPartition::Constant(key) => PartitionKey::from(key),
-            ItemPartition::Field(_) => counted.clone(),
-        }
+    /// The partition key of the parent of an item that has this partition key.
+    pub(crate) fn parent_key(
+        &self,
+        counted: &Body,
+        key: &PartitionKey,
+    ) -> Result<PartitionKey, ProjectionError> {
+        Ok(match (self.parent.partition, self.parent_key_fields) {
+            (ItemPartition::Id, _) => PartitionKey::from(counted.text(self.by)?),
+            (ItemPartition::Constant(key), _) => PartitionKey::from(key),
+            (ItemPartition::Field(_), Some(fields)) => counted.key_of(fields)?,
+            (ItemPartition::Field(_), None) => key.clone(),
+        })
     }
 
     /// The partition key of the items that the parent with this key and id counts.
     pub(crate) fn counted_key(&self, parent: &PartitionKey, id: &str) -> PartitionKey {
-        match self.parent.partition {
-            ItemPartition::Field(_) => parent.clone(),
-            ItemPartition::Id | ItemPartition::Constant(_) => PartitionKey::from(id),
+        match (self.parent.partition, self.parent_key_fields) {
+            (ItemPartition::Field(_), None) => parent.clone(),
+            _ => PartitionKey::from(id),
         }
+    }
+
+    /// The fields of a counted item that lead to its parent.
+    pub(crate) fn leading_fields(&self) -> impl Iterator<Item = &'static str> {
+        let of_key = self.parent_key_fields.into_iter().flat_map(|fields| fields.split('/'));
+        std::iter::once(self.by).chain(of_key)
     }
 }
 

@@ -254,8 +254,9 @@ impl CountOf {
     /// The parent and its field; the counted items name the parent in their field `by`.
     #[must_use]
     pub fn into(self, parent: &ItemType, field: &'static str, by: &'static str) -> Rule {
-        let Self { counted, text, projection } = self;
-        Rule::Count(Arc::new(CountRule { counted, parent: parent.clone(), field, by, text, projection }))
+        let (Self { counted, text, projection }, parent) = (self, parent.clone());
+        let rule = CountRule { counted, parent, field, by, parent_key_fields: None, text, projection };
+        Rule::Count(Arc::new(rule))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `onehop seed`: writes the article's data set at any size, or sample data of any model.
 
 mod rows;
+mod values;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

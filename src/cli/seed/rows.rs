@@ -1,55 +1,53 @@
 //! Rows of sample data for any model: values of each field's type within its checks, and references to other
 //! rows. The same seed makes the same rows.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use onehop_model::{
-    Checks, Field, FieldKind, ItemType, KeySource, Literal, Model, Name, Normalize, Scalar, StoredField,
-    TypeOf, ValueSource,
+    Checks, Field, FieldKind, ItemType, KeySource, Literal, Model, Name, PathCondition, PathTest, Scalar,
+    StoredField, TypeOf, ValueSource,
 };
-use onehop_runtime::clock::format_timestamp;
 use onehop_study::rng::{Stream, StreamRng};
-use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::{Map, Number, Value, json};
+
+use super::values::{decimal, hundredths, instant, numbered, text, whole};
 
 /// The generator of the rows of the first type; each type has its own.
 const ROWS: u64 = 1_000;
+/// The generator of the values of the first partition key field of the first type.
+const KEYS: u64 = 10_000;
+/// The values of a field that is part of a partition key: at least these, and at most.
+const KEY_VALUES: (u64, u64) = (3, 1_000);
 /// Items of a type with references, for each item of a type without.
 const REFERRING: u64 = 5;
-/// The characters of a text whose field has no `@length`.
-const TEXT_CHARS: u32 = 200;
-/// The characters of a name or a title.
-const NAME_CHARS: u32 = 40;
-/// The ends of names of fields with short texts.
-const SHORT: [&str; 6] = ["name", "title", "subject", "label", "city", "code"];
-/// Repetitions beyond the least of a pattern.
-const REPETITIONS: u32 = 4;
 /// The most elements of a list beyond its least.
 const ELEMENTS: u32 = 3;
 /// The one currency of all amounts.
 const CURRENCY: &str = "EUR";
-/// 2026-01-01T00:00:00Z, in milliseconds since 1970: all times are in the year before.
-const END_MS: i64 = 1_767_225_600_000;
-const YEAR_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
-/// The levels of objects within objects, and of rows that others are made from.
+/// The levels of objects within objects.
 const DEPTH_MAX: usize = 8;
 /// The targets that are looked at for a reference to an item of the same partition.
 const TARGETS_MAX: usize = 500;
+/// The most partition keys of rows in memory, for references to them.
+const KNOWN_KEYS_MAX: usize = 200_000;
+/// The most texts for one value of a unique field with a pattern, which may match few.
+const UNIQUE_TRIES: usize = 200;
 
-#[rustfmt::skip]
-const WORDS: [&str; 60] = [
-    "amber", "apple", "arrow", "autumn", "basket", "bell", "birch", "bridge", "candle", "cedar", "cloud", "copper", "coral",
-    "dawn", "delta", "ember", "evening", "fern", "field", "garden", "glass", "harbour", "hazel", "hill", "island", "ivory",
-    "juniper", "kettle", "lake", "lantern", "leaf", "lemon", "linen", "maple", "market", "meadow", "mill", "moss", "north",
-    "oak", "ocean", "olive", "orchard", "paper", "pebble", "pine", "plum", "quiet", "rain", "river", "saffron", "shore",
-    "silver", "stone", "summer", "thistle", "valley", "violet", "willow", "window",
-];
+/// A row: the place of its type, and its number.
+type RowPlace = (usize, u64);
 
 /// The rows of a model's types.
 pub struct SampleRows<'a> {
     model: &'a Model,
     seed: u64,
     counts: BTreeMap<Name, u64>,
+    /// The partition keys of rows that others refer to, as fields.
+    known_keys: RefCell<HashMap<RowPlace, Map<String, Value>>>,
+    /// The rows under way.
+    open: RefCell<HashSet<RowPlace>>,
+    /// The rows with each text of a unique field with a pattern, by place of the type, field and text.
+    unique_texts: RefCell<HashMap<(usize, Name, String), u64>>,
 }
 
 impl<'a> SampleRows<'a> {
@@ -60,21 +58,53 @@ impl<'a> SampleRows<'a> {
             false => items,
         };
         let counts = model.items().iter().map(|item| (item.name.clone(), count(item))).collect();
-        Self { model, seed, counts }
+        Self {
+            model,
+            seed,
+            counts,
+            known_keys: RefCell::default(),
+            open: RefCell::default(),
+            unique_texts: RefCell::default(),
+        }
     }
 
     /// The rows of a type, in the form that an import takes.
     pub fn of<'b>(&'b self, item: &'b ItemType) -> impl Iterator<Item = Map<String, Value>> + 'b {
-        (0..self.counts[&item.name]).map(move |number| self.row(item, number, 0))
+        (0..self.counts[&item.name]).map(move |number| self.row(item, number))
     }
 
-    /// A row of a type, which does not depend on the rows before it.
-    fn row(&self, item: &ItemType, number: u64, depth: usize) -> Map<String, Value> {
-        let kind = self.model.items().iter().position(|other| other.name == item.name).unwrap_or_default();
-        let mut rng = StreamRng::new(self.seed, Stream(ROWS + kind as u64), number);
-        let mut row = self.object(&item.fields, Some((item, number)), &mut rng, depth);
+    /// A row of a type.
+    fn row(&self, item: &ItemType, number: u64) -> Map<String, Value> {
+        let mut rng = StreamRng::new(self.seed, Stream(ROWS + self.place(item) as u64), number);
+        let mut row = self.object(&item.fields, Some((item, number)), &mut rng, 0);
         row.insert("id".to_owned(), json!(row_id(&item.name, number)));
         row
+    }
+
+    fn place(&self, item: &ItemType) -> usize {
+        self.model.items().iter().position(|other| other.name == item.name).unwrap_or_default()
+    }
+
+    /// The partition key of a row, as fields; `None` for a row that is under way.
+    fn key_fields(&self, item: &ItemType, number: u64) -> Option<Map<String, Value>> {
+        let place = (self.place(item), number);
+        if let Some(known) = self.known_keys.borrow().get(&place) {
+            return Some(known.clone());
+        }
+        if !self.open.borrow_mut().insert(place) {
+            return None;
+        }
+        let mut fields = self.row(item, number);
+        self.open.borrow_mut().remove(&place);
+        fields.retain(|name, _| {
+            item.key.iter().any(|part| matches!(part, KeySource::Field(key) if **key == **name))
+        });
+        let mut known = self.known_keys.borrow_mut();
+        if known.len() >= KNOWN_KEYS_MAX {
+            known.clear();
+        }
+        known.insert(place, fields.clone());
+        Some(fields)
     }
 
     /// Chooses the targets of references whose partition keys are fields beside them, and these fields.
@@ -84,13 +114,12 @@ impl<'a> SampleRows<'a> {
         row: Option<(&ItemType, u64)>,
         object: &mut Map<String, Value>,
         rng: &mut StreamRng,
-        depth: usize,
     ) {
         let mut fixed: Vec<&Name> = Vec::new();
-        for field in fields {
+        for field in by_key(fields) {
             let FieldKind::Reference(reference) = &field.kind else { continue };
             let Some(target) = self.model.item(&reference.target) else { continue };
-            if reference.partition.is_empty() || depth >= DEPTH_MAX {
+            if reference.partition.is_empty() {
                 continue;
             }
             let Some(drawn) = object.remove(&*field.name) else { continue };
@@ -102,12 +131,22 @@ impl<'a> SampleRows<'a> {
                 KeySource::Id | KeySource::Type => None,
             });
             let pairs: Vec<(&Name, &Name)> = pairs.collect();
+            if fixed.contains(&&field.name) {
+                let number = drawn.as_str().and_then(number_of);
+                let values = number.and_then(|number| self.key_fields(target, number)).unwrap_or_default();
+                for (by, of) in &pairs {
+                    object.extend(values.get(&***of).map(|value| (by.to_string(), value.clone())));
+                    fixed.push(by);
+                }
+                object.insert(field.name.to_string(), drawn);
+                continue;
+            }
             let wanted = drawn.as_array().map_or(1, Vec::len);
             let mut ids: Vec<Value> = Vec::new();
             for _ in 0..wanted {
                 let chosen = (0..TARGETS_MAX).find_map(|_| {
                     let id = self.target(&reference.target, row, rng)?;
-                    let values = self.row(target, number_of(id.as_str()?)?, depth + 1);
+                    let values = self.key_fields(target, number_of(id.as_str()?)?)?;
                     let fits = |(by, of): &(&Name, &Name)| {
                         !fixed.contains(by) || object.get(&***by) == values.get(&***of)
                     };
@@ -125,6 +164,7 @@ impl<'a> SampleRows<'a> {
             let value = if drawn.is_array() { Some(Value::Array(ids)) } else { ids.pop() };
             if let Some(value) = value {
                 object.insert(field.name.to_string(), value);
+                fixed.push(&field.name);
             }
         }
     }
@@ -140,10 +180,10 @@ impl<'a> SampleRows<'a> {
         let mut object = Map::new();
         for field in fields {
             // Three of four optional values are there.
-            let is_given = field.ty.non_null || rng.below(4) > 0;
+            let is_given = field.ty.non_null || rng.below(4) > 0 || is_known_by(row, field);
             let value = match &field.kind {
                 FieldKind::Stored(stored) => match &stored.source {
-                    ValueSource::Input if *field.name != *"id" => self.stored(field, stored, row, rng, depth),
+                    ValueSource::Input if *field.name != *"id" => self.input(field, stored, row, rng, depth),
                     ValueSource::Created => Some(json!(instant(rng))),
                     _ => None,
                 },
@@ -157,7 +197,7 @@ impl<'a> SampleRows<'a> {
                 object.insert(field.name.to_string(), value);
             }
         }
-        self.refer_within_partitions(fields, row, &mut object, rng, depth);
+        self.refer_within_partitions(fields, row, &mut object, rng);
         object
     }
 
@@ -198,7 +238,7 @@ impl<'a> SampleRows<'a> {
         }
         let mut elements: Vec<Value> = Vec::new();
         for _ in 0..elements_of(&field.checks, rng) {
-            let element = self.target(target, row, rng)?;
+            let Some(element) = self.target(target, row, rng) else { break };
             if !elements.contains(&element) {
                 elements.push(element);
             }
@@ -218,6 +258,67 @@ impl<'a> SampleRows<'a> {
         (count > 0).then(|| json!(row_id(target, place(rng.fraction()))))
     }
 
+    /// The value of an input: one of few in a part of a partition key, and one that fulfils the conditions on
+    /// the items of the type.
+    fn input(
+        &self,
+        field: &Field,
+        stored: &StoredField,
+        row: Option<(&ItemType, u64)>,
+        rng: &mut StreamRng,
+        depth: usize,
+    ) -> Option<Value> {
+        let Some((item, _)) = row else { return self.stored(field, stored, row, rng, depth) };
+        let key = KeySource::Field(field.name.clone());
+        let is_free = stored.unique.is_none() && !item.id_from.contains(&field.name);
+        let value = match item.key.iter().position(|source| *source == key).filter(|_| is_free) {
+            Some(place) => {
+                let (min, max) = KEY_VALUES;
+                let values = self.counts[&item.name].isqrt().clamp(min, max);
+                let stream = Stream(KEYS + (self.place(item) * item.key.len() + place) as u64);
+                let mut of_value = StreamRng::new(self.seed, stream, rng.below_u64(values));
+                self.stored(field, stored, row, &mut of_value, depth)
+            }
+            None => self.stored(field, stored, row, rng, depth),
+        };
+        self.recognised(item, (field, stored), value, rng)
+    }
+
+    /// A value that fulfils the conditions on the items of a type, from `value`.
+    fn recognised(
+        &self,
+        item: &ItemType,
+        (field, stored): (&Field, &StoredField),
+        value: Option<Value>,
+        rng: &mut StreamRng,
+    ) -> Option<Value> {
+        let mut conditions = item.recognised_by.iter().filter(|condition| condition.path == stored.property);
+        let test = conditions.find(|condition| !matches!(condition.test, PathTest::Exists(true)));
+        let literal = match test.map(|condition| &condition.test) {
+            Some(PathTest::Is(literal)) => literal,
+            Some(PathTest::In(literals)) => rng.pick(literals),
+            Some(PathTest::Prefix(prefix)) => {
+                let text = format!("{prefix}{}", value.as_ref().and_then(Value::as_str).unwrap_or_default());
+                let max = field.checks.length_max.map_or(usize::MAX, |max| max as usize);
+                return Some(json!(text.chars().take(max).collect::<String>()));
+            }
+            Some(PathTest::Exists(_)) => return None,
+            None => return value,
+        };
+        match (literal, &field.ty.of) {
+            // A condition names the stored text.
+            (Literal::String(text), TypeOf::Enum(name)) => {
+                let found = self.model.enum_type(name)?.values.iter().find(|value| value.stored == *text)?;
+                Some(json!(&*found.name))
+            }
+            (Literal::String(text), _) => Some(json!(text)),
+            (Literal::Int(number), _) => Some(json!(number)),
+            (Literal::Float(number), _) => Some(json!(number)),
+            (Literal::Boolean(value), _) => Some(json!(value)),
+            _ => value,
+        }
+    }
+
     fn stored(
         &self,
         field: &Field,
@@ -226,27 +327,27 @@ impl<'a> SampleRows<'a> {
         rng: &mut StreamRng,
         depth: usize,
     ) -> Option<Value> {
-        let number = row.map_or(0, |(_, number)| number);
         if field.ty.list.is_some() {
             let checks = Checks { length_min: None, length_max: None, ..field.checks.clone() };
             let elements = (0..elements_of(&field.checks, rng))
-                .filter_map(|_| self.single(field, &checks, (stored, number), rng, depth));
+                .filter_map(|_| self.single(field, &checks, (stored, row), rng, depth));
             return Some(Value::Array(elements.collect()));
         }
-        self.single(field, &field.checks, (stored, number), rng, depth)
+        self.single(field, &field.checks, (stored, row), rng, depth)
     }
 
     fn single(
         &self,
         field: &Field,
         checks: &Checks,
-        (stored, number): (&StoredField, u64),
+        (stored, row): (&StoredField, Option<(&ItemType, u64)>),
         rng: &mut StreamRng,
         depth: usize,
     ) -> Option<Value> {
+        let number = row.map_or(0, |(_, number)| number);
         match &field.ty.of {
             TypeOf::Scalar(scalar) => Some(match scalar {
-                Scalar::String | Scalar::Id => json!(text(field, checks, (stored, number), rng)),
+                Scalar::String | Scalar::Id => json!(self.text(field, checks, (stored, row), rng)),
                 Scalar::Int if stored.unique.is_some() => json!(numbered(checks, number)),
                 Scalar::Int => json!(whole(checks, 1_000, rng)),
                 Scalar::Float => Number::from_f64(hundredths(checks, 1_000, rng) as f64 / 100.0).into(),
@@ -268,6 +369,63 @@ impl<'a> SampleRows<'a> {
             TypeOf::Embedded(_) | TypeOf::Item(_) => None,
         }
     }
+
+    /// A text within the checks; for a unique field another one in each row, as far as its pattern permits.
+    fn text(
+        &self,
+        field: &Field,
+        checks: &Checks,
+        (stored, row): (&StoredField, Option<(&ItemType, u64)>),
+        rng: &mut StreamRng,
+    ) -> String {
+        let number = row.map_or(0, |(_, number)| number);
+        let mut drawn = text(field, checks, (stored, number), rng);
+        let (Some((item, _)), Some(_), Some(_)) = (row, &stored.unique, &checks.pattern) else {
+            return drawn;
+        };
+        let mut texts = self.unique_texts.borrow_mut();
+        for _ in 0..UNIQUE_TRIES {
+            let key = (self.place(item), field.name.clone(), drawn.to_lowercase());
+            if *texts.entry(key).or_insert(number) == number {
+                break;
+            }
+            drawn = text(field, checks, (stored, number), rng);
+        }
+        drawn
+    }
+}
+
+/// Whether the conditions on the items of a type ask for a value of this field.
+fn is_known_by(row: Option<(&ItemType, u64)>, field: &Field) -> bool {
+    let is_it = |condition: &PathCondition| {
+        field.property() == Some(&condition.path) && condition.test != PathTest::Exists(false)
+    };
+    row.is_some_and(|(item, _)| item.recognised_by.iter().any(is_it))
+}
+
+/// The references of a row or object. A reference comes before another one that is part of its partition key.
+fn by_key(fields: &[Field]) -> Vec<&Field> {
+    let key_of = |field: &Field| match &field.kind {
+        FieldKind::Reference(reference) => reference.partition.clone(),
+        _ => Vec::new(),
+    };
+    let mut ordered: Vec<&Field> = Vec::new();
+    let mut left: Vec<&Field> = fields.iter().collect();
+    while !left.is_empty() {
+        let is_named = |field: &&Field| {
+            let names_it = |other: &&Field| other.name != field.name && key_of(other).contains(&field.name);
+            left.iter().any(names_it)
+        };
+        let (later, next): (Vec<_>, Vec<_>) = left.iter().copied().partition(is_named);
+        let is_circle = next.is_empty();
+        ordered.extend(next);
+        if is_circle {
+            ordered.extend(later);
+            break;
+        }
+        left = later;
+    }
+    ordered
 }
 
 /// The id of a row.
@@ -291,155 +449,61 @@ fn elements_of(checks: &Checks, rng: &mut StreamRng) -> u32 {
     min + rng.below(max - min + 1)
 }
 
-/// A text, which differs from the other rows where the field is unique.
-fn text(
-    field: &Field,
-    checks: &Checks,
-    (stored, number): (&StoredField, u64),
-    rng: &mut StreamRng,
-) -> String {
-    if let Some(pattern) = &checks.pattern
-        && let Ok(pattern) = regex_syntax::parse(pattern)
-    {
-        let mut text = String::new();
-        sample(&pattern, rng, &mut text);
-        // Few texts may match, so a unique one has the number of its row where that matches, too.
-        let numbered = format!("{text}{number}");
-        let is_match = |text: &str| is_whole_match(checks.pattern.as_deref().unwrap_or_default(), text);
-        let is_short = checks.length_max.is_none_or(|max| numbered.chars().count() <= max as usize);
-        return if stored.unique.is_some() && is_short && is_match(&numbered) { numbered } else { text };
-    }
-    let word = *rng.pick(&WORDS);
-    match stored.unique {
-        Some(Normalize::Email) => return format!("{word}{number}@example.com"),
-        Some(Normalize::Username) => {
-            // Zeros fill a short name.
-            let width = (checks.length_min.unwrap_or(0) as usize).saturating_sub(word.len());
-            return format!("{word}{number:0width$}");
-        }
-        _ => {}
-    }
-    let is_short = SHORT.iter().any(|name| field.name.to_ascii_lowercase().ends_with(name));
-    let usual = if is_short { NAME_CHARS } else { TEXT_CHARS };
-    let max = checks.length_max.unwrap_or(usual).min(usual.max(checks.length_min.unwrap_or(0))) as usize;
-    let min = (checks.length_min.unwrap_or(1) as usize).max(max / 4);
-    let wanted = min + rng.below((max - min + 1) as u32) as usize;
-    let mut text = capitalised(word);
-    while text.len() < wanted {
-        text.push(' ');
-        text.push_str(rng.pick::<&str>(&WORDS));
-    }
-    let suffix = stored.unique.map(|_| format!(" {number}")).unwrap_or_default();
-    text.truncate(max.saturating_sub(suffix.len()));
-    let text = text.trim_end().to_owned() + &suffix;
-    // A cut before a space can be too short.
-    format!("{text:x<min$}", min = checks.length_min.unwrap_or(0) as usize)
-}
-
-fn is_whole_match(pattern: &str, text: &str) -> bool {
-    regex::Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|pattern| pattern.is_match(text))
-}
-
-fn capitalised(word: &str) -> String {
-    let mut characters = word.chars();
-    characters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(characters).collect()
-}
-
-/// A text that a regular expression accepts.
-fn sample(hir: &Hir, rng: &mut StreamRng, text: &mut String) {
-    match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => {}
-        HirKind::Literal(literal) => text.push_str(&String::from_utf8_lossy(&literal.0)),
-        HirKind::Class(Class::Unicode(class)) => {
-            let ranges = class.ranges();
-            // Readable characters where the class has some.
-            let ascii: Vec<_> = ranges.iter().filter(|range| range.start().is_ascii_graphic()).collect();
-            let range = if ascii.is_empty() { ranges.first() } else { Some(*rng.pick(&ascii)) };
-            let Some(range) = range else { return };
-            let (start, end) = (u32::from(range.start()), u32::from(range.end()).min(u32::from('~')));
-            let code = start + rng.below(end.saturating_sub(start) + 1);
-            text.extend(char::from_u32(code));
-        }
-        HirKind::Class(Class::Bytes(class)) => {
-            text.extend(class.ranges().first().map(|range| char::from(range.start())));
-        }
-        HirKind::Repetition(repetition) => {
-            let most = repetition.min.saturating_add(REPETITIONS);
-            let max = repetition.max.map_or(most, |max| max.min(most));
-            for _ in 0..repetition.min + rng.below(max - repetition.min + 1) {
-                sample(&repetition.sub, rng, text);
-            }
-        }
-        HirKind::Capture(capture) => sample(&capture.sub, rng, text),
-        HirKind::Concat(parts) => parts.iter().for_each(|part| sample(part, rng, text)),
-        HirKind::Alternation(parts) => sample(rng.pick(parts), rng, text),
-    }
-}
-
-/// The least and the largest number of a field, by its check, or 0 and a usual end.
-fn range(checks: &Checks, usual: i64) -> (f64, f64) {
-    let number = |literal: &Literal| match literal {
-        Literal::Int(whole) => Some(*whole as f64),
-        Literal::Float(float) => Some(*float),
-        Literal::String(text) => text.parse().ok(),
-        _ => None,
-    };
-    let min = checks.range_min.as_ref().and_then(number);
-    let max = checks.range_max.as_ref().and_then(number);
-    match (min, max) {
-        (Some(min), Some(max)) => (min, max.max(min)),
-        (Some(min), None) => (min, min + usual as f64),
-        (None, Some(max)) => ((max - usual as f64).max(0.0).min(max), max),
-        (None, None) => (0.0, usual as f64),
-    }
-}
-
-fn whole(checks: &Checks, usual: i64, rng: &mut StreamRng) -> i64 {
-    let (min, max) = range(checks, usual);
-    let (min, max) = (min.ceil() as i64, max.floor() as i64);
-    min + rng.below_u64((max - min).unsigned_abs() + 1) as i64
-}
-
-/// A whole number that no other row has.
-fn numbered(checks: &Checks, number: u64) -> i64 {
-    let (min, _) = range(checks, 1_000);
-    (min.ceil() as i64).saturating_add_unsigned(number)
-}
-
-/// A number in hundredths.
-fn hundredths(checks: &Checks, usual: i64, rng: &mut StreamRng) -> i64 {
-    let (min, max) = range(checks, usual);
-    let (min, max) = ((min * 100.0).ceil() as i64, (max * 100.0).floor() as i64);
-    min + rng.below_u64((max - min).unsigned_abs() + 1) as i64
-}
-
-fn decimal(hundredths: i64) -> String {
-    let sign = if hundredths < 0 { "-" } else { "" };
-    let hundredths = hundredths.unsigned_abs();
-    format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100)
-}
-
-fn instant(rng: &mut StreamRng) -> String {
-    format_timestamp(END_MS - rng.below_u64(YEAR_MS) as i64)
-}
-
 #[cfg(test)]
 mod tests {
     use onehop_model::Model;
-    use regex::Regex;
 
     use super::*;
 
+    /// Articles refer to others of their section, and notes to one of them and to its section.
+    const WITHIN_PARTITIONS: &str = r#"
+extend schema
+  @model(name: "press")
+  @container(name: "articles", key: ["/section", "/id"])
+  @container(name: "notes", key: "/articleId")
+
+type Article @item(container: "articles", partition: ["section", "id"]) {
+  id: ID!
+  section: String!
+  code: String! @unique @pattern(is: "[A-Z][0-9]?")
+  related: [Article!]! @reference(partition: "section")
+}
+
+type Note @item(container: "notes", partition: "article") @where(path: "/doc", in: ["note", "mark"]) {
+  id: ID!
+  doc: String!
+  section: String!
+  article: Article! @reference(partition: "section")
+  answered: Note @reference(partition: "article")
+}
+"#;
+
     #[test]
-    fn texts_match_their_patterns() {
-        let mut rng = StreamRng::new(1, Stream(ROWS), 0);
-        for pattern in ["[A-Z]{2}[0-9]{3}", "(red|green)-\\d+", "a?b*c+", "[^x]", "\\p{L}{1,3}", "^x$"] {
-            let (parsed, regex) =
-                (regex_syntax::parse(pattern).unwrap(), Regex::new(&format!("^(?:{pattern})$")).unwrap());
-            for _ in 0..100 {
-                let mut text = String::new();
-                sample(&parsed, &mut rng, &mut text);
-                assert!(regex.is_match(&text), "{pattern}: {text:?}");
+    fn references_within_partitions_agree_with_their_targets() {
+        let model = Model::read("press.graphql", WITHIN_PARTITIONS).unwrap();
+        let rows = SampleRows::new(&model, 100, 1);
+        let rows = |item: &str| -> BTreeMap<String, Map<String, Value>> {
+            let rows = rows.of(model.item(item).unwrap());
+            rows.map(|row| (row["id"].as_str().unwrap().to_owned(), row)).collect()
+        };
+        let (articles, notes) = (rows("Article"), rows("Note"));
+        let related = |row: &Map<String, Value>| row["related"].as_array().unwrap().clone();
+        let sections: HashSet<_> = articles.values().map(|row| row["section"].to_string()).collect();
+        assert!((2..=10).contains(&sections.len()), "{sections:?}");
+        assert!(articles.values().any(|row| !related(row).is_empty()));
+        for row in articles.values() {
+            assert!(
+                related(row).iter().all(|id| articles[id.as_str().unwrap()]["section"] == row["section"])
+            );
+        }
+        let codes: HashSet<_> = articles.values().map(|row| row["code"].to_string()).collect();
+        assert_eq!(codes.len(), articles.len());
+        assert!(notes.values().any(|row| row.contains_key("answered")));
+        for row in notes.values() {
+            assert_eq!(articles[row["article"].as_str().unwrap()]["section"], row["section"]);
+            assert!(["note", "mark"].contains(&row["doc"].as_str().unwrap()));
+            if let Some(answered) = row.get("answered").and_then(Value::as_str) {
+                assert_eq!(notes[answered]["article"], row["article"]);
             }
         }
     }

@@ -74,7 +74,7 @@ impl<'d> Compiler<'d> {
                 // The executor asks whether the item of the caller fulfils the conditions of the list.
                 listed.conditions.is_empty().then_some(())?;
                 let item = form.planned.model.model().item(&listed.item_type)?;
-                is_derived_of_caller(form.name, item).then_some(())?;
+                is_derived_of_caller(form.name, listed, item).then_some(())?;
                 let of = self.schema.type_of(form.model, &listed.item_type)?;
                 let is_read = matches!(within.place, Placement::Alone | Placement::Listed)
                     || within.place == Placement::Beside && form.planned.additions.is_some();

@@ -206,7 +206,7 @@ impl<'d> Compiler<'d> {
 fn owner_key(owner: &Form<'_>, values: &[OwnerValue]) -> Option<Vec<(&'static str, MemberSlot)>> {
     let properties = values.iter().filter_map(|value| match value {
         OwnerValue::Id => None,
-        OwnerValue::Property(property) => Some(*property),
+        OwnerValue::KeyPart(_, property) | OwnerValue::Property(property) => Some(*property),
     });
     properties.map(|property| Some((property, owner.shape.slot(property)?))).collect()
 }

@@ -9,7 +9,7 @@ use onehop_model::{Grants, RelatedField};
 use serde_json::Value as Json;
 
 use super::list_arguments::ListArgument;
-use super::objects::{ItemField, described, readable_by};
+use super::objects::{ItemField, described, readable_by, whole};
 use super::scope::{self, ServedScope};
 use crate::graphql::errors;
 use crate::served::LINKS_MAX;
@@ -134,6 +134,11 @@ impl ListField {
             true => Arc::clone(place),
             false => Arc::new(place.of_arguments(&values)),
         };
+        let read = match owner {
+            Some(owner) if !owner.knows_partition_of(&place) => Some(whole(scope, owner).await?),
+            _ => None,
+        };
+        let owner = read.as_ref().or(owner);
         let range = ListRange {
             items_max: arguments.items_max,
             is_backward: arguments.is_backward,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_graphql::dynamic::{Field, FieldFuture, FieldValue, Object, ResolverContext, TypeRef};
 use async_graphql::{Error, Name, Result, Value};
 use onehop_model::{
-    FieldKind, FieldType, Function, Grants, ListElements, ReferenceField, TypeOf, ValueSource,
+    CountField, FieldKind, FieldType, Function, Grants, Kept, ListElements, ReferenceField, TypeOf,
+    ValueSource,
 };
 use onehop_read_models::list_conditions;
 use serde_json::Value as Json;
@@ -64,7 +65,14 @@ impl ItemField {
             }
             _ => true,
         };
-        is_found
+        let list = match &self.declaration().kind {
+            FieldKind::Count(CountField { of, kept: Kept::Query }) | FieldKind::HasCaller(of) => Some(of),
+            _ => None,
+        };
+        let list = list.and_then(|of| self.model.ty(self.ty).item.field(of)).and_then(related);
+        let place = list.and_then(|list| self.model.list_place(Some(self.ty), list));
+        place.is_none_or(|place| item.knows_partition_of(&place))
+            && is_found
             && root.is_none_or(|property| item.knows(property))
             && currency_roots(self.model.model(), self.declaration()).iter().all(|root| item.knows(root))
     }
@@ -280,7 +288,7 @@ async fn has_caller<'a>(
     let listed = owner.item.field(list).and_then(related);
     if let Some(list) = listed
         && let Some(ty) = field.model.model().item(&list.item_type)
-        && !is_derived_of_caller(owner.name, ty)
+        && !is_derived_of_caller(owner.name, list, ty)
     {
         let place = field.model.list_place(Some(field.ty), list).zip(caller_reference(ty));
         let Some((place, (_, caller))) = place else { return Ok(Some(FieldValue::value(false))) };
@@ -381,7 +389,7 @@ pub(super) fn refused(decision: Decision) -> Error {
 ///
 /// # Errors
 /// `NOT_FOUND` where it has gone.
-async fn whole(scope: &ServedScope, item: &ServedItem) -> Result<ServedItem> {
+pub(super) async fn whole(scope: &ServedScope, item: &ServedItem) -> Result<ServedItem> {
     if item.entry_fields.is_none() {
         return Ok(item.clone());
     }

@@ -152,7 +152,7 @@ fn item_field(model: &Model, item: &ItemType, field: &Field, findings: &mut Find
             let related = item.field(list).and_then(related);
             let listed = related.and_then(|related| Some((related, model.item(&related.item_type)?)));
             let is_served = listed.is_some_and(|(related, listed)| {
-                is_derived_of_caller(&item.name, listed) || has_caller_in_pages(related, listed)
+                is_derived_of_caller(&item.name, related, listed) || has_caller_in_pages(related, listed)
             });
             let reason = "needs a list whose items are derived from this one and the caller (@item(idFrom)), or \
                           whose entries have the reference to the caller";

@@ -1,4 +1,4 @@
-//! What this process logs, at the finest level, while a test reads it. Tests that run meanwhile log, too.
+//! The log of this process at the finest level, while a test reads it. Tests that run meanwhile log, too.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

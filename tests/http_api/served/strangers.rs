@@ -74,5 +74,8 @@ served_models!(
     tenants,
     auction,
     rental,
-    music
+    music,
+    university,
+    newsroom,
+    insurance
 );

@@ -2,9 +2,7 @@
 
 use super::checked::Checked;
 use crate::problem::Problem;
-use crate::value::{
-    Container, Field, FieldKind, ItemType, Kept, KeySource, RelatedSource, TypeOf, ValueSource,
-};
+use crate::value::{Container, Field, FieldKind, ItemType, Kept, RelatedSource, TypeOf, ValueSource};
 
 /// Checks the relations between item types.
 pub(super) fn check_relations(checked: &Checked<'_>) {
@@ -32,38 +30,12 @@ fn check_owner(checked: &Checked<'_>, item: &ItemType) {
     let Some(by) = &item.owned_by else { return };
     let Some(FieldKind::Reference(reference)) = item.field(by).map(|field| &field.kind) else { return };
     let Some(owner) = checked.parts.item(&reference.target) else { return };
-    if !shares_partition(item, by, owner) {
+    if !item.shares_partition(by, owner) {
         let directives = checked.typed.types.iter().find(|ty| *ty.name.value == *item.name);
         let span = directives.and_then(|ty| ty.directives.owned.as_ref()).map(|owned| owned.value.0.span);
         let problem = Problem::OwnedElsewhere { ty: item.name.to_string(), owner: owner.name.to_string() };
         checked.reports.add(span.unwrap_or_default(), problem);
     }
-}
-
-/// Whether an item and the item that it refers to always lie in one logical partition.
-fn shares_partition(item: &ItemType, reference: &str, parent: &ItemType) -> bool {
-    let Some(FieldKind::Reference(held)) = item.field(reference).map(|field| &field.kind) else {
-        return false;
-    };
-    let mut held_fields = held.partition.iter();
-    let is_whole = held.partition.len() == parent.key.len();
-    let pairs = item.key.iter().zip(&parent.key);
-    item.container == parent.container
-        && item.key.len() == parent.key.len()
-        && pairs.into_iter().all(|(own, parent)| match parent {
-            KeySource::Id => {
-                // A reference may name a field for each path of the key.
-                if is_whole {
-                    held_fields.next();
-                }
-                *own == KeySource::Field(crate::value::Name::new(reference))
-            }
-            // A constant is the type, which differs between two types.
-            KeySource::Type => false,
-            KeySource::Field(_) => {
-                held_fields.next().is_some_and(|field| *own == KeySource::Field(field.clone()))
-            }
-        })
 }
 
 /// A count in the command's batch counts items of the same logical partition.
@@ -78,7 +50,7 @@ fn check_count(checked: &Checked<'_>, item: &ItemType, field: &Field) {
     };
     let is_near = match &related.source {
         RelatedSource::Partition { by } => {
-            by.iter().find(refers_here).is_some_and(|by| shares_partition(target, by, item))
+            by.iter().find(refers_here).is_some_and(|by| target.shares_partition(by, item))
         }
         RelatedSource::Find { .. } | RelatedSource::List(_) => false,
     };

@@ -8,6 +8,10 @@ use crate::syntax::{At, Span};
 use crate::typed::{ItemDirective, TypedField, TypedType};
 use crate::value::{Container, KeySource, Name, PropertyPath};
 
+const ID_PROPERTY: &str = "id";
+/// The properties that every item has.
+const OWN_PROPERTIES: [&str; 3] = [ID_PROPERTY, TYPE_PROPERTY, "version"];
+
 /// The source of each path of the key. Paths that nothing fills are reported and left out.
 pub(super) fn resolve_key(
     scope: &Scope<'_>,
@@ -39,11 +43,33 @@ pub(super) fn resolve_key(
         scope.reports.add(directive.partition[0].span, problem);
         return Vec::new();
     }
-    let sources = directive.partition.iter().filter_map(|name| {
+    let sources = directive.partition.iter().zip(&container.key).filter_map(|(name, path)| {
         let source = named_source(scope, ty, name)?;
+        if let Some(property) = taken_property(ty, path, &source) {
+            let problem = Problem::KeyTaken {
+                ty: ty.name.value.clone(),
+                container: container.name.to_string(),
+                path: path.slashed(),
+                property,
+                by: name.value.clone(),
+            };
+            scope.reports.add(name.span, problem);
+        }
         is_always_filled(scope, ty, &source, name.span).then_some(source)
     });
     sources.collect()
+}
+
+/// The property of every item that a path of a key names, where a field fills the path that has another one.
+fn taken_property(ty: &TypedType, path: &PropertyPath, source: &KeySource) -> Option<&'static str> {
+    let [name] = path.properties() else { return None };
+    let property = OWN_PROPERTIES.into_iter().find(|own| own == name)?;
+    let is_it = match source {
+        KeySource::Id => property == ID_PROPERTY,
+        KeySource::Type => property == TYPE_PROPERTY,
+        KeySource::Field(field) => ty.field(field).and_then(property_of).as_ref() == Some(path),
+    };
+    (!is_it).then_some(property)
 }
 
 /// Whether each item has a value for the key. `false` is already reported.

@@ -50,18 +50,31 @@ impl Model {
     }
 
     /// Whether a field is a stored count of items whose changes do not lead to it: through a link type, in a
-    /// list by several fields or of a parent whose partition key has fields, or with `HARD` deletions.
+    /// list or a logical partition by several fields, or with `HARD` deletions.
     fn is_without_projection(&self, item: &ItemType, field: &Field) -> bool {
         let FieldKind::Count(count) = &field.kind else { return false };
         let of = item.fields.iter().find(|field| field.name == count.of);
         let Some(related) = of.and_then(related_of) else { return false };
-        let is_hard = self.item(&related.item_type).is_some_and(|counted| counted.deletion == Deletion::Hard);
+        let counted = self.item(&related.item_type);
+        let is_hard = counted.is_some_and(|counted| counted.deletion == Deletion::Hard);
+        let refers_here = |by: &Name| {
+            let kind = counted.and_then(|counted| counted.field(by)).map(|field| &field.kind);
+            matches!(kind, Some(FieldKind::Reference(reference)) if reference.target == item.name)
+        };
         match (&related.source, &count.kept) {
             (_, Kept::Query) => false,
             (RelatedSource::Find { .. }, _) => true,
-            // Entries lead to their parent by its id alone.
-            (RelatedSource::List(list), _) => list.by.len() != 1 || item.has_field_in_key(),
-            (RelatedSource::Partition { .. }, Kept::Behind { .. }) => is_hard,
+            (RelatedSource::List(list), _) => !matches!(list.by.as_slice(), [by] if refers_here(by)),
+            (RelatedSource::Partition { by }, Kept::Behind { .. }) => {
+                let is_key = |counted: &ItemType, by: &Name| counted.has_key_of(by, item);
+                let leads_here =
+                    |by: &Name| refers_here(by) && counted.is_some_and(|counted| is_key(counted, by));
+                let is_found = match by.as_slice() {
+                    [by] => refers_here(by),
+                    several => several.iter().any(leads_here),
+                };
+                is_hard || !is_found
+            }
             (RelatedSource::Partition { .. }, Kept::Batch { .. }) => false,
         }
     }

@@ -127,7 +127,7 @@ impl Model {
             FieldKind::Count(count) => count.of == field.name && matches!(count.kept, Kept::Behind { .. }),
             _ => false,
         };
-        let is_counted_behind = !item.has_field_in_key() && item.fields.iter().any(is_behind);
+        let is_counted_behind = item.fields.iter().any(is_behind);
         let is_list = reference.ty.list.is_some();
         if !is_list && !is_counted_behind || self.ends_unseen(found) {
             return None;
@@ -140,7 +140,7 @@ impl Model {
     }
 
     /// A list of a field's items in a container of its own, `<type>-<field>`, with this key. Its entries have
-    /// the fields of the order alone.
+    /// the fields of the order, and the reference to the caller where a field asks whether it has theirs.
     pub(super) fn own_list(
         &self,
         item: &ItemType,
@@ -162,12 +162,17 @@ impl Model {
             exclude: Vec::new(),
             composite: None,
         };
+        let asks = |other: &&Field| matches!(&other.kind, FieldKind::HasCaller(list) if *list == field.name);
+        let of_caller = |held: &&Field| matches!(&held.kind, FieldKind::Reference(held) if held.caller);
+        let caller = item.fields.iter().find(asks).and(found.fields.iter().find(of_caller));
+        let ordered = related.order.iter().map(|order| order.field.clone().into());
+        let caller = caller.filter(|held| *held.name != **by).map(|held| held.name.clone().into());
         let list = ListSource {
             projection: format!("{}.{}", item.name, field.name),
             container: name,
             by: vec![by.clone()],
             arguments: Box::default(),
-            fields: related.order.iter().map(|order| order.field.clone().into()).collect(),
+            fields: ordered.chain(caller).collect(),
             keep: None,
             entry_type: found.type_value.clone(),
         };

@@ -48,6 +48,37 @@ impl ItemType {
         self.fields.iter().find(|field| &*field.name == name)
     }
 
+    /// Whether an item always lies in the logical partition of the item that a reference of it names.
+    pub(crate) fn shares_partition(&self, reference: &str, parent: &ItemType) -> bool {
+        self.container == parent.container && self.has_key_of(reference, parent)
+    }
+
+    /// Whether an item always has the partition key of the item that a reference of it names, maybe in
+    /// another container.
+    pub(crate) fn has_key_of(&self, reference: &str, parent: &ItemType) -> bool {
+        let Some(FieldKind::Reference(held)) = self.field(reference).map(|field| &field.kind) else {
+            return false;
+        };
+        let mut held_fields = held.partition.iter();
+        let is_whole = held.partition.len() == parent.key.len();
+        let mut pairs = self.key.iter().zip(&parent.key);
+        self.key.len() == parent.key.len()
+            && pairs.all(|(own, parent)| match parent {
+                KeySource::Id => {
+                    // A reference may name a field for each path of the key.
+                    if is_whole {
+                        held_fields.next();
+                    }
+                    *own == KeySource::Field(Name::new(reference))
+                }
+                // A constant is the type, which differs between two types.
+                KeySource::Type => false,
+                KeySource::Field(_) => {
+                    held_fields.next().is_some_and(|field| *own == KeySource::Field(field.clone()))
+                }
+            })
+    }
+
     /// Whether clients can read an item by its id, which makes the type a `Node`. A reference of the name
     /// `id` is no id of the item.
     pub fn is_node(&self) -> bool {

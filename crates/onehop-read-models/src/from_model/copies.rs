@@ -11,7 +11,7 @@ use super::conditions::stored_values;
 use super::item_types::{ItemTypes, property, root_property};
 use super::model_error::ModelError;
 use super::projection_names::ProjectionNames;
-use super::relations::{copied, key_fields, list_by};
+use super::relations::{copied, key_properties, list_by};
 use crate::item_type::{ID, ItemPartition};
 use crate::rule::{CopyMode, CopyRule, CopyTarget, Rule};
 
@@ -244,19 +244,12 @@ fn source_key(
         Some(TypeOf::Embedded(name)) => model.embedded_type(name).map_or(&[][..], |found| &found.fields),
         _ => &copy.item.fields,
     };
-    let field_of = |name: &Name| fields.iter().find(|field| field.name == *name);
-    let mut named = key_fields(source, reference);
+    let paths = key_properties(source, reference, fields).ok_or_else(|| {
+        let reason = "a copy needs the fields of its source's partition key beside the reference";
+        ModelError::unsupported(&copy.place, COPY, reason)
+    })?;
     let mut properties = Vec::new();
-    for part in &source.key {
-        let path = match part {
-            KeySource::Id => Some(&reference.property),
-            KeySource::Field(_) => named.next().and_then(|(_, name)| field_of(name)?.property()),
-            KeySource::Type => None,
-        };
-        let path = path.ok_or_else(|| {
-            let reason = "a copy needs the fields of its source's partition key beside the reference";
-            ModelError::unsupported(&copy.place, COPY, reason)
-        })?;
+    for (part, path) in source.key.iter().zip(paths) {
         let is_of_element = copy.array.is_some() || *part == KeySource::Id && field.ty.list.is_some();
         let property = match *part {
             KeySource::Id if field.ty.list.is_some() => ID,

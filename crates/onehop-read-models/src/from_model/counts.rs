@@ -1,8 +1,8 @@
 //! Count rules and owned items of a model: `@count` and `@owned`.
 
 use onehop_model::{
-    Deletion, Field, FieldKind, Function, ItemType as Declared, Kept, ListSource, Model, Name, PropertyPath,
-    RelatedSource, ValueSource,
+    Deletion, Field, FieldKind, Function, ItemType as Declared, Kept, KeySource, ListSource, Model, Name,
+    PropertyPath, RelatedSource, ValueSource,
 };
 use onehop_store::{ContainerName, interned};
 
@@ -11,8 +11,9 @@ use super::item_types::{ItemTypes, property, root_property};
 use super::model_error::ModelError;
 use super::projection_names::ProjectionNames;
 use super::related::related_places;
+use super::relations::key_properties;
 use crate::computation::Padding;
-use crate::item_type::ItemType;
+use crate::item_type::{ItemPartition, ItemType};
 use crate::rule::{CountRule, CountText, OwnedType, OwnsRule, Rule};
 
 const COUNT: &str = "@count";
@@ -65,6 +66,7 @@ fn count_rule(
         Some(FieldKind::Reference(reference)) => reference.target == item.name,
         _ => false,
     };
+    let of = counted;
     let (counted, by) = match &related.source {
         RelatedSource::Partition { by } => {
             if !related.conditions.is_empty() {
@@ -84,12 +86,31 @@ fn count_rule(
             return unsupported("it counts the items of a `@partition`, or of a `@list` with `kept: BEHIND`");
         }
     };
+    let parent = types.get(&item.name)?.clone();
+    let reference = match &related.source {
+        RelatedSource::Partition { by } => by.iter().find(refers_here),
+        RelatedSource::List(list) => list.by.first(),
+        RelatedSource::Find { .. } => None,
+    };
+    let key = match parent.partition {
+        ItemPartition::Field(_) => {
+            of.zip(reference).map(|(of, reference)| key_of_parent(&place, item, of, reference, by))
+        }
+        ItemPartition::Id | ItemPartition::Constant(_) => None,
+    };
+    let key = key.transpose()?.filter(|key| counted.partition != ItemPartition::Field(key));
+    let counted = match key {
+        // Entries have the partition key of their parent, too.
+        Some(key) => counted.with_fields(key.split('/')),
+        None => counted,
+    };
     Ok(Rule::Count(
         CountRule {
             counted,
-            parent: types.get(&item.name)?.clone(),
+            parent,
             field: property(kept.property)?,
             by,
+            parent_key_fields: key,
             text: count_text(item, &field.name)?,
             projection: kept.projection.map(interned).transpose()?,
         }
@@ -105,6 +126,29 @@ fn entries_of(model: &Model, place: &str, list: &ListSource) -> Result<(ItemType
     let container = ContainerName::named(&list.container)?;
     let entries = ItemType::new(container, interned(&list.entry_type)?, &[by]);
     Ok((entries.partitioned_by(by), by))
+}
+
+/// The properties of a counted item, or of its entry, that hold the partition key of its parent, with slashes
+/// between them. `by` holds the parent's id.
+fn key_of_parent(
+    place: &str,
+    parent: &Declared,
+    counted: &Declared,
+    reference: &Name,
+    by: &'static str,
+) -> Result<&'static str, ModelError> {
+    let paths = match counted.field(reference).map(|field| &field.kind) {
+        Some(FieldKind::Reference(held)) => key_properties(parent, held, &counted.fields),
+        _ => None,
+    };
+    let paths = paths.ok_or_else(|| {
+        ModelError::unsupported(place, COUNT, "the counted items lack the partition key of their parent")
+    })?;
+    let mut properties = Vec::new();
+    for (part, path) in parent.key.iter().zip(paths) {
+        properties.push(if *part == KeySource::Id { by } else { root_property(place, path)? });
+    }
+    Ok(interned(&properties.join("/"))?)
 }
 
 /// The text of a count in its parent: a stored `PADDED` of the count.

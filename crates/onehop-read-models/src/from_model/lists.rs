@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use onehop_model::{
     Condition as Declared, Field, FieldKind, Format, ItemType, Kept, KeySource, ListSource, Model, Name,
-    RelatedField, RelatedSource, StoredField, ValueSource,
+    PropertyPath, RelatedField, RelatedSource, StoredField, ValueSource,
 };
 use onehop_store::{ContainerName, interned, joined_key, key_text};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use super::entry_fields::EntryFields;
 use super::item_types::{ItemTypes, is_key_value, property, root_property};
 use super::model_error::ModelError;
 use super::related::{RelatedPlace, related_places};
-use super::relations::{element_id, is_constant};
+use super::relations::{element_id, is_constant, key_properties};
 use crate::condition::{Condition, ConditionTest};
 use crate::item_type::{ID, TYPE};
 use crate::rule::{ElementFields, Keep, ListPartition, ListRule, Rule};
@@ -52,6 +52,12 @@ fn rule(
     let mut fields = EntryFields::of(model, place, list)?;
     // An entry leads to its item.
     source.partition.fields_of_entries().for_each(|field| fields.require(field));
+    let is_counted = counts_behind(model, place);
+    if is_counted {
+        for path in parent_key(model, place, list) {
+            fields.require(root_property(&place.place, path)?);
+        }
+    }
     check_key(place, &fields, &keys, partition)?;
     let is_named = keys.iter().all(|key| fields.always.contains(key));
     Ok(Rule::List(
@@ -73,7 +79,7 @@ fn rule(
                 && list.by.iter().all(|by| never_moves(place.target, by)),
             entry_changes: entry_changes(place, list)?,
             keep: keep(place, list),
-            is_counted: counts_behind(model, place),
+            is_counted,
             conditions,
             fields: fields.always,
             unless_zero: fields.unless_zero,
@@ -154,6 +160,18 @@ pub(super) fn counts_behind(model: &Model, place: &RelatedPlace<'_>) -> bool {
         _ => false,
     };
     model.item(parent).is_some_and(|parent| parent.fields.iter().any(is_of_list))
+}
+
+/// The properties of listed items with the partition key of the parent of the list, but for its id.
+fn parent_key<'a>(model: &Model, place: &RelatedPlace<'a>, list: &ListSource) -> Vec<&'a PropertyPath> {
+    let parent = place.place.split_once('.').and_then(|(parent, _)| model.item(parent));
+    let reference = list.by.first().and_then(|by| place.target.field(by)).map(|field| &field.kind);
+    let (Some(parent), Some(FieldKind::Reference(reference))) = (parent, reference) else {
+        return Vec::new();
+    };
+    let paths = key_properties(parent, reference, &place.target.fields).unwrap_or_default();
+    let of_fields = parent.key.iter().zip(paths).filter(|(part, _)| matches!(part, KeySource::Field(_)));
+    of_fields.map(|(_, path)| path).collect()
 }
 
 fn partition_by(place: &RelatedPlace<'_>, by: &str) -> Result<ListPartition, ModelError> {

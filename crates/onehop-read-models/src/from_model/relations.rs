@@ -1,7 +1,7 @@
 //! Relations that several rules ask for: followed references, lists by elements, and the names of entries.
 
 use onehop_model::{
-    CopyOrigin, CopySource, Field, FieldKind, ItemType, KeySource, Model, Name, ReferenceField,
+    CopyOrigin, CopySource, Field, FieldKind, ItemType, KeySource, Model, Name, PropertyPath, ReferenceField,
     RelatedSource, ValueSource,
 };
 use onehop_store::interned;
@@ -29,6 +29,25 @@ pub(super) fn key_fields<'a>(
     let is_field = |place: &usize| matches!(target.key.get(*place), Some(KeySource::Field(_)));
     let places: Vec<usize> = (0..target.key.len()).filter(|place| is_whole || is_field(place)).collect();
     places.into_iter().zip(&reference.partition).filter(move |(place, _)| is_field(place))
+}
+
+/// The properties beside a reference that hold the partition key of its target, in the order of the key; the
+/// one of the reference itself where the key has the id. `None` where one has no property.
+pub(super) fn key_properties<'a>(
+    target: &ItemType,
+    reference: &'a ReferenceField,
+    fields: &'a [Field],
+) -> Option<Vec<&'a PropertyPath>> {
+    let mut named = key_fields(target, reference);
+    let property = |part: &KeySource| match part {
+        KeySource::Id => Some(&reference.property),
+        KeySource::Field(_) => {
+            let (_, name) = named.next()?;
+            fields.iter().find(|field| field.name == *name)?.property()
+        }
+        KeySource::Type => None,
+    };
+    target.key.iter().map(property).collect()
 }
 
 /// Whether copies along a reference follow their source.

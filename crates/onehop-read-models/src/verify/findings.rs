@@ -250,7 +250,7 @@ impl<'a> Findings<'a> {
             }
             if rule.counted.container == container && rule.counted.name == item_type {
                 let parent = body.text(rule.by)?;
-                let key = rule.parent_key(&change.partition_key, parent);
+                let key = rule.parent_key(body, &change.partition_key)?;
                 self.tally(place, &key, parent).counted += 1;
             }
         }

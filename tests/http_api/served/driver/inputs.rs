@@ -201,7 +201,9 @@ impl Inputs {
         items: &[Driven],
         references: &mut Vec<String>,
     ) -> Option<Value> {
-        if !field.ty.non_null && self.below(4) == 0 {
+        // Null is the default, where there is one.
+        let has_default = matches!(&field.kind, FieldKind::Stored(stored) if stored.default.is_some());
+        if !field.ty.non_null && !has_default && self.below(4) == 0 {
             return Some(Value::Null);
         }
         let unique = match &field.kind {
@@ -298,8 +300,21 @@ impl Inputs {
             Scalar::Boolean => json!(self.below(2) == 0),
             Scalar::DateTime => json!(format!("2027-02-{:02}T10:00:00.000Z", 1 + self.below(28))),
             Scalar::Decimal => {
-                let (min, _) = range(checks, -5.0, 0.0);
-                json!(format!("{}.{}5", min as i64 + self.below(2000) as i64 * 7, self.below(10)))
+                let (min, max) = range(checks, -5.0, 14_000.0);
+                let hundredths = (min * 100.0) as i64 + self.below(((max - min) * 100.0) as usize + 1) as i64;
+                // Without a last zero, which a stored number does not keep.
+                let is_last = hundredths >= (max * 100.0) as i64;
+                let hundredths = hundredths
+                    + if hundredths % 10 != 0 {
+                        0
+                    } else if is_last {
+                        -1
+                    } else {
+                        1
+                    };
+                let sign = if hundredths < 0 { "-" } else { "" };
+                let hundredths = hundredths.unsigned_abs();
+                json!(format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100))
             }
             Scalar::Money => json!({ "amount": format!("{}.25", self.below(500)), "currencyCode": "EUR" }),
         }
@@ -383,6 +398,7 @@ fn range(checks: &Checks, min: f64, max: f64) -> (f64, f64) {
     let bound = |literal: &Option<Literal>| match literal {
         Some(Literal::Int(bound)) => Some(*bound as f64),
         Some(Literal::Float(bound)) => Some(*bound),
+        Some(Literal::String(bound)) => bound.parse().ok(),
         _ => None,
     };
     let least = bound(&checks.range_min).unwrap_or(min);

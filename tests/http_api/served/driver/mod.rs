@@ -9,6 +9,7 @@ mod live;
 mod mutations;
 mod plans;
 mod selections;
+mod targets;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -107,6 +108,7 @@ impl Driver {
         self.server.settle().await;
         let nodes = self.nodes().await;
         self.check_lists(&nodes).await;
+        self.check_targets().await;
         let report = self.server.app.verify(false).await.unwrap();
         assert!(report.is_clean(), "{}: {:#?}", self.name, report.drifts);
     }

@@ -105,9 +105,9 @@ fn reason(model: &ServedModel, type_name: &str, field: &str) -> Option<&'static 
             Some("its list has conditions")
         }
         FieldKind::HasCaller(list) => {
-            let listed = item.field(list).and_then(related)?;
-            let listed = &model.ty(model.index_of(&listed.item_type)?).item;
-            (!is_derived_of_caller(&item.name, listed)).then_some("its list is looked through")
+            let list = item.field(list).and_then(related)?;
+            let listed = &model.ty(model.index_of(&list.item_type)?).item;
+            (!is_derived_of_caller(&item.name, list, listed)).then_some("its list is looked through")
         }
         FieldKind::Reference(_) => keyed_list(declared),
         FieldKind::Stored(stored) if stored.property.properties().len() > 1 => {

@@ -25,6 +25,10 @@ pub const CASES: &[Case] = &[
         "extend schema @container(name: \"views\", key: \"/type\")\ntype Query { posts(title: String!): [Post!] @list(into: \"views\", by: \"title\") }",
     ),
     (
+        "key-taken",
+        "extend schema @container(name: \"notes\", key: \"/id\")\ntype A @item(container: \"notes\", partition: \"post\") { post: Post! @reference }",
+    ),
+    (
         "partition-not-key",
         "type A @item(container: \"users\") { id: ID!  posts: [B!]! @partition(by: \"a\") }\ntype B @item(container: \"users\") { id: ID!  a: A! @reference }",
     ),
