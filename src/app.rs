@@ -22,7 +22,7 @@ pub use engine::{AppOptions, Engine, LIVE_POLL_DEFAULT, PROJECTION_POLL_DEFAULT}
 use engine::{EngineContainers, tail_settings};
 pub use lease_throughput::warn_of_shared_leases;
 pub use member::Member;
-use model_record::ModelRecord;
+use model_record::mark_built_in;
 pub use model_record::{AcceptedChanges, RefusedChange};
 pub use open_store::OpenStore;
 pub use operated::{OperatedDomain, ServedDomain};
@@ -69,7 +69,7 @@ impl OpenStore {
     /// When it cannot be opened, or holds the data of a served model.
     pub async fn open(choice: &StoreChoice, clock: &Arc<dyn Clock>) -> anyhow::Result<Self> {
         let open = Self::open_with(choice, &container_specs(), clock).await?;
-        ModelRecord::refuse_served(&*open.recent()).await?;
+        mark_built_in(&*open.recent()).await?;
         Ok(open)
     }
 }

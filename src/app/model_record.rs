@@ -9,6 +9,7 @@ use onehop_model::{Effect, Model, Severity};
 use onehop_runtime::clock::Clock;
 use onehop_store::{ETag, Ledger, NewItem, PartitionKey, Store, WriteOp};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::open_store::OpenStore;
 use crate::config::StoreChoice;
@@ -98,6 +99,7 @@ impl ModelRecord {
             return Ok(None);
         }
         let open = OpenStore::open_with(choice, SPECS, clock).await?;
+        refuse_built_in(&*open.recent()).await?;
         Ok(Self::read(&*open.recent()).await?.map(|(record, _)| record))
     }
 
@@ -105,7 +107,7 @@ impl ModelRecord {
     ///
     /// # Errors
     /// The store has a record of a model, or cannot be read.
-    pub(super) async fn refuse_served(store: &dyn Store) -> anyhow::Result<()> {
+    async fn refuse_served(store: &dyn Store) -> anyhow::Result<()> {
         let found =
             Self::read(store).await?.and_then(|(record, _)| Model::read(STORED_MODEL, &record.model).ok());
         match found {
@@ -232,6 +234,36 @@ impl ModelRecord {
         let found = store.read(LEASES, &PartitionKey::from(ID), ID, &Ledger::new()).await?;
         Ok(found.map(|item| Ok::<_, onehop_store::Fault>((item.decode()?, item.etag.clone()))).transpose()?)
     }
+}
+
+/// The id of the mark of the built-in domains' data, and its partition key.
+const BUILT_IN: &str = "built-in-domains";
+
+/// Marks the data of the built-in domains, so that no model takes them for its own.
+///
+/// # Errors
+/// The store has a record of a model; a fault of the store.
+pub(super) async fn mark_built_in(store: &dyn Store) -> anyhow::Result<()> {
+    ModelRecord::refuse_served(store).await?;
+    let (key, ledger) = (PartitionKey::from(BUILT_IN), Ledger::new());
+    if store.read(LEASES, &key, BUILT_IN, &ledger).await?.is_none() {
+        let mark = json!({ "id": BUILT_IN, "type": "builtInDomains" });
+        let create = WriteOp::Create(NewItem::encode(BUILT_IN, &mark));
+        // Another process may write it at the same moment. Where the disk is full, a later start does.
+        if let Err(fault) = conditional_write::attempt(store, LEASES, &key, create, &ledger).await {
+            tracing::warn!(%fault, "the data of the built-in domains are not marked as theirs yet");
+        }
+    }
+    Ok(())
+}
+
+async fn refuse_built_in(store: &dyn Store) -> anyhow::Result<()> {
+    let found = store.read(LEASES, &PartitionKey::from(BUILT_IN), BUILT_IN, &Ledger::new()).await?;
+    anyhow::ensure!(
+        found.is_none(),
+        "these are the data of the built-in domains: commands without --model work on them"
+    );
+    Ok(())
 }
 
 fn lines(effects: &[Effect]) -> String {

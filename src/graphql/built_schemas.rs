@@ -1,4 +1,4 @@
-//! Built schemas: the schema in all its forms, and what follows from its text. The servers of one
+//! Built schemas: the schema in all its forms, with the index of its text. The servers of one
 //! process share it, as it depends on the options alone: a schema takes longer to build than all else at a
 //! start.
 

@@ -15,7 +15,8 @@ use super::related_fields::{owner_reference, place_fields};
 use super::stored;
 use crate::domain::error::Refusal;
 
-/// The id that is derived from the fields of `idFrom`.
+/// The id that is derived from the fields of `idFrom` and of the partition key. Items of several logical
+/// partitions may have entries in one.
 pub(super) fn derived(model: &ServedModel, ty: TypeIndex, body: &Body) -> Uuid {
     let ty = model.ty(ty);
     let text = |name: &Name| {
@@ -25,7 +26,7 @@ pub(super) fn derived(model: &ServedModel, ty: TypeIndex, body: &Body) -> Uuid {
             value => Some(value.to_string()),
         }
     };
-    let texts: Vec<String> = ty.item.id_from.iter().filter_map(text).collect();
+    let texts: Vec<String> = place_fields(&ty.item).filter_map(text).collect();
     let parts: Vec<&str> = std::iter::once("fields").chain(texts.iter().map(String::as_str)).collect();
     derived_id(&parts)
 }

@@ -77,10 +77,10 @@ pub fn owner_reference<'a>(owner: &str, item: &'a ItemType) -> Option<(&'a Name,
     found.all(|(other, _)| other == name).then_some((name, reference))
 }
 
-/// The fields from which the id and the partition key of an item are made.
+/// The fields from which the id and the partition key of an item are made, each once.
 pub fn place_fields(item: &ItemType) -> impl Iterator<Item = &Name> {
     let of_key = item.key.iter().filter_map(|part| match part {
-        KeySource::Field(name) => Some(name),
+        KeySource::Field(name) => Some(name).filter(|name| !item.id_from.contains(name)),
         KeySource::Id | KeySource::Type => None,
     });
     item.id_from.iter().chain(of_key)

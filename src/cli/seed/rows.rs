@@ -258,8 +258,8 @@ impl<'a> SampleRows<'a> {
         (count > 0).then(|| json!(row_id(target, place(rng.fraction()))))
     }
 
-    /// The value of an input: one of few in a part of a partition key, and one that fulfils the conditions on
-    /// the items of the type.
+    /// The value of an input. Parts of a partition key have few values, and all values fulfil the conditions
+    /// on the items of the type.
     fn input(
         &self,
         field: &Field,
@@ -403,7 +403,7 @@ fn is_known_by(row: Option<(&ItemType, u64)>, field: &Field) -> bool {
     row.is_some_and(|(item, _)| item.recognised_by.iter().any(is_it))
 }
 
-/// The references of a row or object. A reference comes before another one that is part of its partition key.
+/// The references of a row or object. A reference comes before the references in its partition key.
 fn by_key(fields: &[Field]) -> Vec<&Field> {
     let key_of = |field: &Field| match &field.kind {
         FieldKind::Reference(reference) => reference.partition.clone(),

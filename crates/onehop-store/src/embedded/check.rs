@@ -18,11 +18,13 @@ use super::high_water;
 use super::integrity_check::{IntegrityCheck, IntegrityReport};
 use super::layout::engine_path;
 use super::open::{
-    EmbeddedConfig, damaged, losses_within, stored_containers, stored_counts, stored_partitions,
+    EmbeddedConfig, damaged, losses_within, read_containers, stored_containers, stored_counts,
+    stored_partitions,
 };
 use super::open_error::OpenError;
 use super::store::EmbeddedStore;
-use crate::{ContainerSpec, Fault};
+use super::stored_container::StoredContainer;
+use crate::{ContainerSpec, Fault, FaultKind};
 
 /// Where the engine keeps files that it writes once, and deletes.
 const TABLES_DIRECTORY: &str = "tables";
@@ -34,8 +36,16 @@ impl EmbeddedStore {
     /// # Errors
     /// The engine is closed.
     pub fn check(&self, keep_going: &mut dyn FnMut(u64) -> bool) -> Result<Option<IntegrityReport>, Fault> {
-        let containers: Vec<_> =
+        let mut containers: Vec<_> =
             self.containers.iter().map(|container| (container.id, container.spec)).collect();
+        let unreadable = || Fault::new(FaultKind::Internal, "the list of containers cannot be read");
+        let stored = read_containers(&self.engine)?.ok_or_else(unreadable)?;
+        // Those that are not declared any more keep their items.
+        for (place, stored) in (0_u8..=u8::MAX).zip(&stored) {
+            if !containers.iter().any(|(number, _)| *number == place) {
+                containers.push((place, stored.spec(&[]).map_err(|_| unreadable())?));
+            }
+        }
         let view = self.engine.view()?;
         Ok(IntegrityCheck { view: &view, containers: &containers, partitions: self.partitions }
             .run(keep_going))
@@ -103,11 +113,12 @@ fn examine(
         return Ok(Some(lost));
     };
     let stored = stored_containers(&engine, config)?;
-    let number = |spec: &ContainerSpec| {
-        let place = stored.iter().position(|container| container.name == spec.name.as_str())?;
-        Some((u8::try_from(place).ok()?, *spec))
+    let spec = |(place, container): (usize, &StoredContainer)| {
+        let spec = container.spec(specs).map_err(|_| damaged(config, "the list of containers"))?;
+        let number = u8::try_from(place).map_err(|_| damaged(config, "the list of containers"))?;
+        Ok((number, spec))
     };
-    let containers: Vec<_> = specs.iter().filter_map(number).collect();
+    let containers: Vec<_> = stored.iter().enumerate().map(spec).collect::<Result<_, OpenError>>()?;
     let view = engine.view().map_err(|fault| io(std::io::Error::other(fault.to_string())))?;
     let found = IntegrityCheck { view: &view, containers: &containers, partitions }.run(keep_going);
     let (shadow, real) = (path.display().to_string(), engine_path(&config.path).display().to_string());

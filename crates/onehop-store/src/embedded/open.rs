@@ -318,10 +318,16 @@ pub(super) fn stored_containers(
     engine: &Engine,
     config: &EmbeddedConfig,
 ) -> Result<Vec<StoredContainer>, OpenError> {
-    match engine.get(KeySpace::Meta, META_CONTAINERS).map_err(io(config))? {
-        Some(bytes) => serde_json::from_slice(&bytes).map_err(|_| damaged(config, "the list of containers")),
-        None => Ok(Vec::new()),
-    }
+    let stored = read_containers(engine).map_err(io(config))?;
+    stored.ok_or_else(|| damaged(config, "the list of containers"))
+}
+
+/// The same; `None` where they cannot be read.
+pub(super) fn read_containers(engine: &Engine) -> Result<Option<Vec<StoredContainer>>, Fault> {
+    Ok(match engine.get(KeySpace::Meta, META_CONTAINERS)? {
+        Some(bytes) => serde_json::from_slice(&bytes).ok(),
+        None => Some(Vec::new()),
+    })
 }
 
 /// The number of each container: those seen before keep theirs, new ones get the next. Where a container has

@@ -284,12 +284,16 @@ fn containers_as_stored(
     }
     let mut containers = HashMap::with_capacity(stored.len());
     for (place, container) in stored.into_iter().enumerate() {
-        let spec = specs.iter().find(|spec| StoredContainer::from(*spec) == container);
+        let is_declared = |spec: &ContainerSpec| spec.name.as_str() == container.name;
+        let is_as_declared = |spec: &ContainerSpec| StoredContainer::from(spec) == container;
+        // One that is not declared any more keeps its items.
+        let is_known = specs.iter().any(is_as_declared) || !specs.iter().any(is_declared);
+        let spec = container.spec(specs).ok().filter(|_| is_known);
         let (Some(spec), Ok(number)) = (spec, ContainerId::try_from(place)) else {
             let (path, container) = (config.path.clone(), container.name);
             return Err(OpenError::UnknownContainer { path, container });
         };
-        containers.insert(number, *spec);
+        containers.insert(number, spec);
     }
     Ok(containers)
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ContainerSpec;
+use crate::interned::{InternError, interned, interned_list, interned_orders};
+use crate::{ContainerSpec, TypeOrder};
 
 /// The record of a container: all dependencies of its keys and index entries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,5 +38,38 @@ impl From<&ContainerSpec> for StoredContainer {
             newest_types: texts(spec.newest_types),
             is_reindexed: false,
         }
+    }
+}
+
+impl StoredContainer {
+    /// The definition by which the items of the container are stored: the declared one where it is the same.
+    /// A container that is not declared any more has the recorded one.
+    ///
+    /// # Errors
+    /// It has too many or too long names.
+    pub(super) fn spec(&self, declared: &[ContainerSpec]) -> Result<ContainerSpec, InternError> {
+        if let Some(spec) = declared.iter().find(|spec| Self::from(*spec).is_stored_as(self)) {
+            return Ok(*spec);
+        }
+        let texts = |texts: &[String]| {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            interned_list(&texts)
+        };
+        let order = |(item_type, property): &(String, String)| {
+            Ok(TypeOrder { item_type: interned(item_type)?, property: interned(property)? })
+        };
+        let orders: Vec<TypeOrder> = self.orders.iter().map(order).collect::<Result<_, InternError>>()?;
+        let spec = ContainerSpec::new(interned(&self.name)?, interned(&self.partition_key)?);
+        Ok(ContainerSpec {
+            order_by: self.order_by.as_deref().map(interned).transpose()?,
+            orders: interned_orders(&orders)?,
+            equality: texts(&self.equality)?,
+            newest_types: texts(&self.newest_types)?,
+            ..spec
+        })
+    }
+
+    fn is_stored_as(&self, stored: &Self) -> bool {
+        *self == Self { is_reindexed: false, ..stored.clone() }
     }
 }

@@ -1,5 +1,5 @@
-//! Targets of references and entries of lists, of which a part is known: they have the same lists and counts as
-//! the whole item.
+//! Targets of references and entries of lists are known in part. They have the same lists and counts as the
+//! whole item.
 
 use onehop::served::{TypeIndex, related};
 use onehop_model::{Field, FieldKind, ItemType};

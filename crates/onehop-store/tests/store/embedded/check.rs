@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use onehop_runtime::clock::ManualClock;
 use onehop_store::embedded::{EmbeddedStore, IntegrityReport, OpenError, check_directory};
+use onehop_store::{ContainerName, ContainerSpec};
 
 use crate::embedded::damage::{copy, damage, files, largest_of_each_kind, store_with_tables};
 use crate::embedded::harness::{SPEC, config, create_batch, open};
@@ -91,11 +92,18 @@ fn what_is_no_finished_data_directory_is_not_sound() {
 }
 
 #[tokio::test]
-async fn a_container_that_is_not_known_is_not_sound() {
+async fn a_container_that_is_not_declared_any_more_is_checked_as_it_was_made() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     create_batch(&open(directory.path()), "h1", 1, 4).await.expect("written");
     let found = check_directory(&config(directory.path()), &[], &mut |_| true).expect("found out");
-    assert_eq!(found.expect("not stopped").problems.len(), 5, "four items, and index entries of nobody");
+    let found = found.expect("not stopped");
+    assert!(found.is_sound() && found.items == 4, "{found:?}");
+    let other = ContainerSpec { name: ContainerName("another"), ..SPEC };
+    let clock = Arc::new(ManualClock::new(0));
+    let store = EmbeddedStore::open_with(&config(directory.path()), &[other], clock).expect("open");
+    let found = store.check(&mut |_| true).expect("open").expect("not stopped");
+    assert!(found.is_sound() && found.items == 4, "{found:?}");
+    drop(store);
     let clock = Arc::new(ManualClock::new(0));
     drop(
         EmbeddedStore::open_with(&config(directory.path()), &[SPEC], clock)
