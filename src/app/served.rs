@@ -135,12 +135,13 @@ impl ServedApp {
     /// The accounts of the members of staff, by their logins.
     ///
     /// # Errors
-    /// A login that no account has, if all must exist; a fault of the store.
+    /// A login that no account has, if all must exist, or that has passed to another account; a fault of the
+    /// store.
     pub async fn staff(&self, logins: &[String], must_exist: bool) -> anyhow::Result<HashSet<Uuid>> {
         let mut staff = HashSet::new();
         for login in logins.iter().map(|login| login.trim()) {
-            let found = self.commands.account_with(login, &Ledger::new()).await?;
-            match found.and_then(|place| Uuid::try_parse(&place.id).ok()) {
+            let found = self.commands.staff_account(login, &Ledger::new()).await;
+            match found.with_context(|| format!("--staff {login:?}"))? {
                 Some(account) => drop(staff.insert(account)),
                 None if must_exist => {
                     anyhow::bail!(

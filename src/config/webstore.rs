@@ -15,9 +15,9 @@ const DEMO_STAFF: &str = "ada";
 #[command(next_help_heading = "Web store")]
 pub struct WebstoreSettings {
     /// Staff, as usernames or user ids of the API with commas between them; with --model, as logins. Of the
-    /// web store, they may change the catalogue, ship orders and see all customers. A username is resolved to
-    /// its user at the start and protected: no other user can take it, and its user keeps it. --production
-    /// needs users that exist
+    /// web store, they may change the catalogue, ship orders and see all customers. A username or login is
+    /// resolved to its user at the start and protected: no other user can take it, and its user keeps it.
+    /// --production needs users that exist
     /// [default: none; `ada` with --demo]
     #[arg(long, value_name = "USERS", env = "ONEHOP_STAFF", value_delimiter = ',')]
     pub staff: Vec<String>,

@@ -116,6 +116,8 @@ impl<'a> SampleRows<'a> {
         rng: &mut StreamRng,
     ) {
         let mut fixed: Vec<&Name> = Vec::new();
+        // Plain fields with the id of another item: an import takes it from the target.
+        let mut implied: Vec<&Name> = Vec::new();
         for field in by_key(fields) {
             let FieldKind::Reference(reference) = &field.kind else { continue };
             let Some(target) = self.model.item(&reference.target) else { continue };
@@ -131,6 +133,9 @@ impl<'a> SampleRows<'a> {
                 KeySource::Id | KeySource::Type => None,
             });
             let pairs: Vec<(&Name, &Name)> = pairs.collect();
+            let is_plain = |by: &Name| fields.iter().any(|field| field.name == *by && is_value(field));
+            let is_id = |of: &Name| target.field(of).is_some_and(|field| !is_value(field));
+            implied.extend(pairs.iter().filter(|(by, of)| is_plain(by) && is_id(of)).map(|(by, _)| by));
             if fixed.contains(&&field.name) {
                 let number = drawn.as_str().and_then(number_of);
                 let values = number.and_then(|number| self.key_fields(target, number)).unwrap_or_default();
@@ -167,6 +172,7 @@ impl<'a> SampleRows<'a> {
                 fixed.push(&field.name);
             }
         }
+        object.retain(|name, _| !implied.iter().any(|field| ***field == **name));
     }
 
     /// The values of the fields of a row, or of an embedded object.
@@ -401,6 +407,11 @@ fn is_known_by(row: Option<(&ItemType, u64)>, field: &Field) -> bool {
         field.property() == Some(&condition.path) && condition.test != PathTest::Exists(false)
     };
     row.is_some_and(|(item, _)| item.recognised_by.iter().any(is_it))
+}
+
+/// Whether a field has a value of its own, and is no reference.
+fn is_value(field: &Field) -> bool {
+    matches!(field.kind, FieldKind::Stored(_))
 }
 
 /// The references of a row or object. A reference comes before the references in its partition key.

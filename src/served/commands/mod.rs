@@ -13,15 +13,19 @@ mod identity;
 pub mod import;
 mod initial_body;
 mod reference_writes;
+pub mod staff_logins;
 pub mod update;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use onehop_change_feed::Cause;
 use onehop_model::{Action, Condition, FieldTest, Grants, Name};
 use onehop_runtime::clock::{Clock, format_timestamp};
 use onehop_store::{Batch, ETag, Fault, Item, Ledger, NewItem, Store, WriteOp};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use super::access::{Decision, Requester};
 use super::ids::ItemPlace;
@@ -67,6 +71,8 @@ pub struct ServedCommands {
     passwords: PasswordHasher,
     account_passwords: AccountPasswords,
     turns: Arc<KeyedTurns>,
+    /// The accounts of staff by the keys of their logins.
+    kept_logins: Arc<Mutex<HashMap<String, Uuid>>>,
 }
 
 /// A mutation of the model.
@@ -120,6 +126,7 @@ impl ServedCommands {
             unique: UniqueValues { store: Arc::clone(&store), model: Arc::clone(&model) },
             account_passwords: AccountPasswords::new(Arc::clone(&store)),
             turns: Arc::default(),
+            kept_logins: Arc::default(),
             store,
             latest,
             model,

@@ -284,6 +284,7 @@ impl ServedCommands {
         let before = self.unique.keys(place.ty, &found.body);
         let after = self.unique.keys(place.ty, &changed);
         if before != after {
+            self.check_kept_login(&place.id, &before, &after)?;
             self.claim(&place, &changed, Claimant::Known(&before), ledger).await?;
         }
         if planted!("unique-value-released-before-the-write") {

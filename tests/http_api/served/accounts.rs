@@ -7,8 +7,8 @@ use onehop::domain::accounts::sessions::SESSION_CHECK_INTERVAL_DEFAULT;
 use onehop::served::commands::account::SignUp;
 use onehop::served::{ItemPlace, Requester, ServedCommand, ServedMutation};
 use onehop_model::{Action, Grants};
-use onehop_store::{ContainerName, Ledger};
-use serde_json::json;
+use onehop_store::{ContainerName, Ledger, NewItem, PartitionKey, WriteOp};
+use serde_json::{Value, json};
 
 use super::server::{BIRDS, Client, PASSWORD, ServedServer};
 
@@ -81,6 +81,37 @@ async fn a_protected_field_is_for_its_owner_and_staff() {
     assert_eq!(response["data"], json!({ "observer": null }));
     assert_eq!(response["errors"][0]["path"], json!(["observer", "email"]));
     assert_eq!(response["errors"][0]["extensions"]["code"], "FORBIDDEN");
+}
+
+#[tokio::test]
+async fn a_login_of_staff_passes_to_nobody() {
+    let model = BIRDS.replace("@unique(normalize: EMAIL) @immutable", "@unique(normalize: EMAIL)");
+    assert_ne!(model, BIRDS);
+    let server = ServedServer::start_with_staff(&model, &["staff@example.com"]).await;
+    let input = json!({ "input": { "email": "staff@example.com", "password": PASSWORD } });
+    let staff = server.data(None, SIGN_IN, input).await["signIn"]["accessToken"].as_str().unwrap().to_owned();
+    let viewer = server.data(Some(&staff), "{ viewer { id } }", json!({})).await;
+    let update =
+        "mutation($input: UpdateObserverInput!) { updateObserver(input: $input) { observer { name } } }";
+    let input = |id: &Value, field: &str, value: &str| json!({ "input": { "observerId": id, field: value } });
+    let id = &viewer["viewer"]["id"];
+    let renamed = server.data(Some(&staff), update, input(id, "name", "Chief")).await;
+    assert_eq!(renamed["updateObserver"]["observer"]["name"], "Chief");
+    let moved = input(id, "email", "other@example.com");
+    assert_eq!(server.refusal(Some(&staff), update, moved).await, ("FORBIDDEN".to_owned(), json!("email")));
+    let (eve, id) = server.sign_up("Eve", "eve@example.com").await;
+    server.data(Some(&eve), update, input(&json!(id), "email", "eve@other.example")).await;
+
+    // The account with the login is another one than at the first start with it.
+    server.sign_up("Mallory", "eve@example.com").await;
+    let login_key = server.app.commands.login_key("eve@example.com").unwrap();
+    let id = format!("staff:{login_key}");
+    let record = json!({ "id": id, "type": "staffName", "userId": uuid::Uuid::nil() });
+    let create = WriteOp::Create(NewItem::encode(id.as_str(), &record));
+    let (accounts, key) = (ContainerName("accounts"), PartitionKey::from(id.as_str()));
+    server.app.engine.store.write(accounts, &key, create, &Ledger::new()).await.unwrap();
+    let refused = server.app.staff(&["EVE@example.com".to_owned()], false).await.unwrap_err();
+    assert!(format!("{refused:#}").contains("does not any more"), "{refused:#}");
 }
 
 #[tokio::test]

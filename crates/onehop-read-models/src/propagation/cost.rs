@@ -14,6 +14,10 @@ use crate::rule::{CopyTarget, ListRule};
 
 impl RuleProjection for Propagation {
     fn predict(&self, data: &DataProfile) -> Vec<PredictedChange> {
+        // A part of the partition key never changes.
+        if self.rule.source.partition.fields().any(|field| field == self.rule.field) {
+            return Vec::new();
+        }
         let Some((item, targets)) = data.typical_source(self.rule.name) else { return Vec::new() };
         let operations = self.rule.targets.iter().zip(&targets).enumerate();
         let operations = operations.fold(Operations::default(), |operations, (place, (target, number))| {
