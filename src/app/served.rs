@@ -141,7 +141,7 @@ impl ServedApp {
         let mut staff = HashSet::new();
         for login in logins.iter().map(|login| login.trim()) {
             let found = self.commands.staff_account(login, &Ledger::new()).await;
-            match found.with_context(|| format!("--staff {login:?}"))? {
+            match found.with_context(|| format!("--staff: {login:?} cannot be resolved"))? {
                 Some(account) => drop(staff.insert(account)),
                 None if must_exist => {
                     anyhow::bail!(

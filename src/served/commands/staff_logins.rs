@@ -19,12 +19,14 @@ const STAFF_NAME: &str = "staffName";
 #[derive(Debug, thiserror::Error)]
 pub enum StaffLoginError {
     /// The login has passed to another account.
-    #[error("the login belonged to the account {first} when it was first listed, and does not any more")]
+    #[error(
+        "the login belonged to the account {first} when it was first listed, and does not any more: list another login"
+    )]
     Passed {
         /// The first account.
         first: Uuid,
     },
-    /// A fault of the store.
+    /// The search for the account has failed.
     #[error(transparent)]
     Command(#[from] CommandError),
     /// A fault of the store.

@@ -92,7 +92,7 @@ fn what_is_no_finished_data_directory_is_not_sound() {
 }
 
 #[tokio::test]
-async fn a_container_that_is_not_declared_any_more_is_checked_as_it_was_made() {
+async fn a_container_of_an_earlier_model_is_checked_as_it_was_made() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     create_batch(&open(directory.path()), "h1", 1, 4).await.expect("written");
     let found = check_directory(&config(directory.path()), &[], &mut |_| true).expect("found out");
