@@ -304,6 +304,16 @@ impl History {
         writes.iter().any(|write| write.end.is_some() && moment < write.start && write.start < Moment::MAX)
     }
 
+    /// Whether the value of a register was taken away by a write that was answered before a moment.
+    pub fn is_gone_before(&self, register: &str, moment: Moment) -> bool {
+        let recorded = self.0.lock();
+        let Some(register) = recorded.registers.get(register) else { return false };
+        register
+            .writes
+            .iter()
+            .any(|write| write.value == NOTHING && write.end.is_some_and(|end| end < moment))
+    }
+
     /// Whether a write of a value may have had its effect after a moment.
     pub fn is_written_beside(&self, register: &str, value: &str, moment: Moment) -> bool {
         let recorded = self.0.lock();

@@ -191,6 +191,8 @@ pub(crate) enum Problem {
     PathThroughReference { path: String },
     #[error("items do not store `{path}`")]
     NotStored { path: String },
+    #[error("`{path}` is or goes through a list; a condition needs a single value")]
+    WhereOfList { path: String },
     #[error("`{by}` cannot follow `{field}`, which is no input")]
     NotWatchable { field: String, by: String },
     #[error("{function} takes {min} to {max} fields, not {found}")]
@@ -217,6 +219,11 @@ pub(crate) enum Problem {
     NoReferenceTo { ty: String, parent: String },
     #[error("{ty} has no field `{field}` to copy")]
     CopyLacks { ty: String, field: String },
+    #[error(
+        "{ty} has no field `{field}` to copy, only a copy beside `{reference}`: declare it as a field of {ty} \
+         with `@copy(from: \"{reference}.{source_field}\")`, in the place of `{source_field}` in `fields`"
+    )]
+    CopyOfUndeclaredCopy { ty: String, field: String, reference: String, source_field: String },
     #[error("{ty}.{field} is not copied: it is an id, a reference, or not stored")]
     CopyUnstored { ty: String, field: String },
     #[error("@copy on the reference `{field}` has `fields`, not `from`")]

@@ -353,14 +353,10 @@ impl<'a> Check<'a> {
             self.field(&name, &rule.parent, field);
             self.writes(&name, rule.parent.container, &rule.parent, field);
         }
-        let is_of_parent = match (rule.parent.partition, rule.parent_key_fields) {
-            (ItemPartition::Field(_), None) => matches!(rule.counted.partition, ItemPartition::Field(_)),
-            _ => rule.counted.partition == ItemPartition::Field(rule.by),
-        };
-        if !is_of_parent {
+        if !rule.is_key_known() {
             self.unsupported(
                 &name,
-                "counted items have the id or the partition key of their parent as theirs",
+                "the partition key of counted items follows from the id and the partition key of their parent",
             );
         }
         if rule.counted.container != rule.parent.container && rule.projection.is_none() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use onehop_change_feed::ProjectionError;
 use onehop_runtime::planted;
-use onehop_store::{ContainerName, PartitionKey};
+use onehop_store::{ContainerName, KEY_SEPARATOR, PartitionKey, joined_key};
 use serde_json::Value;
 
 use crate::body::Body;
@@ -307,9 +307,32 @@ impl CountRule {
 
     /// The partition key of the items that the parent with this key and id counts.
     pub(crate) fn counted_key(&self, parent: &PartitionKey, id: &str) -> PartitionKey {
-        match (self.parent.partition, self.parent_key_fields) {
-            (ItemPartition::Field(_), None) => parent.clone(),
-            _ => PartitionKey::from(id),
+        let (fields, of_parent) = match (self.counted.partition, self.parent_key_fields) {
+            (ItemPartition::Field(fields), Some(of_parent)) => (fields, of_parent),
+            _ if matches!(self.parent.partition, ItemPartition::Field(_)) => return parent.clone(),
+            _ => return PartitionKey::from(id),
+        };
+        let values: Vec<&str> = parent.as_str().split(KEY_SEPARATOR).collect();
+        let of_parent: Vec<&str> = of_parent.split('/').collect();
+        let value = |field| {
+            let place = of_parent.iter().position(|known| *known == field);
+            place.and_then(|place| values.get(place)).filter(|_| field != self.by).copied().unwrap_or(id)
+        };
+        PartitionKey::new(joined_key(fields.split('/').map(value)))
+    }
+
+    /// Whether the partition key of the counted items follows from the id and the partition key of their
+    /// parent.
+    pub(crate) fn is_key_known(&self) -> bool {
+        match (self.parent.partition, self.counted.partition) {
+            (ItemPartition::Field(_), ItemPartition::Field(fields)) => {
+                self.parent_key_fields.is_none_or(|of_parent| {
+                    let is_known =
+                        |field| field == self.by || of_parent.split('/').any(|known| known == field);
+                    fields.split('/').any(|field| field == self.by) && fields.split('/').all(is_known)
+                })
+            }
+            _ => self.counted.partition == ItemPartition::Field(self.by),
         }
     }
 

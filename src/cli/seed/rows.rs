@@ -102,9 +102,10 @@ impl<'a> SampleRows<'a> {
                     _ => None,
                 },
                 // Of types that refer to one another, one has no references to the other.
-                FieldKind::Reference(reference) if !self.is_closing(field, &reference.target, row) => {
-                    self.reference(field, &reference.target, row, rng)
+                FieldKind::Reference(reference) if self.is_closing(field, &reference.target, row) => {
+                    field.ty.list.map(|_| json!([]))
                 }
+                FieldKind::Reference(reference) => self.reference(field, &reference.target, row, rng),
                 _ => None,
             };
             if let Some(value) = value.filter(|_| is_given) {

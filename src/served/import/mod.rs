@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use futures::StreamExt as _;
 use futures::stream::unfold;
-use onehop_model::{FieldKind, TypeOf};
+use onehop_model::{Field, FieldKind, TypeOf};
 use onehop_runtime::blocking;
 use onehop_store::{Fault, Ledger};
 use serde_json::{Map, Value};
@@ -130,7 +130,7 @@ pub async fn import(
     Ok(reports.collect())
 }
 
-/// The types in an order in which references lead back; within a circle in the order of the model.
+/// The types in an order in which references lead back; within a circle those that items need.
 fn in_order(model: &ServedModel) -> Vec<TypeIndex> {
     let mut order = Vec::new();
     let mut open = Vec::new();
@@ -150,21 +150,47 @@ fn add_after_targets(
         return;
     }
     open.push(ty);
+    for (target, is_needed) in targets(model, ty) {
+        if is_needed || !leads_to(model, target, ty) {
+            add_after_targets(model, target, open, order);
+        }
+    }
+    open.pop();
+    order.push(ty);
+}
+
+/// The types that items of a type refer to, and whether each item needs one of them.
+fn targets(model: &ServedModel, ty: TypeIndex) -> Vec<(TypeIndex, bool)> {
     let fields = model.ty(ty).item.fields.iter();
     let embedded = fields.clone().filter_map(|field| match &field.ty.of {
         TypeOf::Embedded(of) => model.embedded(of),
         _ => None,
     });
     let all = fields.chain(embedded.flat_map(|embedded| &embedded.fields));
-    let targets = all.filter_map(|field| match &field.kind {
-        FieldKind::Reference(reference) => model.index_of(&reference.target),
+    let target = |field: &Field| match &field.kind {
+        FieldKind::Reference(reference) => {
+            let has_least = field.checks.length_min.is_some_and(|min| min > 0);
+            let is_needed = field.ty.non_null && (field.ty.list.is_none() || has_least);
+            Some((model.index_of(&reference.target)?, is_needed))
+        }
         _ => None,
-    });
-    for target in targets.collect::<Vec<_>>() {
-        add_after_targets(model, target, open, order);
+    };
+    all.filter_map(target).collect()
+}
+
+/// Whether references lead from a type to another.
+fn leads_to(model: &ServedModel, from: TypeIndex, to: TypeIndex) -> bool {
+    let (mut open, mut seen) = (vec![from], Vec::new());
+    while let Some(ty) = open.pop() {
+        if ty == to {
+            return true;
+        }
+        if !seen.contains(&ty) {
+            seen.push(ty);
+            open.extend(targets(model, ty).into_iter().map(|(target, _)| target));
+        }
     }
-    open.pop();
-    order.push(ty);
+    false
 }
 
 /// Reads the rows of a file in the background.

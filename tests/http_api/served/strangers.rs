@@ -77,5 +77,8 @@ served_models!(
     music,
     university,
     newsroom,
-    insurance
+    insurance,
+    parliament,
+    hotel,
+    laboratory,
 );

@@ -22,12 +22,22 @@ impl Client {
         );
         let mut input = input_of(&changes, extra);
         input["idempotencyKey"] = json!(key);
-        let (answer, _) = self.command(&query, json!({ "i": input })).await;
+        let (answer, _) = self.command(&query, json!({ "i": input.clone() })).await;
         let Answer::Data { data, .. } = answer else {
             self.note(answer);
             return None;
         };
         let id = data[format!("create{capital}")][kind]["id"].as_str()?.to_owned();
+        if let Some(parent) = input["ticketId"].as_str()
+            && world.history.is_gone_before(&register("title", parent), start)
+        {
+            let detail = format!("client {}: {kind} {id} of {parent}", self.number);
+            world.history.broken("nothing is created below a deleted item", detail);
+        }
+        // No other client knows the item yet, so nobody has deleted it.
+        if let Some(Change { field, .. }) = changes.first().filter(|change| change.input.1.is_string()) {
+            self.use_key_again(&query, input, (field, json!(world.next("other")))).await;
+        }
         let end = Some(world.history.now());
         world.history.created_by_key(&key, &id);
         for Change { field, value, .. } in changes {

@@ -14,6 +14,8 @@ use crate::world::World;
 const LISTS: &str = "a list has each of its items as it is";
 /// The invariant that a copy breaks.
 const COPIES: &str = "copies follow their source";
+/// The notes that one request asks for.
+const NODES_MAX: usize = 50;
 /// The tickets of the list with the most notes.
 const BUSIEST: usize = 3;
 
@@ -110,6 +112,17 @@ async fn read_tickets(world: &Arc<World>, number: u32) -> BTreeMap<String, Value
         }
         if found.is_null() {
             world.history.removal_ended(&ticket.id);
+            let notes = notes.iter().filter(|note| note.ticket == ticket.id);
+            let ids: Vec<&str> = notes.map(|note| note.id.as_str()).take(NODES_MAX).collect();
+            let query = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }";
+            let left = match ids.is_empty() {
+                true => Value::Null,
+                false => ask(world, number, query.to_owned(), json!({ "ids": ids })).await["nodes"].take(),
+            };
+            if left.as_array().is_some_and(|nodes| nodes.iter().any(|node| !node.is_null())) {
+                let detail = format!("{left} of {}", ticket.id);
+                world.history.broken("owned items go with their owner", detail);
+            }
         }
         let listed = found["notes"]["nodes"].as_array().cloned().unwrap_or_default();
         if !found.is_null() && listed.len() < PAGE && found["noteCount"] != listed.len() {

@@ -73,8 +73,13 @@ pub(super) fn field_conditions(
         return Vec::new();
     };
     let Some(found) = scope.stored_path(target, name) else { return Vec::new() };
-    if !is_stored(found.last) || found.crosses_list || found.last.is_list() {
-        scope.reports.add(name.span, Problem::NotStored { path: name.value.clone() });
+    let problem = match is_stored(found.last) {
+        true if !found.crosses_list && !found.last.is_list() => None,
+        true => Some(Problem::WhereOfList { path: name.value.clone() }),
+        false => Some(Problem::NotStored { path: name.value.clone() }),
+    };
+    if let Some(problem) = problem {
+        scope.reports.add(name.span, problem);
         return Vec::new();
     }
     let tests = field_tests(scope, found.last, condition);

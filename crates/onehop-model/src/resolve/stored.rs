@@ -252,6 +252,24 @@ fn copied(scope: &Scope<'_>, ty: &TypedType, field: &TypedField) -> Option<CopyS
     Some(CopySource { from: origin, frozen: copy.frozen })
 }
 
+/// The problem of a copy that a type stores beside a reference, without a field for it.
+fn undeclared_copy(target: &TypedType, name: &str) -> Option<Problem> {
+    let of_reference = |field: &TypedField| {
+        let copied = &field.directives.copy.as_ref()?.fields;
+        let named = |source: &&At<String>| {
+            format!("{}{}", field.name.as_str(), Name::new(&source.value).pascal_case()) == name
+        };
+        let source = copied.iter().find(named)?;
+        Some(Problem::CopyOfUndeclaredCopy {
+            ty: target.name.value.clone(),
+            field: name.to_owned(),
+            reference: field.name.value.clone(),
+            source_field: source.value.clone(),
+        })
+    };
+    target.fields.iter().find_map(of_reference)
+}
+
 /// A field of a target that can be copied, because its items store it.
 fn copyable<'t>(
     scope: &Scope<'_>,
@@ -260,6 +278,10 @@ fn copyable<'t>(
     at: &At<String>,
 ) -> Option<&'t TypedField> {
     let Some(source) = target.field(name) else {
+        if let Some(problem) = undeclared_copy(target, name) {
+            scope.reports.add(at.span, problem);
+            return None;
+        }
         let problem = Problem::CopyLacks { ty: target.name.value.clone(), field: name.to_owned() };
         scope.reports.add_near(at.span, problem, name, target.fields.iter().map(|field| field.name.as_str()));
         return None;

@@ -66,7 +66,9 @@ impl Model {
             (RelatedSource::Find { .. }, _) => true,
             (RelatedSource::List(list), _) => !matches!(list.by.as_slice(), [by] if refers_here(by)),
             (RelatedSource::Partition { by }, Kept::Behind { .. }) => {
-                let is_key = |counted: &ItemType, by: &Name| counted.has_key_of(by, item);
+                let is_key = |counted: &ItemType, by: &Name| {
+                    counted.has_key_of(by, item) || counted.has_key_below(by, item)
+                };
                 let leads_here =
                     |by: &Name| refers_here(by) && counted.is_some_and(|counted| is_key(counted, by));
                 let is_found = match by.as_slice() {

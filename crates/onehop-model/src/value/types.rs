@@ -79,6 +79,25 @@ impl ItemType {
             })
     }
 
+    /// Whether the partition key of an item follows from the id and the partition key of the item that a
+    /// reference of it names: each value of it is one of the two.
+    pub(crate) fn has_key_below(&self, reference: &str, parent: &ItemType) -> bool {
+        let Some(FieldKind::Reference(held)) = self.field(reference).map(|field| &field.kind) else {
+            return false;
+        };
+        let is_whole = held.partition.len() == parent.key.len();
+        let fields = parent.key.iter().filter(|part| is_whole || matches!(part, KeySource::Field(_)));
+        let of_parent = |name: &Name| {
+            let mut pairs = fields.clone().zip(&held.partition);
+            pairs.any(|(part, held)| matches!(part, KeySource::Field(_)) && held == name)
+        };
+        let is_known = |part: &KeySource| match part {
+            KeySource::Field(name) => **name == *reference || of_parent(name),
+            KeySource::Id | KeySource::Type => false,
+        };
+        self.key.contains(&KeySource::Field(Name::new(reference))) && self.key.iter().all(is_known)
+    }
+
     /// Whether clients can read an item by its id, which makes the type a `Node`. A reference of the name
     /// `id` is no id of the item.
     pub fn is_node(&self) -> bool {

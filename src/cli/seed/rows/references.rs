@@ -102,22 +102,27 @@ impl SampleRows<'_> {
         object.retain(|name, _| !implied.iter().any(|field| ***field == **name));
     }
 
-    /// Whether an optional reference leads to a later type that leads back.
+    /// Whether an optional reference closes a circle of types: its target leads back by needed references,
+    /// or is a later type that leads back.
     pub(super) fn is_closing(&self, field: &Field, target: &Name, row: Option<(&ItemType, u64)>) -> bool {
         let place = |name: &Name| self.model.items().iter().position(|item| item.name == *name);
-        let Some((item, _)) = row.filter(|_| !field.ty.non_null) else { return false };
-        place(target) > place(&item.name) && self.leads_to(target, &item.name)
+        let Some((item, _)) = row.filter(|(item, _)| !is_needed(field) && item.name != *target) else {
+            return false;
+        };
+        self.leads_to(target, &item.name, is_needed)
+            || (place(target) > place(&item.name) && self.leads_to(target, &item.name, |_| true))
     }
 
-    /// Whether references lead from a type to another.
-    fn leads_to(&self, from: &Name, to: &Name) -> bool {
+    /// Whether references that are followed lead from a type to another.
+    fn leads_to(&self, from: &Name, to: &Name, is_followed: impl Fn(&Field) -> bool) -> bool {
         let (mut open, mut seen) = (vec![from.clone()], Vec::new());
         while let Some(name) = open.pop() {
             if name == *to {
                 return true;
             }
             let Some(item) = self.model.item(&name).filter(|_| !seen.contains(&name)) else { continue };
-            let targets = item.fields.iter().filter_map(|field| match &field.kind {
+            let followed = item.fields.iter().filter(|field| is_followed(field));
+            let targets = followed.filter_map(|field| match &field.kind {
                 FieldKind::Reference(reference) => Some(reference.target.clone()),
                 _ => None,
             });
@@ -158,6 +163,11 @@ impl SampleRows<'_> {
         let place = |fraction: f64| (fraction * fraction * count as f64) as u64;
         (count > 0).then(|| json!(row_id(target, place(rng.fraction()))))
     }
+}
+
+/// Whether a reference needs a target.
+fn is_needed(field: &Field) -> bool {
+    field.ty.non_null && (field.ty.list.is_none() || field.checks.length_min.is_some_and(|min| min > 0))
 }
 
 /// Whether a field has a value of its own, and is no reference.
@@ -220,6 +230,26 @@ type Note @item(container: "notes", partition: "article") @where(path: "/doc", i
   answered: Note @reference(partition: "article")
 }
 "#;
+
+    /// Each type needs the next one, but for the first one, which may lead to the last.
+    const CIRCLE: &str = r#"
+extend schema @model(name: "hotels") @container(name: "all", key: "/id")
+
+type Guest @item(container: "all") { id: ID! favourites: [Hotel!]! @reference friend: Guest @reference }
+type Hotel @item(container: "all") { id: ID! chain: Chain! @reference }
+type Chain @item(container: "all") { id: ID! owner: Guest! @reference last: Hotel @reference }
+"#;
+
+    #[test]
+    fn an_optional_reference_closes_no_circle_of_types() {
+        let model = Model::read("hotels.graphql", CIRCLE).unwrap();
+        let rows = SampleRows::new(&model, 20, 1);
+        let rows = |item: &str| rows.of(model.item(item).unwrap()).collect::<Vec<_>>();
+        assert!(rows("Guest").iter().all(|row| row["favourites"] == json!([])));
+        assert!(rows("Guest").iter().any(|row| row.contains_key("friend")));
+        assert!(rows("Hotel").iter().all(|row| row["chain"].is_string()));
+        assert!(rows("Chain").iter().all(|row| row["owner"].is_string() && !row.contains_key("last")));
+    }
 
     #[test]
     fn references_within_partitions_agree_with_their_targets() {

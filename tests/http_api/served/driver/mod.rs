@@ -143,7 +143,7 @@ impl Driver {
         let Some(ty) = self.model.account() else { return };
         let (name, camel) = (self.model.ty(ty).name, self.model.ty(ty).item.name.camel_case());
         let generated = self.inputs.of(&self.model, ty, Action::Create, &self.items);
-        let mut input = generated.expect("an account refers to nothing").input;
+        let Generated { mut input, references, .. } = generated.expect("an account needs no reference");
         input.insert("password".to_owned(), json!(PASSWORD));
         let query = format!(
             "mutation($input: Create{name}Input!) {{ create{name}(input: $input) {{ accessToken {camel} {{ id }} }} }}"
@@ -155,7 +155,6 @@ impl Driver {
         let account = Account { token: text(&payload["accessToken"]), id: text(&payload[&*camel]["id"]) };
         let (id, account_number) = (account.id.clone(), self.accounts.len());
         self.accounts.push(account);
-        let references = BTreeMap::new();
         self.items.push(Driven { ty, id, account: account_number, values: input, references });
     }
 

@@ -45,6 +45,10 @@ pub const CASES: &[Case] = &[
         "type A @item(container: \"users\") {\n  id: ID!\n  a: [B!]! @find(by: \"a\")\n  b: String @computed(by: SAME, from: \"a\")\n  c: String @computed(by: LOWER, from: \"d\")\n  d: String\n}\ntype B @item(container: \"users\") { a: A! @reference }\ntype Query { as: [A!] @find @where(field: \"c\", is: \"x\") @where(field: \"a\", exists: true) }",
     ),
     (
+        "where-of-list",
+        "type A @item(container: \"users\") { id: ID!  a: [String!]!  b: [Line!]! }\ntype Query { as: [A!] @find @where(field: \"a\", exists: true) @where(field: \"b.total\", is: 1) }",
+    ),
+    (
         "not-watchable",
         "type A @item(container: \"users\") { id: ID!  a: Int! @version(of: [\"b\"])  b: DateTime! @created }",
     ),
@@ -73,6 +77,10 @@ pub const CASES: &[Case] = &[
     (
         "copy-lacks",
         "type A @item(container: \"users\") { id: ID!  a: User! @reference @copy(fields: [\"nam\", \"age\"])  b: String @copy(from: \"a.title\")  c: Int @copy(from: \"Post.rnk\", frozen: true) }",
+    ),
+    (
+        "copy-of-undeclared-copy",
+        "type A @item(container: \"users\") { id: ID!  a: Post! @reference @copy(fields: [\"title\"]) }\ntype B @item(container: \"users\", type: \"b\") { id: ID!  a: A! @reference @copy(fields: [\"aTitle\"]) }",
     ),
     (
         "copy-unstored",
