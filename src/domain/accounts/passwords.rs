@@ -28,6 +28,8 @@ pub struct StoredPassword {
     /// A PHC string; `None` for an account that cannot sign in with a password.
     hash: Option<String>,
     pub version: u64,
+    /// The partition key of the account's item, where it does not follow from the account.
+    pub partition: Option<String>,
 }
 
 /// The password of an item, without its other fields.
@@ -38,6 +40,8 @@ struct PasswordFields {
     password_hash: Option<String>,
     #[serde(default)]
     password_version: u64,
+    #[serde(default)]
+    account_partition: Option<String>,
 }
 
 /// The password of an account, in `accounts` under the account with a prefix.
@@ -49,11 +53,13 @@ struct PasswordItem<'a> {
     item_type: &'static str,
     password_hash: &'a str,
     password_version: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account_partition: Option<&'a str>,
 }
 
 impl StoredPassword {
     pub(crate) fn new(place: &str, hash: Option<&str>, version: u64) -> Self {
-        Self { place: place.to_owned(), hash: hash.map(str::to_owned), version }
+        Self { place: place.to_owned(), hash: hash.map(str::to_owned), version, partition: None }
     }
 
     /// The hash.
@@ -85,8 +91,9 @@ pub(crate) async fn password_at(
     let Some(item) = store.read(ACCOUNTS, &PartitionKey::from(place), place, ledger).await? else {
         return Ok(None);
     };
-    let PasswordFields { password_hash, password_version } = item.decode()?;
-    Ok(Some((StoredPassword::new(place, password_hash.as_deref(), password_version), item.etag)))
+    let PasswordFields { password_hash, password_version, account_partition } = item.decode()?;
+    let password = StoredPassword::new(place, password_hash.as_deref(), password_version);
+    Ok(Some((StoredPassword { partition: account_partition, ..password }, item.etag)))
 }
 
 /// The place of an account's password, and how it is replaced there.
@@ -136,10 +143,17 @@ impl AccountPasswords {
         Ok(found.map(|(password, _)| password))
     }
 
-    /// Stores the first password of an account. An existing password stays.
-    pub(crate) async fn create(&self, account: AccountId, hash: &str, ledger: &Ledger) -> Result<(), Fault> {
+    /// Stores the first password of an account, with the partition key of its item where that does not follow
+    /// from the account. An existing password stays.
+    pub(crate) async fn create(
+        &self,
+        account: AccountId,
+        hash: &str,
+        partition: Option<&str>,
+        ledger: &Ledger,
+    ) -> Result<(), Fault> {
         let place = Self::place(account);
-        let (key, item) = (PartitionKey::from(place.as_str()), item(&place, hash, 0));
+        let (key, item) = (PartitionKey::from(place.as_str()), item(&place, hash, 0, partition));
         conditional_write::create_new(&*self.0, ACCOUNTS, &key, &item, ledger).await
     }
 
@@ -175,7 +189,7 @@ impl AccountPasswords {
             if !now.is_same(compared) {
                 return Err(wrong_password().into());
             }
-            let item = item(place, &hash.to_stored(), wanted.version);
+            let item = item(place, &hash.to_stored(), wanted.version, now.partition.as_deref());
             let replace = WriteOp::Replace { item, if_match: Some(etag) };
             let written = conditional_write::attempt(&*self.0, ACCOUNTS, &key, replace, ledger).await?;
             if written == WriteAttempt::Written {
@@ -192,8 +206,13 @@ impl std::fmt::Debug for AccountPasswords {
     }
 }
 
-fn item(place: &str, hash: &str, version: u64) -> NewItem {
-    let item =
-        PasswordItem { id: place, item_type: ITEM_TYPE, password_hash: hash, password_version: version };
+fn item(place: &str, hash: &str, version: u64, partition: Option<&str>) -> NewItem {
+    let item = PasswordItem {
+        id: place,
+        item_type: ITEM_TYPE,
+        password_hash: hash,
+        password_version: version,
+        account_partition: partition,
+    };
     NewItem::encode(place, &item)
 }

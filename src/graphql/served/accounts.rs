@@ -24,8 +24,7 @@ use crate::graphql::errors::{self, Code};
 use crate::served::commands::account::{PasswordsTyped, SignUp};
 use crate::served::input::input_fields;
 use crate::served::{
-    Decision, ItemPlace, ServedCommand, ServedItem, ServedModel, ServedMutation, TypeIndex, WrittenItem,
-    mutation_name,
+    Decision, ServedCommand, ServedItem, ServedModel, ServedMutation, TypeIndex, WrittenItem, mutation_name,
 };
 use onehop_graphql_server::client_address::Network;
 use onehop_runtime::clock::format_timestamp;
@@ -219,19 +218,16 @@ pub(super) fn sign_out(model: &Arc<ServedModel>) -> Option<(Field, Object)> {
                 _ => sessions.end_all(account, scope.ledger()).await,
             };
             ended.map_err(|fault| scope.fault(&fault))?;
-            Ok(Some(FieldValue::value(account.id.to_string())))
+            let place = scope.services().commands.account_place(account.id, scope.ledger()).await;
+            let place = place.map_err(|fault| scope.fault(&fault))?;
+            Ok(place.map(|place| FieldValue::value(place.encode(scope.services().commands.model()))))
         })
     });
     let everywhere = InputValue::new("everywhere", TypeRef::named_nn(TypeRef::BOOLEAN)).default_value(false);
     let everywhere = everywhere.description("Whether all other sessions of the account end as well.");
     let name = format!("{}Id", model.ty(ty).item.name.camel_case());
-    let model = Arc::clone(model);
-    let id = Field::new(name, TypeRef::named_nn(TypeRef::ID), move |ctx| {
-        let id = match ctx.parent_value.as_value() {
-            Some(async_graphql::Value::String(id)) => ItemPlace::of_id(&model, ty, id),
-            _ => None,
-        };
-        FieldFuture::from_value(id.map(|place| place.encode(&model).into()))
+    let id = Field::new(name, TypeRef::named_nn(TypeRef::ID), |ctx| {
+        FieldFuture::from_value(ctx.parent_value.as_value().cloned())
     });
     let payload =
         Object::new("SignOutPayload").field(id.description("The id of the account that signed out."));

@@ -20,7 +20,7 @@ use crate::domain::accounts::passwords::{AccountPasswords, PasswordHolder, Store
 use crate::domain::accounts::sessions::{NewSession, SessionStart, Sessions};
 use crate::domain::error::{CommandError, Refusal, contended};
 use crate::served::ids::ItemPlace;
-use crate::served::model::{Body, ServedModel, TypeIndex, UniqueField};
+use crate::served::model::{Body, PartitionSource, ServedModel, TypeIndex, UniqueField};
 use crate::served::stored;
 use crate::served::unique::reservation_keys;
 
@@ -92,7 +92,7 @@ impl ServedCommands {
             let place = self.identify(ty, self.ids.next_id(self.clock.now_ms()), &mut body)?;
             self.claim(&place, &body, Claimant::New, ledger).await?;
             let account = account_id(&place)?;
-            self.account_passwords.create(account, &hash, ledger).await?;
+            self.account_passwords.create(account, &hash, self.stated_partition(&place), ledger).await?;
             match self.write_new(place, body.clone(), Claimant::New, ledger).await {
                 Ok(written) => return Ok(written),
                 Err(CommandError::Fault(fault)) if fault.kind == FaultKind::Unavailable => {
@@ -159,9 +159,9 @@ impl ServedCommands {
         let Some(place) = place else {
             // As many reads as for a known login: the store of commands repeats a read of a missing item in
             // the latest commit.
-            if let Some(nobody) = ItemPlace::of_id(&self.model, ty, &Uuid::nil().to_string()) {
-                self.stored(&*self.latest, &nobody, ledger).await?;
-            }
+            let nobody = Uuid::nil().to_string();
+            let nobody = ItemPlace::within(ty, &nobody, nobody.clone());
+            self.stored(&*self.latest, &nobody, ledger).await?;
             return Ok(None);
         };
         let Some(body) = self.reads.item(&place, ledger).await? else { return Ok(None) };
@@ -221,10 +221,37 @@ impl ServedCommands {
     /// # Errors
     /// A fault of the store.
     pub async fn account_item(&self, account: Uuid, ledger: &Ledger) -> Result<Option<WrittenItem>, Fault> {
-        let place =
-            self.model.account().and_then(|ty| ItemPlace::of_id(&self.model, ty, &account.to_string()));
-        let Some(place) = place else { return Ok(None) };
+        let Some(place) = self.account_place(account, ledger).await? else { return Ok(None) };
         Ok(self.reads.item(&place, ledger).await?.map(|body| WrittenItem { place, body }))
+    }
+
+    /// The place of an account's item; `None` for an account without one. Where the partition key does not
+    /// follow from the account, it lies beside the password, and never changes.
+    ///
+    /// # Errors
+    /// A fault of the store.
+    pub async fn account_place(&self, account: Uuid, ledger: &Ledger) -> Result<Option<ItemPlace>, Fault> {
+        let Some(ty) = self.model.account() else { return Ok(None) };
+        if let Some(place) = ItemPlace::of_id(&self.model, ty, &account.to_string()) {
+            return Ok(Some(place));
+        }
+        let place = |partition: &str| ItemPlace::within(ty, partition, account.to_string());
+        if let Some(partition) = self.account_partitions.get(&account) {
+            return Ok(Some(place(&partition)));
+        }
+        let found = self.account_passwords.find(AccountId::user(account), ledger).await?;
+        let Some(partition) = found.and_then(|found| found.partition) else { return Ok(None) };
+        let found = place(&partition);
+        self.account_partitions.insert(account, partition.into());
+        Ok(Some(found))
+    }
+
+    /// The partition key of an account's item, where it does not follow from the account.
+    pub(super) fn stated_partition<'p>(&self, place: &'p ItemPlace) -> Option<&'p str> {
+        match self.ty(place.ty).key {
+            PartitionSource::Properties(_) => Some(place.partition.as_str()),
+            PartitionSource::Id | PartitionSource::Constant => None,
+        }
     }
 
     /// The login of an account's item.

@@ -79,19 +79,21 @@ impl ServedCommands {
         let filled = self.filled(ty, checked.values, ledger).await?;
         self.set_currencies(ty, &checked.currencies, &filled, &mut body)?;
         self.set_values(ty, filled.values, &mut body);
-        let mut references = checked.references;
+        // The caller decides the values that others have to agree with.
+        let mut references = Vec::new();
         for field in &ty.item.fields {
             if let FieldKind::Reference(reference) = &field.kind
                 && reference.caller
             {
-                let Some(account) = command.requester.account else {
-                    return Err(Refusal::unauthenticated("Sign in to do this.").into());
+                let place = match command.requester.account {
+                    Some(account) => self.account_place(account, ledger).await?,
+                    None => None,
                 };
-                let target = self.model.index_of(&reference.target);
-                let place = target.and_then(|ty| ItemPlace::of_id(&self.model, ty, &account.to_string()));
-                references.extend(place.map(|place| (field.name.to_string(), vec![place])));
+                let place = place.ok_or_else(|| Refusal::unauthenticated("Sign in to do this."))?;
+                references.push((field.name.to_string(), vec![place]));
             }
         }
+        references.extend(checked.references);
         self.set_references(command.mutation.ty, references, (None, &mut body), ledger).await?;
         self.compute(command.mutation.ty, &mut body)?;
         self.check_recognised(ty, &body)?;

@@ -185,7 +185,7 @@ impl ServedCommands {
         let hash = self.passwords.hash_for(HashingCaller::default(), password).await?.to_stored();
         let account = AccountId::parse(&place.id);
         let account = account.ok_or_else(|| Refusal::bad_input(ID, "is no id of an account"))?;
-        Ok(self.account_passwords.create(account, &hash, ledger).await?)
+        Ok(self.account_passwords.create(account, &hash, self.stated_partition(place), ledger).await?)
     }
 
     /// The place of a row whose place does not follow from its id, with that id; `None` where the row has no

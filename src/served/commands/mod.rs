@@ -24,6 +24,7 @@ use onehop_model::{Action, Condition, FieldTest, Grants, Name};
 use onehop_runtime::clock::{Clock, format_timestamp};
 use onehop_store::{Batch, ETag, Fault, Item, Ledger, NewItem, Store, WriteOp};
 use parking_lot::Mutex;
+use quick_cache::sync::Cache;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -40,6 +41,9 @@ use crate::domain::conditional_write;
 use crate::domain::error::{CommandError, Refusal};
 use crate::domain::ids::IdSource;
 use crate::domain::keyed_turns::KeyedTurns;
+
+/// The accounts whose partition keys are remembered.
+const ACCOUNT_PARTITIONS_MAX: usize = 10_000;
 
 /// The parts that commands need from outside.
 pub struct ServedCommandParts {
@@ -70,6 +74,8 @@ pub struct ServedCommands {
     ids: Arc<dyn IdSource>,
     passwords: PasswordHasher,
     account_passwords: AccountPasswords,
+    /// The partition keys of accounts, where they do not follow from the account.
+    account_partitions: Arc<Cache<Uuid, Arc<str>>>,
     turns: Arc<KeyedTurns>,
     /// The accounts of staff by the keys of their logins.
     kept_logins: Arc<Mutex<HashMap<String, Uuid>>>,
@@ -125,6 +131,7 @@ impl ServedCommands {
             reads: ServedReads::new(Arc::clone(&store), Arc::clone(&model)),
             unique: UniqueValues { store: Arc::clone(&store), model: Arc::clone(&model) },
             account_passwords: AccountPasswords::new(Arc::clone(&store)),
+            account_partitions: Arc::new(Cache::new(ACCOUNT_PARTITIONS_MAX)),
             turns: Arc::default(),
             kept_logins: Arc::default(),
             store,

@@ -13,6 +13,7 @@ use crate::served::held_copies::HeldCopies;
 use crate::served::ids::ItemPlace;
 use crate::served::input::input_name;
 use crate::served::model::{Body, ServedModel, ServedType, TypeIndex};
+use crate::served::names::interned;
 use crate::served::references::{
     key_fields, partition_beside, target_place, write_copied_scalars, write_reference,
 };
@@ -179,6 +180,9 @@ fn check_partitions(
         let is_beside = |place: &ItemPlace| {
             partition_beside(model, (fields, reference), &place.id, body).as_ref() == Some(&place.partition)
         };
+        if reference.caller && !places.iter().all(is_beside) {
+            return Err(Refusal::bad_input(interned(by), "must be that of the account that is signed in"));
+        }
         if !places.iter().all(is_beside) {
             return Err(Refusal::bad_input(input_name(field), format_args!("must be of the same {by}")));
         }

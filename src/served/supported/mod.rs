@@ -2,9 +2,8 @@
 //! data is touched. Each finding names the type and field, and the directive.
 
 use onehop_model::{
-    Action, CopyOrigin, CopySource, Event, Field, FieldKind, FieldPath, Function, ItemType, Kept, KeySource,
-    LiveSource, Model, Name, QueryKind, RelatedField, RelatedSource, StoredField, Subscription, TypeOf,
-    ValueSource,
+    Action, CopyOrigin, CopySource, Event, Field, FieldKind, FieldPath, Function, ItemType, Kept, LiveSource,
+    Model, Name, QueryKind, RelatedField, RelatedSource, StoredField, Subscription, TypeOf, ValueSource,
 };
 mod findings;
 mod names;
@@ -76,12 +75,6 @@ fn item_type(model: &Model, item: &ItemType, findings: &mut Findings) {
         &item.name,
         "@auth(on: CREATE)",
         "of an account must allow PUBLIC, SIGNED_IN (anybody signs up) or STAFF",
-    );
-    findings.add_if(
-        is_account && !matches!(item.key.first(), Some(KeySource::Id)),
-        &item.name,
-        "@account",
-        "needs its id as the partition key",
     );
     findings.add_if(
         is_account && !item.id_from.is_empty(),

@@ -118,7 +118,7 @@ impl WebstoreCommands {
                 }
                 KeyClaim::Granted => {}
             }
-            self.account_passwords.create(id.into(), &hash, ledger).await?;
+            self.account_passwords.create(id.into(), &hash, None, ledger).await?;
             let customer = self.new_customer(id, &checked);
             if let Some(customer) = self.customers.create(&customer, ledger).await? {
                 return Ok((customer, 0));

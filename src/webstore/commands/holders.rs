@@ -100,7 +100,7 @@ impl Customers {
         let Some(password) = &customer.password else { return Ok(customer) };
         // A later password is there already, and stays.
         let passwords = AccountPasswords::new(Arc::clone(&self.0));
-        passwords.create(customer.id.into(), &password.hash, ledger).await?;
+        passwords.create(customer.id.into(), &password.hash, None, ledger).await?;
         for _ in 0..ATTEMPTS_MAX {
             let HolderLookup::Found(stored) = self.read(customer.id, ledger).await? else {
                 return Ok(customer);

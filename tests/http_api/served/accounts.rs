@@ -7,7 +7,7 @@ use onehop::domain::accounts::sessions::SESSION_CHECK_INTERVAL_DEFAULT;
 use onehop::served::commands::account::SignUp;
 use onehop::served::{ItemPlace, Requester, ServedCommand, ServedMutation};
 use onehop_model::{Action, Grants};
-use onehop_store::{ContainerName, Ledger, NewItem, PartitionKey, WriteOp};
+use onehop_store::{ContainerName, Item, Ledger, NewItem, PartitionKey, WriteOp};
 use serde_json::{Value, json};
 
 use super::server::{BIRDS, Client, PASSWORD, ServedServer};
@@ -265,9 +265,51 @@ async fn a_deletion_that_dies_after_its_first_write_is_finished() {
     assert!(!has_password(&server, id).await, "the password is removed");
 }
 
+/// Accounts lie in the logical partitions of their offices, with all that they write.
+#[tokio::test]
+async fn an_account_may_have_another_partition_key_than_its_id() {
+    let server = ServedServer::start(include_str!("models/agency.graphql")).await;
+    let sign_up = async |name: &str, office: &str| {
+        let query = "mutation($input: CreatePersonInput!) { createPerson(input: $input) { accessToken person { id } } }";
+        let email = format!("{name}@example.com");
+        let input = json!({ "name": name, "office": office, "email": email, "password": PASSWORD });
+        let data = server.data(None, query, json!({ "input": input })).await["createPerson"].take();
+        (data["accessToken"].as_str().unwrap().to_owned(), data["person"]["id"].as_str().unwrap().to_owned())
+    };
+    let (ada, adas_id) = sign_up("ada", "PARIS").await;
+    let (_, bobs_id) = sign_up("bob", "BERLIN").await;
+    let change = "mutation($input: ChangePasswordInput!) { changePassword(input: $input) { accessToken } }";
+    let input = json!({ "input": { "currentPassword": PASSWORD, "newPassword": "another long secret 9" } });
+    let changed = server.data(Some(&ada), change, input).await;
+    let token = changed["changePassword"]["accessToken"].as_str().unwrap();
+    let me = server.data(Some(token), "{ me { id office } }", json!({})).await;
+    assert_eq!(me, json!({ "me": { "id": adas_id, "office": "PARIS" } }));
+    let place = ItemPlace::decode(&server.app.model, &adas_id).unwrap();
+    let stored: Value = password_item(&server, &adas_id).await.unwrap().decode().unwrap();
+    assert_eq!(stored["accountPartition"], place.partition.as_str(), "a changed password keeps it");
+
+    let create =
+        "mutation($input: CreateJobInput!) { createJob(input: $input) { job { office author { id } } } }";
+    let job = |input: Value| json!({ "input": input });
+    let data = server.data(Some(token), create, job(json!({ "title": "Paint", "helperIds": [] }))).await;
+    assert_eq!(data["createJob"]["job"], json!({ "office": "PARIS", "author": { "id": adas_id } }));
+    let elsewhere = job(json!({ "title": "Paint", "helperIds": [], "office": "BERLIN" }));
+    let refusal = server.refusal(Some(token), create, elsewhere).await;
+    assert_eq!(refusal, ("BAD_USER_INPUT".to_owned(), json!("office")));
+    let others = job(json!({ "title": "Paint", "helperIds": [], "assigneeId": bobs_id }));
+    let refusal = server.refusal(Some(token), create, others).await;
+    assert_eq!(refusal, ("BAD_USER_INPUT".to_owned(), json!("assigneeId")));
+    let out = server.data(Some(token), "mutation { signOut { personId } }", json!({})).await;
+    assert_eq!(out, json!({ "signOut": { "personId": adas_id } }));
+}
+
 async fn has_password(server: &ServedServer, id: &str) -> bool {
+    password_item(server, id).await.is_some()
+}
+
+async fn password_item(server: &ServedServer, id: &str) -> Option<Item> {
     let place = ItemPlace::decode(&server.app.model, id).unwrap();
     let password = AccountPasswords::place(AccountId::user(place.id.parse().unwrap()));
     let (accounts, key) = (ContainerName("accounts"), password.as_str().into());
-    server.app.engine.store.read(accounts, &key, &password, &Ledger::new()).await.unwrap().is_some()
+    server.app.engine.store.read(accounts, &key, &password, &Ledger::new()).await.unwrap()
 }

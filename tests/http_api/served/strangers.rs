@@ -81,4 +81,5 @@ served_models!(
     parliament,
     hotel,
     laboratory,
+    agency,
 );

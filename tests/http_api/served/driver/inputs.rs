@@ -38,6 +38,8 @@ pub(super) struct Generated {
     pub(super) references: BTreeMap<String, Vec<String>>,
     /// Fields that the server fills.
     left_out: BTreeSet<String>,
+    /// Plain fields whose values follow from the targets of references.
+    followed: BTreeSet<String>,
 }
 
 impl Inputs {
@@ -72,16 +74,24 @@ impl Inputs {
         needed.filter(|needed| model.ty(*needed).writes(Action::Create))
     }
 
-    /// An input for a new item; `None` where a needed reference has no target.
+    /// An input for a new item of a caller; `None` where a needed reference has no target.
     pub(super) fn of(
         &mut self,
         model: &ServedModel,
         ty: TypeIndex,
-        action: Action,
+        caller: Option<&Driven>,
         items: &[Driven],
     ) -> Option<Generated> {
-        let fields = input_fields(model.ty(ty), action, &[]);
-        self.generate(model, ty, &fields, None, items)
+        let fields = input_fields(model.ty(ty), Action::Create, &[]);
+        let (item, mut generated) = (&model.ty(ty).item, Generated::default());
+        for field in &item.fields {
+            if let (FieldKind::Reference(reference), Some(caller)) = (&field.kind, caller)
+                && reference.caller
+            {
+                follow_partition(reference, caller, item, model, &mut generated);
+            }
+        }
+        self.generate(model, (ty, generated), &fields, None, items)
     }
 
     /// An input for a change of some fields.
@@ -101,7 +111,7 @@ impl Inputs {
             })
         };
         fields.retain(|input| self.below(2) == 0 && !is_part(&input.field.name));
-        self.generate(model, item.ty, &fields, Some(item), items)
+        self.generate(model, (item.ty, Generated::default()), &fields, Some(item), items)
     }
 
     /// An input for an update of these fields; of all where there are none.
@@ -113,19 +123,18 @@ impl Inputs {
         items: &[Driven],
     ) -> Option<Generated> {
         let fields = input_fields(model.ty(item.ty), Action::Update, fields);
-        self.generate(model, item.ty, &fields, Some(item), items)
+        self.generate(model, (item.ty, Generated::default()), &fields, Some(item), items)
     }
 
     fn generate(
         &mut self,
         model: &ServedModel,
-        ty: TypeIndex,
+        (ty, mut generated): (TypeIndex, Generated),
         fields: &[InputField<'_>],
         before: Option<&Driven>,
         items: &[Driven],
     ) -> Option<Generated> {
         let served = model.ty(ty);
-        let mut generated = Generated::default();
         for input in fields {
             let (name, field) = (input.field.name.to_string(), input.field);
             let is_left_out = !input.is_required && before.is_none() && self.below(3) == 0;
@@ -361,7 +370,11 @@ fn is_same_partition(
             let own = own.or_else(|| before?.references.get(by));
             own.is_some_and(|own| Some(own) == target.references.get(by))
         }
-        _ => before.is_none_or(|before| before.values.get(by) == target.values.get(by)),
+        _ => {
+            let followed = generated.values.get(by).filter(|_| generated.followed.contains(by));
+            let own = followed.or_else(|| before?.values.get(by));
+            (own.is_none() && before.is_none()) || own == target.values.get(by)
+        }
     }
 }
 
@@ -381,6 +394,7 @@ fn follow_partition(
             Some(value) => {
                 generated.input.insert(by.to_string(), value.clone());
                 generated.values.insert(by.to_string(), value.clone());
+                generated.followed.insert(by.to_string());
             }
             // The server knows it from the target.
             None => drop(generated.left_out.insert(by.to_string())),

@@ -142,7 +142,7 @@ impl Driver {
     async fn sign_up(&mut self) {
         let Some(ty) = self.model.account() else { return };
         let (name, camel) = (self.model.ty(ty).name, self.model.ty(ty).item.name.camel_case());
-        let generated = self.inputs.of(&self.model, ty, Action::Create, &self.items);
+        let generated = self.inputs.of(&self.model, ty, None, &self.items);
         let Generated { mut input, references, .. } = generated.expect("an account needs no reference");
         input.insert("password".to_owned(), json!(PASSWORD));
         let query = format!(
@@ -178,8 +178,16 @@ impl Driver {
         while let Some(missing) = self.inputs.missing_target(&self.model, ty, &self.items) {
             ty = missing;
         }
-        let Some(generated) = self.inputs.of(&self.model, ty, Action::Create, &self.items) else { return };
-        let account = self.inputs.below(ACCOUNTS);
+        // The partition key of the caller's item is one of the values.
+        let follows_caller = self.model.ty(ty).item.fields.iter().any(|field| match &field.kind {
+            FieldKind::Reference(reference) => reference.caller && !reference.partition.is_empty(),
+            _ => false,
+        });
+        let chosen = follows_caller.then(|| self.inputs.below(ACCOUNTS));
+        let caller = chosen.and_then(|account| self.accounts.get(account));
+        let caller = caller.and_then(|caller| self.items.iter().find(|item| item.id == caller.id));
+        let Some(generated) = self.inputs.of(&self.model, ty, caller, &self.items) else { return };
+        let account = chosen.unwrap_or_else(|| self.inputs.below(ACCOUNTS));
         self.check_refusals(ty, account, &generated).await;
         let Generated { input, values, mut references, .. } = generated;
         let (name, camel) = (self.model.ty(ty).name, self.model.ty(ty).item.name.camel_case());
@@ -242,7 +250,9 @@ impl Driver {
 
     async fn delete(&mut self) {
         let model = Arc::clone(&self.model);
-        let is_deleted = |item: &Driven| model.ty(item.ty).writes(Action::Delete);
+        // The accounts of the driver stay.
+        let is_deleted =
+            |item: &Driven| model.ty(item.ty).writes(Action::Delete) && model.account() != Some(item.ty);
         let Some(place) = self.place_of_one(is_deleted) else { return };
         let item = self.items[place].clone();
         // An item that others show stays; items that it owns follow it.
