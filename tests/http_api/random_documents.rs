@@ -94,10 +94,11 @@ impl Documents {
             return self.with_ids(&selected);
         }
         let mut queries = Vec::new();
-        for (id, of) in self.nodes() {
-            let below =
-                if of == type_name { vec![selected.clone()] } else { self.paths(of, type_name, &selected) };
-            queries.extend(below.into_iter().map(|selection| RandomDocument {
+        let mut paths = BTreeMap::from([(type_name, vec![selected.clone()])]);
+        let (own, others): (Vec<_>, Vec<_>) = self.nodes().partition(|(_, of)| *of == type_name);
+        for (id, of) in own.into_iter().chain(others) {
+            let below = paths.entry(of).or_insert_with(|| self.paths(of, type_name, &selected));
+            queries.extend(below.iter().map(|selection| RandomDocument {
                 text: format!("query($id: ID!) {{ node(id: $id) {{ ... on {of} {{ {selection} }} }} }}"),
                 variables: json!({ "id": id }),
             }));

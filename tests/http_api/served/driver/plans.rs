@@ -16,6 +16,9 @@ use crate::served::server::tokens;
 /// The number of random documents that are compared.
 const DOCUMENTS: u64 = 60;
 
+/// The queries of a field with a reason: none of them may have a plan.
+const UNPLANNED_QUERIES: usize = 2;
+
 /// The answers of plans in one run.
 #[derive(Debug, Default)]
 pub struct PlannedAnswers {
@@ -48,13 +51,13 @@ impl Driver {
         }
         for (type_name, field) in documents.fields() {
             let name = format!("{type_name}.{field}");
-            if !answers.planned.contains(&name)
-                && is_planned(&executor, &callers, &documents.queries_of(type_name, field)).await
-            {
-                answers.planned.insert(name.clone());
-            }
+            let mut queries = documents.queries_of(type_name, field);
             if let Some(reason) = reason(&self.model, type_name, field) {
                 answers.reasons.insert(name.clone(), reason);
+                queries.truncate(UNPLANNED_QUERIES);
+            }
+            if !answers.planned.contains(&name) && is_planned(&executor, &callers, &queries).await {
+                answers.planned.insert(name.clone());
             }
             answers.all.insert(name);
         }
@@ -142,8 +145,8 @@ async fn is_planned(
         for caller in callers {
             let asked = Asked::new(text, variables.clone());
             let asked = Asked { caller: caller.clone(), is_ordered: false, ..asked };
-            if asked.compare(executor).await.1 {
-                return true;
+            if asked.planned(executor).await.is_some() {
+                return asked.compare(executor).await.1;
             }
         }
     }
