@@ -17,6 +17,7 @@ use jsonwebtoken::decode_header;
 use reqwest::Url;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
 pub use self::documents::{
@@ -45,6 +46,8 @@ pub struct ExternalIdentity {
     pub preferred_username: Option<String>,
     pub email: Option<String>,
     pub email_verified: bool,
+    /// All other claims of the token.
+    pub other_claims: Map<String, Value>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -334,6 +337,8 @@ struct Claims {
     email_verified: serde_json::Value,
     /// The events of a security event token (RFC 8417), such as a logout token.
     events: Option<IgnoredAny>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
 }
 
 /// Seconds since the epoch; RFC 7519 allows a fraction.
@@ -384,6 +389,7 @@ impl Claims {
             email: self.email,
             // Some providers write the boolean as text.
             email_verified: self.email_verified == true || self.email_verified == "true",
+            other_claims: self.other,
         }
     }
 }

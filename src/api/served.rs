@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::endpoint_parts::{Api, ApiError, ApiOptions, EndpointParts, ProcessorRecency};
 use crate::accounts::Authenticator;
 use crate::accounts::brute_force_protection::Attempts;
+use crate::accounts::oidc::OidcVerifier;
 use crate::accounts::token::Tokens;
 use crate::app::ServedApp;
 use crate::domain::accounts::sessions::Sessions;
@@ -18,7 +19,7 @@ use crate::graphql::served::{ServedError, ServedExecutor, ServedServices};
 use crate::http::playground_routes;
 use crate::http::static_files::StaticFiles;
 use crate::operations::public_routes;
-use crate::served::ServedReads;
+use crate::served::{ModelClaims, ServedReads};
 use crate::telemetry::Telemetry;
 use onehop_graphql_server::schema_index::SchemaIndex;
 
@@ -28,6 +29,8 @@ pub struct ServedApiParts {
     pub tokens: Tokens,
     /// The accounts of the members of staff.
     pub staff: HashSet<Uuid>,
+    /// The OpenID Connect provider whose tokens are accepted, if any: of models without accounts.
+    pub provider: Option<Arc<OidcVerifier>>,
     pub options: ApiOptions,
     /// Metrics and traces, if any.
     pub telemetry: Option<Arc<Telemetry>>,
@@ -38,7 +41,7 @@ pub struct ServedApiParts {
 /// # Errors
 /// The model gives no schema.
 pub fn served_executor_of(app: &ServedApp, parts: &ServedApiParts) -> Result<ServedExecutor, ServedError> {
-    let ServedApiParts { tokens, staff, options, .. } = parts;
+    let ServedApiParts { tokens, staff, provider, options, .. } = parts;
     let engine = &app.engine;
     let (recent, clock) = (Arc::clone(&engine.recent), Arc::clone(&engine.clock));
     let sessions = Sessions::new(recent, Arc::clone(&clock), tokens.audience().clone(), options.sessions)
@@ -55,6 +58,7 @@ pub fn served_executor_of(app: &ServedApp, parts: &ServedApiParts) -> Result<Ser
         live: app.live.clone(),
         in_building: app.in_building.clone(),
         staff: Arc::new(staff.clone()),
+        claims: ModelClaims::of(app.model.model()),
         attempts: Arc::new(Attempts::new(options.attempts)),
         tokens: tokens.clone(),
         sessions,
@@ -62,7 +66,8 @@ pub fn served_executor_of(app: &ServedApp, parts: &ServedApiParts) -> Result<Ser
         clock,
         ids: Arc::new(RandomIds),
     };
-    ServedExecutor::new(&app.model, services, Authenticator::new(tokens.clone(), None), options.schema)
+    let authenticator = Authenticator::new(tokens.clone(), provider.clone());
+    ServedExecutor::new(&app.model, services, authenticator, options.schema)
 }
 
 /// All routes over a served model.

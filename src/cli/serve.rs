@@ -163,8 +163,9 @@ impl Serve {
     /// Serves the domain of a model.
     async fn serve_model(&self, served: ServedFile, given: Given) -> anyhow::Result<Exit> {
         let Given { choice, keys, mut options, provider, telemetry, log } = given;
-        if provider.is_some() {
-            anyhow::bail!("--jwt-issuer: a served model has accounts of its own alone");
+        if let (Some(_), Some(account)) = (&provider, served.model.account()) {
+            let name = served.model.ty(account).name;
+            anyhow::bail!("--jwt-issuer: the model has accounts of its own alone, by @account on {name}");
         }
         let accepted = match self.serve.accept_breaking {
             true => AcceptedChanges::Breaking,
@@ -181,9 +182,11 @@ impl Serve {
         let operator_key = options.operator_key.clone();
         let staff = app.staff(&self.webstore.staff, self.exposure.production).await?;
         let tokens = self.reloaded_tokens(&app.engine, &choice, keys).await?;
-        let parts = ServedApiParts { tokens, staff, options, telemetry: Some(Arc::clone(&telemetry)) };
+        let telemetry_of = Some(Arc::clone(&telemetry));
+        let parts =
+            ServedApiParts { tokens, staff, provider: provider.clone(), options, telemetry: telemetry_of };
         let api = served_api_of(&app, parts)?;
-        app.engine.start(None);
+        app.engine.start(provider);
         let sources = self.diagnosis(&log, &api);
         operations::serve_socket(&app, false, sources).context("the operations socket cannot be created")?;
         app.start_building();

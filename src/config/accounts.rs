@@ -67,7 +67,7 @@ pub struct AccountSettings {
     pub token_secret_file: Option<PathBuf>,
 
     /// OpenID Connect provider, as its issuer URL. Its access tokens are accepted beside this server's own,
-    /// and its subjects become users [default: none]
+    /// and its subjects become users. With --model: for models without accounts [default: none]
     #[arg(long, value_name = "URL", env = "ONEHOP_JWT_ISSUER")]
     pub jwt_issuer: Option<String>,
 

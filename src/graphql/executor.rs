@@ -36,6 +36,7 @@ use crate::blog::commands::{CommandError, ExternalSubject};
 use crate::blog::containers::{POSTS, USERS};
 use crate::blog::ids::UserId;
 use crate::domain::ids::IdSource;
+use crate::served::HeldClaims;
 use onehop_change_feed::WriteScope;
 use onehop_graphql_server::authentication::Authentication;
 use onehop_graphql_server::caller::{Caller, CallerSession, RequestRejection};
@@ -169,6 +170,7 @@ impl Executor {
         PlanCaller {
             account: Some((if is_user { USERS_MODEL } else { CUSTOMERS_MODEL }, id)),
             is_staff: is_user && self.services.staff.member(id).is_some(),
+            claims: HeldClaims::default(),
         }
     }
 
@@ -206,26 +208,16 @@ impl Executor {
     /// The caller behind a token.
     async fn viewer(&self, bearer: &str, ledger: &Ledger) -> Result<Verified<Viewer>, RequestRejection> {
         let now_ms = self.services.clock.now_ms();
-        match self.authenticator.authenticate(bearer, now_ms).await {
-            Ok(Verified { bearer, valid_until_ms }) => {
-                let bearer = match bearer {
-                    Identity::Local(bearer) => self.local_viewer(bearer).await?,
-                    Identity::External(identity) => {
-                        let user = self.external_viewer(identity, ledger).await?;
-                        Viewer { account: user.into(), session: None }
-                    }
-                };
-                Ok(Verified { bearer, valid_until_ms })
+        let verified = self.authenticator.authenticate(bearer, now_ms).await.map_err(unverified)?;
+        let Verified { bearer, valid_until_ms } = verified;
+        let bearer = match bearer {
+            Identity::Local(bearer) => self.local_viewer(bearer).await?,
+            Identity::External(identity) => {
+                let user = self.external_viewer(identity, ledger).await?;
+                Viewer { account: user.into(), session: None }
             }
-            Err(AuthenticationError::Expired | AuthenticationError::Invalid) => {
-                Err(RequestRejection::InvalidToken)
-            }
-            Err(AuthenticationError::Unavailable(fault)) => {
-                warn!(error = ?fault, "a token could not be verified");
-                let delay_ms = u64::try_from(fault.retry_after_ms()).unwrap_or(0);
-                Err(RequestRejection::Unavailable { retry_after: Some(Duration::from_millis(delay_ms)) })
-            }
-        }
+        };
+        Ok(Verified { bearer, valid_until_ms })
     }
 
     /// The account of an access token whose session exists.
@@ -356,7 +348,7 @@ impl Authentication for Executor {
         let valid_for_ms = valid_until_ms.saturating_sub(now_ms);
         let valid_for = Duration::from_millis(u64::try_from(valid_for_ms).unwrap_or(0));
         let (id, is_new) = (bearer.account.to_string(), bearer.account.is_new(now_ms));
-        Ok(Caller { id, valid_for, session, is_new })
+        Ok(Caller { id, valid_for, session, is_new, rights: 0 })
     }
 
     async fn session_ended(&self, caller: &Caller) {
@@ -372,6 +364,18 @@ impl Authentication for Executor {
 impl std::fmt::Debug for Executor {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Executor").finish_non_exhaustive()
+    }
+}
+
+/// The rejection of a request whose token is not verified.
+pub(super) fn unverified(error: AuthenticationError) -> RequestRejection {
+    match error {
+        AuthenticationError::Expired | AuthenticationError::Invalid => RequestRejection::InvalidToken,
+        AuthenticationError::Unavailable(fault) => {
+            warn!(error = ?fault, "a token could not be verified");
+            let delay_ms = u64::try_from(fault.retry_after_ms()).unwrap_or(0);
+            RequestRejection::Unavailable { retry_after: Some(Duration::from_millis(delay_ms)) }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use onehop_store::{Fault, Ledger};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::claims::HeldClaims;
 use super::model::{Body, TypeIndex};
 use super::reads::ServedReads;
 use super::references::target_place;
@@ -13,12 +14,14 @@ use super::references::target_place;
 const OWNER_PATH_MAX: usize = 8;
 
 /// The caller of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Requester {
     /// The signed-in account.
     pub account: Option<Uuid>,
     /// Whether the account is a member of staff.
     pub is_staff: bool,
+    /// The claims of the access token by which the model grants rights.
+    pub claims: HeldClaims,
 }
 
 /// A decision about a caller.
@@ -36,7 +39,11 @@ impl Requester {
     /// The grants that need no item; `None` where the owner decides.
     #[must_use]
     pub fn decide_without_item(&self, grants: &Grants) -> Option<Decision> {
-        if grants.public || (grants.signed_in && self.account.is_some()) || (grants.staff && self.is_staff) {
+        let is_granted = grants.public
+            || (grants.signed_in && self.account.is_some())
+            || (grants.staff && self.is_staff)
+            || self.claims.has_any(&grants.claims);
+        if is_granted {
             return Some(Decision::Allowed);
         }
         match self.account {

@@ -7,6 +7,7 @@
 mod access;
 pub mod amounts;
 mod browse;
+mod claims;
 mod closed_accounts;
 pub mod commands;
 pub mod cursor;
@@ -41,9 +42,10 @@ mod verify;
 
 pub use access::{Decision, Requester};
 pub use browse::{BrowseError, BrowsedItem, BrowsedList, BrowsedPage};
+pub use claims::{CLAIMS_MAX, HeldClaims, ModelClaims, claims_of};
 pub use commands::{ServedCommand, ServedCommandParts, ServedCommands, ServedMutation, WrittenItem};
 pub use identity::derived_place;
-pub use ids::{InvalidItemId, ItemPlace, partition_text, write_global_id};
+pub use ids::{InvalidItemId, ItemPlace, derived_id, partition_text, write_global_id};
 pub use in_building::FieldsInBuilding;
 pub use list_places::{ListPlace, ListScope, OwnerValue, ThroughLink};
 pub use model::{Body, PartitionSource, ServedModel, ServedType, TypeIndex};

@@ -61,7 +61,8 @@ impl Asked {
         let mut context = RequestContext::new(ClientAddress::UNKNOWN, headers, document, request, quota)
             .expect("an operation");
         let valid_for = Duration::from_secs(3600);
-        let caller = self.caller.clone().map(|id| Caller { id, valid_for, session: None, is_new: false });
+        let caller =
+            self.caller.clone().map(|id| Caller { id, valid_for, session: None, is_new: false, rights: 0 });
         context.caller = caller.map(Arc::new);
         let validated = service.validate(&self.document, self.operation, context.variables());
         context.is_validated = validated.is_ok();

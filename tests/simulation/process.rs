@@ -122,7 +122,8 @@ async fn served(
 ) -> anyhow::Result<Served> {
     let app = ServedApp::succeeding(model, store, AcceptedChanges::Compatible, parts).await?;
     let options = ApiOptions { attempts: attempts(), ..ApiOptions::default() };
-    let parts = ServedApiParts { tokens: tokens()?, staff: HashSet::new(), options, telemetry: None };
+    let parts =
+        ServedApiParts { tokens: tokens()?, staff: HashSet::new(), provider: None, options, telemetry: None };
     let router = served_api_of(&app, parts)?.router;
     app.engine.start(None);
     app.start_building();

@@ -17,6 +17,9 @@ pub struct Caller {
     /// Whether the account is new: then its charges count for the quota of its network as well, so that many
     /// new accounts of one network have no more than the network has.
     pub is_new: bool,
+    /// Rights that the service has found in the token, as bits that the service defines. Callers with
+    /// different rights share no execution of a live query.
+    pub rights: u64,
 }
 
 /// The session that an access token belongs to.

@@ -197,6 +197,7 @@ mod tests {
                 valid_for: Duration::from_secs(60),
                 session: None,
                 is_new: false,
+                rights: 0,
             };
             is_known.then_some(caller).ok_or(RequestRejection::InvalidToken)
         }

@@ -165,6 +165,7 @@ async fn a_token_tells_who_its_bearer_is() {
         claims["preferred_username"] = json!("Ada");
         claims["email"] = json!("ada@example.com");
         claims["email_verified"] = json!(true);
+        claims["groups"] = json!(["staff"]);
     });
     let expected = ExternalIdentity {
         issuer: ISSUER.to_owned(),
@@ -172,6 +173,7 @@ async fn a_token_tells_who_its_bearer_is() {
         preferred_username: Some("Ada".to_owned()),
         email: Some("ada@example.com".to_owned()),
         email_verified: true,
+        other_claims: [("groups".to_owned(), json!(["staff"]))].into_iter().collect(),
     };
     assert_eq!(judged(&told).await.unwrap().bearer, expected);
     let bare = judged(&claims()).await.unwrap().bearer;

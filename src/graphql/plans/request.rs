@@ -4,7 +4,7 @@ use async_graphql::Variables;
 use uuid::Uuid;
 
 use super::schema::{PlannedDomain, PlannedSchema, PlannedType};
-use crate::served::{Requester, ServedReads};
+use crate::served::{HeldClaims, Requester, ServedReads};
 use onehop_graphql_server::response_budget::ResponseBudget;
 use onehop_store::Ledger;
 
@@ -22,19 +22,21 @@ pub(in crate::graphql) struct PlanRequest<'a> {
 }
 
 /// The sender of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(in crate::graphql) struct PlanCaller {
     /// The account, and the model whose account type it is of.
     pub(in crate::graphql) account: Option<(usize, Uuid)>,
     /// Whether the account is a member of staff.
     pub(in crate::graphql) is_staff: bool,
+    /// The claims of its access token.
+    pub(in crate::graphql) claims: HeldClaims,
 }
 
 impl PlanCaller {
     /// The caller as one model knows accounts: an account of another model is none of it.
     pub(super) fn in_model(self, model: usize) -> Requester {
         let account = self.account.filter(|(of, _)| *of == model);
-        Requester { account: account.map(|(_, id)| id), is_staff: self.is_staff }
+        Requester { account: account.map(|(_, id)| id), is_staff: self.is_staff, claims: self.claims }
     }
 }
 

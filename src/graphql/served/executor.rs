@@ -15,12 +15,12 @@ use super::schema::{ServedSchemas, sdl_of, weights};
 use super::scope::{ServedScope, ServedServices, requester};
 use super::subscriptions::EventExecution;
 use crate::accounts::account_id::AccountId;
-use crate::accounts::{AuthenticationError, Authenticator, Bearer, Identity, Verified};
+use crate::accounts::{Authenticator, Bearer, ExternalIdentity, Identity, Verified};
 use crate::graphql::charged::{Charged, StoreCharges, ledger_of};
 use crate::graphql::compiled_operation::{CompiledOperation, permitted_complexity};
 use crate::graphql::complexity::{Complexity, Introspected};
 use crate::graphql::errors::{self, Code};
-use crate::graphql::executor::{ledger_for, sum, watch_writes};
+use crate::graphql::executor::{ledger_for, sum, unverified, watch_writes};
 use crate::graphql::planned_answer::{AnswerSources, answer};
 use crate::graphql::plans::{ExecutorRules, PlanCaller, PlannedSchema};
 use crate::graphql::response_completion::{complete, conceal_schema, root_keys};
@@ -28,7 +28,7 @@ use crate::graphql::response_extensions::{OPERATIONS, set_charges};
 use crate::graphql::schema::SchemaOptions;
 use crate::graphql::validation::validation_errors;
 use crate::graphql::viewer::session_of;
-use crate::served::ServedModel;
+use crate::served::{ServedModel, derived_id};
 use onehop_change_feed::WriteScope;
 use onehop_graphql_server::authentication::Authentication;
 use onehop_graphql_server::caller::{Caller, CallerSession, RequestRejection};
@@ -99,6 +99,18 @@ impl ServedExecutor {
             true if context.kind() == OperationType::Mutation => &self.schemas.unchecked,
             true => &self.schemas.validated,
             false => &self.schemas.full,
+        }
+    }
+
+    /// The caller with a token of another provider. Issuer and subject together identify a person.
+    fn external_caller(&self, identity: &ExternalIdentity, valid_for: Duration) -> Caller {
+        let id = derived_id(&["provider", &identity.issuer, &identity.subject]);
+        Caller {
+            id: AccountId::user(id).to_string(),
+            valid_for,
+            session: None,
+            is_new: false,
+            rights: self.services.claims.found_in(&identity.other_claims),
         }
     }
 
@@ -183,6 +195,7 @@ impl GraphqlService for ServedExecutor {
             caller: PlanCaller {
                 account: requester.account.map(|account| (0, account)),
                 is_staff: requester.is_staff,
+                claims: requester.claims,
             },
             tells_operations: asks && self.options.operations,
         };
@@ -258,18 +271,13 @@ impl Authentication for ServedExecutor {
         _charges: &dyn ChargeRecord,
     ) -> Result<Caller, RequestRejection> {
         let now_ms = self.services.clock.now_ms();
-        let Verified { bearer, valid_until_ms } = match self.authenticator.authenticate(bearer, now_ms).await
-        {
-            Ok(verified) => verified,
-            Err(AuthenticationError::Expired | AuthenticationError::Invalid) => {
-                return Err(RequestRejection::InvalidToken);
-            }
-            Err(AuthenticationError::Unavailable(_)) => {
-                return Err(RequestRejection::Unavailable { retry_after: None });
-            }
-        };
-        let Identity::Local(Bearer { subject, session_id, issued_at_ms }) = bearer else {
-            return Err(RequestRejection::InvalidToken);
+        let verified = self.authenticator.authenticate(bearer, now_ms).await.map_err(unverified)?;
+        let Verified { bearer, valid_until_ms } = verified;
+        let valid_for_ms = u64::try_from(valid_until_ms.saturating_sub(now_ms)).unwrap_or(0);
+        let valid_for = Duration::from_millis(valid_for_ms);
+        let Bearer { subject, session_id, issued_at_ms } = match bearer {
+            Identity::Local(bearer) => bearer,
+            Identity::External(identity) => return Ok(self.external_caller(&identity, valid_for)),
         };
         let account = AccountId::parse(&subject).ok_or(RequestRejection::InvalidToken)?;
         match self.services.sessions.exists(account, session_id, issued_at_ms).await {
@@ -280,12 +288,12 @@ impl Authentication for ServedExecutor {
                 return Err(RequestRejection::Unavailable { retry_after: fault.retry_after });
             }
         }
-        let valid_for_ms = u64::try_from(valid_until_ms.saturating_sub(now_ms)).unwrap_or(0);
         Ok(Caller {
             id: account.to_string(),
-            valid_for: Duration::from_millis(valid_for_ms),
+            valid_for,
             session: Some(CallerSession { id: session_id.to_string(), issued_at_ms }),
             is_new: account.is_new(now_ms),
+            rights: 0,
         })
     }
 

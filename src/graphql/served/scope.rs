@@ -21,7 +21,7 @@ use crate::graphql::plans::PlannedDomain;
 use crate::graphql::recency::Recency;
 use crate::graphql::viewer::session_of;
 use crate::served::live::ServedLive;
-use crate::served::{FieldsInBuilding, ItemLoader, Requester, ServedCommands, ServedReads};
+use crate::served::{FieldsInBuilding, ItemLoader, ModelClaims, Requester, ServedCommands, ServedReads};
 use onehop_graphql_server::pipeline::context::RequestContext;
 use onehop_graphql_server::response_limits::ResponseRefused;
 use onehop_runtime::clock::Clock;
@@ -46,6 +46,8 @@ pub struct ServedServices {
     pub in_building: FieldsInBuilding,
     /// The members of staff.
     pub staff: Arc<HashSet<Uuid>>,
+    /// The claims of access tokens by which the model grants rights.
+    pub claims: ModelClaims,
     /// Brute-force protection of signing in and up.
     pub attempts: Arc<Attempts>,
     /// Issues the access tokens of sessions.
@@ -167,7 +169,8 @@ pub(super) fn requester(services: &ServedServices, context: &RequestContext) -> 
     let account = context.caller.as_ref().and_then(|caller| AccountId::parse(&caller.id));
     let account = account.map(|account| account.id);
     let is_staff = account.is_some_and(|account| services.staff.contains(&account));
-    Requester { account, is_staff }
+    let rights = context.caller.as_ref().map_or(0, |caller| caller.rights);
+    Requester { account, is_staff, claims: services.claims.held(rights) }
 }
 
 /// The request that a resolver works for.

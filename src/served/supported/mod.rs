@@ -11,6 +11,7 @@ mod names;
 use self::findings::Findings;
 pub use self::findings::Unsupported;
 pub use self::names::{mutation_name, pascal};
+use super::claims::{CLAIMS_MAX, claims_of};
 use super::formats::{format_of, is_money};
 use super::recognition::recognised_properties;
 use super::related_fields::{caller_reference, is_derived_of_caller, related};
@@ -38,6 +39,7 @@ pub fn unsupported(model: &Model) -> Vec<Unsupported> {
         }
     }
     hidden(model, &mut findings);
+    claims(model, &mut findings);
     operations(model, &mut findings);
     names::check(model, &mut findings);
     findings.0
@@ -57,6 +59,12 @@ fn containers(model: &Model, findings: &mut Findings) {
             "is a name of the server",
         );
     }
+}
+
+fn claims(model: &Model, findings: &mut Findings) {
+    let found = claims_of(model).len();
+    let rule = format!("has {found} different claims, at most {CLAIMS_MAX} are served");
+    findings.add_if(found > CLAIMS_MAX, "the model", "@auth(claim)", &rule);
 }
 
 fn item_type(model: &Model, item: &ItemType, findings: &mut Findings) {

@@ -8,7 +8,7 @@ mod collector;
 #[path = "../../../examples/cosmos-emulator/forward.rs"]
 mod forward;
 mod logs;
-mod provider;
+pub mod provider;
 pub mod server;
 
 mod account_run;

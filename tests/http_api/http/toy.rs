@@ -333,7 +333,7 @@ impl Authentication for Service {
                 let valid_for_ms = bearer.strip_prefix(BRIEF).map(|ms| ms.parse().unwrap());
                 let valid_for = valid_for_ms.map_or(LONG, Duration::from_millis);
                 let is_new = bearer.starts_with("new");
-                Ok(Caller { id: bearer.to_owned(), valid_for, session: None, is_new })
+                Ok(Caller { id: bearer.to_owned(), valid_for, session: None, is_new, rights: 0 })
             }
         }
     }

@@ -12,6 +12,7 @@ mod import;
 mod lists;
 mod live_queries;
 mod planned_answers;
+mod provider_tokens;
 mod refusals;
 mod schema;
 mod sent_twice;

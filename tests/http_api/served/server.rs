@@ -7,6 +7,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use onehop::accounts::oidc::{HttpProviderDocuments, OidcVerifier};
 use onehop::accounts::password::HashingCost;
 use onehop::accounts::signing_secrets::{Secrets, SigningSecret};
 use onehop::accounts::token::{ACCESS_TOKEN_LIFETIME_DEFAULT, Tokens};
@@ -132,7 +133,15 @@ impl Client {
         change: impl FnOnce(&mut ApiOptions),
     ) -> Self {
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { address: listen(app, staff, change).await, http }
+        Self { address: listen(app, staff, None, change).await, http }
+    }
+
+    /// A client of an app that accepts the tokens of a provider.
+    pub async fn with_provider(app: &ServedApp, issuer: &str) -> Self {
+        let documents = Arc::new(HttpProviderDocuments::new().unwrap());
+        let provider = Arc::new(OidcVerifier::new(issuer, None, documents).unwrap());
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { address: listen(app, HashSet::new(), Some(provider), |_| {}).await, http }
     }
 
     /// The response of the operations API, with this token: the status and the body.
@@ -220,6 +229,7 @@ pub fn tokens() -> Tokens {
 async fn listen(
     app: &ServedApp,
     staff: HashSet<uuid::Uuid>,
+    provider: Option<Arc<OidcVerifier>>,
     change: impl FnOnce(&mut ApiOptions),
 ) -> SocketAddr {
     let mut options = ApiOptions::default();
@@ -227,7 +237,7 @@ async fn listen(
     options.limits.positions.sessions_max = 0;
     options.attempts.sign_ups_per_address = 0;
     change(&mut options);
-    let parts = ServedApiParts { tokens: tokens(), staff, options, telemetry: None };
+    let parts = ServedApiParts { tokens: tokens(), staff, provider, options, telemetry: None };
     let router = served_api_of(app, parts).unwrap().router;
     let listening = HttpServer::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
     let (address, stop) = (listening.local_address(), app.engine.tasks.soft_stop());

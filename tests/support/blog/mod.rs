@@ -352,6 +352,7 @@ pub async fn execute_as(executor: &Executor, request: Request, viewer: Option<Us
         valid_for: Duration::from_secs(3600),
         session: None,
         is_new: false,
+        rights: 0,
     });
     execute_with(executor, request, caller, Arc::new(Unmetered)).await
 }

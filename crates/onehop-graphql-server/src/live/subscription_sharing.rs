@@ -222,8 +222,9 @@ impl SubscriptionSharing {
         self.limits.subscription_bytes().unless(bytes <= self.limits.subscription_bytes_max)?;
         let caller = context.caller.as_ref().filter(|_| self.is_personal(context));
         let viewer = caller.map_or("", |caller| &caller.id);
+        let rights = caller.map_or(0, |caller| caller.rights).to_string();
         let mut digest = Sha256::new();
-        for part in [text, name, &variables, &extensions, viewer] {
+        for part in [text, name, &variables, &extensions, viewer, &rights] {
             digest.update(part.len().to_le_bytes());
             digest.update(part);
         }

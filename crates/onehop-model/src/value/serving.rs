@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::authorization::Grants;
 use super::container::Container;
 use super::field::{Field, FieldKind, Kept, ValueSource};
 use super::keyword::{Action, Function, Place};
@@ -51,7 +50,6 @@ impl Model {
         self.distinguish_entries();
         self.store_listed_amounts();
         self.keep_currencies();
-        self.drop_claims();
         self
     }
 
@@ -225,22 +223,6 @@ impl Model {
                     && listed.contains(&(item.name.clone(), field.name.clone()));
             }
         }
-    }
-
-    fn drop_claims(&mut self) {
-        let drop_of = |grants: &mut Grants| grants.claims.clear();
-        for item in &mut self.parts.items {
-            let rules = &mut item.authorization;
-            [&mut rules.create, &mut rules.read, &mut rules.update, &mut rules.delete]
-                .into_iter()
-                .for_each(drop_of);
-            let fields = item.fields.iter_mut().map(|field| &mut field.authorization);
-            fields.flat_map(|rules| [&mut rules.read, &mut rules.update]).flatten().for_each(drop_of);
-        }
-        let queries = self.parts.queries.iter_mut().map(|query| &mut query.authorization);
-        let mutations = self.parts.mutations.iter_mut().map(|mutation| &mut mutation.authorization);
-        let subscriptions = self.parts.subscriptions.iter_mut().map(|found| &mut found.authorization);
-        queries.chain(mutations).chain(subscriptions).flatten().for_each(drop_of);
     }
 
     /// Counts of expiring items in a logical partition are queries: no write announces the expiry of an item.

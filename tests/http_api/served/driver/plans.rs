@@ -64,8 +64,13 @@ impl Driver {
     }
 
     fn executor(&self, staff: HashSet<uuid::Uuid>) -> ServedExecutor {
-        let parts =
-            ServedApiParts { tokens: tokens(), staff, options: ApiOptions::default(), telemetry: None };
+        let parts = ServedApiParts {
+            tokens: tokens(),
+            staff,
+            provider: None,
+            options: ApiOptions::default(),
+            telemetry: None,
+        };
         served_executor_of(&self.server.app, &parts).unwrap()
     }
 
