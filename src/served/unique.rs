@@ -62,6 +62,12 @@ pub(crate) struct StoredHolder {
     item: Item,
 }
 
+/// A reservation of an item, as it was read.
+pub(crate) struct OwnReservation {
+    key: String,
+    etag: ETag,
+}
+
 /// A text that has no normal form: it breaks the rules of its kind.
 pub(crate) type InvalidForm = String;
 
@@ -138,13 +144,40 @@ impl UniqueValues {
         Ok(())
     }
 
-    /// Deletes the reservation of an item, if it is still there and its own.
-    pub(crate) async fn release(&self, key: &str, place: &ItemPlace, ledger: &Ledger) -> Result<(), Fault> {
+    /// The reservations of these keys that are an item's own, as they are now. They are read before the item
+    /// is written without the keys: the item may take a key again at once, and that claim writes the
+    /// reservation anew.
+    pub(crate) async fn own<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k str> + Send,
+        place: &ItemPlace,
+        ledger: &Ledger,
+    ) -> Result<Vec<OwnReservation>, Fault> {
+        let mut own = Vec::new();
+        for key in keys {
+            let found = self.reservations().find(key, ledger).await?;
+            let found = found.filter(|(found, _)| self.is_of(found, place));
+            own.extend(found.map(|(_, etag)| OwnReservation { key: key.to_owned(), etag }));
+        }
+        Ok(own)
+    }
+
+    /// Deletes reservations, but for those that a later claim has written.
+    pub(crate) async fn release(&self, own: Vec<OwnReservation>, ledger: &Ledger) -> Result<(), Fault> {
+        for OwnReservation { key, etag } in own {
+            self.release_one(&key, &etag, ledger).await?;
+        }
+        Ok(())
+    }
+
+    async fn release_one(&self, key: &str, etag: &ETag, ledger: &Ledger) -> Result<(), Fault> {
         let reservations = self.reservations();
         for _ in 0..conditional_write::ATTEMPTS_MAX {
-            let found = reservations.find(key, ledger).await?;
-            let Some((_, etag)) = found.filter(|(found, _)| self.is_of(found, place)) else { return Ok(()) };
-            if reservations.delete(key, etag, ledger).await? == WriteAttempt::Written {
+            if reservations.delete(key, etag.clone(), ledger).await? == WriteAttempt::Written {
+                return Ok(());
+            }
+            let now = reservations.find(key, ledger).await?;
+            if now.is_none_or(|(_, now)| now != *etag) {
                 return Ok(());
             }
         }

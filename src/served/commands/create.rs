@@ -133,7 +133,10 @@ impl ServedCommands {
     ) -> Result<(), CommandError> {
         for (_, key) in keys {
             match claimant {
-                Claimant::New => self.unique.release(key, place, ledger).await?,
+                Claimant::New => {
+                    let own = self.unique.own(std::iter::once(key.as_str()), place, ledger).await?;
+                    self.unique.release(own, ledger).await?;
+                }
                 Claimant::Known(before) if before.iter().any(|(_, present)| present == key) => {}
                 Claimant::Known(_) => self.unique.release_lapsed(key, place, ledger).await?,
             }

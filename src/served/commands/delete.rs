@@ -40,6 +40,8 @@ impl ServedCommands {
                     WriteOp::Replace { item: new_item(&place, &deleted), if_match: Some(found.etag) }
                 }
             };
+            let keys = self.unique.keys(place.ty, &before);
+            let own = self.unique.own(keys.iter().map(|(_, key)| key.as_str()), &place, ledger).await?;
             let counts = self.count_writes((place.ty, &before), -1, ledger).await?;
             let operations = std::iter::once(operation).chain(counts.into_iter().flatten()).collect();
             if self.write(&place, operations, ledger).await?.is_none() {
@@ -53,9 +55,7 @@ impl ServedCommands {
                     }
                 }
             }
-            for (_, key) in self.unique.keys(place.ty, &before) {
-                self.unique.release(&key, &place, ledger).await?;
-            }
+            self.unique.release(own, ledger).await?;
             return Ok(WrittenItem { place, body: Arc::new(before) });
         }
         Err(contended("an item").into())

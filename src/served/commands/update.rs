@@ -287,10 +287,10 @@ impl ServedCommands {
             self.check_kept_login(&place.id, &before, &after)?;
             self.claim(&place, &changed, Claimant::Known(&before), ledger).await?;
         }
+        let left = before.iter().filter(|key| !after.contains(key)).map(|(_, key)| key.as_str());
+        let mut left = self.unique.own(left, &place, ledger).await?;
         if planted!("unique-value-released-before-the-write") {
-            for (_, key) in before.iter().filter(|key| !after.contains(key)) {
-                self.unique.release(key, &place, ledger).await?;
-            }
+            self.unique.release(std::mem::take(&mut left), ledger).await?;
         }
         let if_match = (!planted!("update-without-if-match")).then_some(found.etag);
         let replace = WriteOp::Replace { item: new_item(&place, &changed), if_match };
@@ -300,9 +300,7 @@ impl ServedCommands {
         if judge(written)?.is_none() {
             return Ok(unless_written);
         }
-        for (_, key) in before.iter().filter(|key| !after.contains(key)) {
-            self.unique.release(key, &place, ledger).await?;
-        }
+        self.unique.release(left, ledger).await?;
         Ok(Replacement::Written(WrittenItem { place, body: Arc::new(changed) }))
     }
 }

@@ -14,6 +14,7 @@ mod live_queries;
 mod planned_answers;
 mod provider_tokens;
 mod refusals;
+mod retaken_values;
 mod schema;
 mod sent_twice;
 mod server;
