@@ -210,7 +210,7 @@ async fn a_comparison_is_a_study_that_can_be_written_and_run() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let of_files: Value = serde_json::from_slice(&output.stdout).unwrap();
     let report = report(&traffic).await;
-    // The comparison prefers the article's subjects; what depends on no subject is equal.
+    // The comparison prefers the article's subjects; all other figures are equal.
     assert_eq!(report["partitions"][0]["sizes"], of_files["partitions"][0]["sizes"]);
     assert_eq!(report["passes"], of_files["passes"]);
     assert_eq!(row(&report, "Q6", "V2", false), row(&of_files, "Q6", "V2", false));

@@ -265,7 +265,7 @@ async fn a_deletion_that_dies_after_its_first_write_is_finished() {
     assert!(!has_password(&server, id).await, "the password is removed");
 }
 
-/// Accounts lie in the logical partitions of their offices, with all that they write.
+/// Accounts lie in the logical partitions of their offices, with all of their items.
 #[tokio::test]
 async fn an_account_may_have_another_partition_key_than_its_id() {
     let server = ServedServer::start(include_str!("models/agency.graphql")).await;

@@ -91,7 +91,7 @@ async fn frozen_amounts_keep_their_currency() {
     expected["gift"] = json!({ "price": { "amount": "3.00" } });
     expected["extras"] = json!([]);
     assert_eq!(shown().await, expected);
-    // The same references once more keep the copies: those who send all fields of a form change no price.
+    // The same references once more keep the copies: clients that send all fields of a form change no price.
     for (id, price) in ids.iter().zip([money("5", "USD"), money("6", "USD")]) {
         let input = json!({ "input": { "productId": id, "name": "newest", "price": price } });
         server.data(None, rename, input).await;
