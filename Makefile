@@ -19,6 +19,8 @@ LINTED = RUSTC_WORKSPACE_WRAPPER='$(CURDIR)/.ci/rustc' CLIPPY_DRIVER='$(CLIPPY_D
 TEST_TMPDIR ?= $(shell [ "$$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 4194304 ] 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 # Many tests wait for a process of their own.
 TEST_THREADS ?= $(shell echo $$(( $$(nproc) * 3 / 2 )))
+# The file that npm writes once all packages are there. Tools write to the directory, too, and the pages would be built again.
+WEB_PACKAGES := web/node_modules/.package-lock.json
 BENCH_USERS ?= 50
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 1
@@ -149,7 +151,7 @@ fuzz: fuzz-markdown cargo-fuzz
 	done
 
 ## Fuzz the Markdown of the pages: FUZZ_SECONDS, FUZZ_SEED
-fuzz-markdown: web/node_modules
+fuzz-markdown: $(WEB_PACKAGES)
 	cd web && FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(NPM) run test:fuzz
 
 ## Run the store contract over a live account: ONEHOP_TEST_COSMOS_ENDPOINT, ONEHOP_TEST_COSMOS_KEY
@@ -169,7 +171,7 @@ package:
 
 # Names what it could not check because the network does not reach it.
 ## Check licences, sources and known vulnerabilities of the dependencies
-audit: deny web/node_modules
+audit: deny $(WEB_PACKAGES)
 	CARGO='$(CARGO)' NPM='$(NPM)' .ci/audit
 
 ## Take pictures of every page, light and dark, wide and narrow, in target/screenshots
@@ -182,7 +184,7 @@ lighthouse: build chromium
 	cd web && CHROMIUM=$(CHROMIUM) node scripts/with-server.js ../target/release/onehop node scripts/lighthouse.js
 
 ## Format the Rust and the web
-fmt: web/node_modules
+fmt: $(WEB_PACKAGES)
 	$(CARGO) fmt --all
 	cd web && $(NPM) run --silent fmt
 
@@ -202,11 +204,11 @@ web: web/dist/index.html
 program:
 	$(CARGO) build --locked --bin onehop
 
-web/node_modules: web/package.json web/package-lock.json
+$(WEB_PACKAGES): web/package.json web/package-lock.json
 	cd web && $(NPM) ci --no-fund --no-audit
-	touch web/node_modules
+	touch $@
 
-web/dist/index.html: web/node_modules schema.graphql $(shell find web/src web/public web/build -type f 2>/dev/null) $(wildcard web/*.html web/*.ts web/*.js web/*.json)
+web/dist/index.html: $(WEB_PACKAGES) schema.graphql $(shell find web/src web/public web/build -type f 2>/dev/null) $(wildcard web/*.html web/*.ts web/*.js web/*.json)
 	cd web && $(NPM) run build
 	touch web/dist/index.html
 
