@@ -304,14 +304,17 @@ impl History {
         writes.iter().any(|write| write.end.is_some() && moment < write.start && write.start < Moment::MAX)
     }
 
-    /// Whether the value of a register was taken away by a write that was answered before a moment.
+    /// Whether the value of a register was taken away by a write that was answered before a moment, and no
+    /// other write can have come after that: a creation that is sent again may bring an item back.
     pub fn is_gone_before(&self, register: &str, moment: Moment) -> bool {
         let recorded = self.0.lock();
         let Some(register) = recorded.registers.get(register) else { return false };
-        register
-            .writes
-            .iter()
-            .any(|write| write.value == NOTHING && write.end.is_some_and(|end| end < moment))
+        let writes = || register.writes.iter().filter(|write| write.start != Moment::MAX);
+        let may_follow = |removal: &Write| {
+            writes().any(|write| write.value != NOTHING && write.end.is_none_or(|end| end > removal.start))
+        };
+        let is_over = |write: &&Write| write.value == NOTHING && write.end.is_some_and(|end| end < moment);
+        writes().filter(is_over).any(|removal| !may_follow(removal))
     }
 
     /// Whether a write of a value may have had its effect after a moment.
