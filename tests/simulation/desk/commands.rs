@@ -34,8 +34,8 @@ impl Client {
             let detail = format!("client {}: {kind} {id} of {parent}", self.number);
             world.history.broken("nothing is created below a deleted item", detail);
         }
-        // No other client knows the item yet, so nobody has deleted it.
-        if let Some(Change { field, .. }) = changes.first().filter(|change| change.input.1.is_string()) {
+        // Of items that are never deleted: with its key a deleted one would be created again.
+        if let Some(Change { field, .. }) = changes.first().filter(|_| kind == "label") {
             self.use_key_again(&query, input, (field, json!(world.next("other")))).await;
         }
         let end = Some(world.history.now());
