@@ -1,4 +1,5 @@
-//! Claims of access tokens that a model grants rights by (`@auth(claim:, has:)`), and those of a caller.
+//! Claims of access tokens, by which a model grants rights (`@auth(claim:, has:)`), and the claims of a
+//! caller.
 
 use onehop_model::{Claim, Grants, Literal, Model};
 use serde_json::{Map, Value};

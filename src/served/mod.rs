@@ -56,7 +56,7 @@ pub use redaction::{REDACTED, is_secret, redacted};
 pub use references::{
     copied_part, elements, embedded_places, frozen_copies, key_fields, place_of_id, target_place,
 };
-pub use related_fields::{caller_reference, is_derived_of_caller, lists, related};
+pub use related_fields::{caller_reference, is_derived_of_caller, leads_to, lists, needs_target, related};
 pub use released::projections;
 pub use supported::{Unsupported, mutation_name, pascal};
 pub use through::LINKS_MAX;

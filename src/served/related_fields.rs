@@ -2,7 +2,7 @@
 
 use onehop_model::{
     Field, FieldKind, ItemType, KeySource, Model, Name, QueryKind, ReferenceField, RelatedField,
-    RelatedSource,
+    RelatedSource, TypeOf,
 };
 
 /// The related field, if the field is one.
@@ -91,6 +91,41 @@ fn held<'a>(item: &'a ItemType, name: &Name) -> Option<&'a ReferenceField> {
         Some(FieldKind::Reference(reference)) => Some(reference),
         _ => None,
     }
+}
+
+/// Whether each item needs a target of a reference.
+#[must_use]
+pub fn needs_target(field: &Field) -> bool {
+    field.ty.non_null && (field.ty.list.is_none() || field.checks.length_min.is_some_and(|min| min > 0))
+}
+
+/// The references of a type, also those of its embedded objects: each with its field and its target.
+pub fn references<'a>(model: &'a Model, item: &'a ItemType) -> impl Iterator<Item = (&'a Field, &'a Name)> {
+    let embedded = item.fields.iter().filter_map(|field| match &field.ty.of {
+        TypeOf::Embedded(of) => model.embedded().iter().find(|embedded| embedded.name == *of),
+        _ => None,
+    });
+    let fields = item.fields.iter().chain(embedded.flat_map(|embedded| &embedded.fields));
+    fields.filter_map(|field| match &field.kind {
+        FieldKind::Reference(reference) => Some((field, &reference.target)),
+        _ => None,
+    })
+}
+
+/// Whether references that are followed lead from a type to another.
+#[must_use]
+pub fn leads_to(model: &Model, from: &Name, to: &Name, is_followed: impl Fn(&Field) -> bool) -> bool {
+    let (mut open, mut seen) = (vec![from], Vec::new());
+    while let Some(name) = open.pop() {
+        if name == to {
+            return true;
+        }
+        let Some(item) = model.item(name).filter(|_| !seen.contains(&name)) else { continue };
+        let followed = references(model, item).filter(|(field, _)| is_followed(field));
+        open.extend(followed.map(|(_, target)| target));
+        seen.push(name);
+    }
+    false
 }
 
 /// The reference of a type to its caller.

@@ -144,9 +144,8 @@ impl UniqueValues {
         Ok(())
     }
 
-    /// The reservations of these keys that are an item's own, as they are now. They are read before the item
-    /// is written without the keys: the item may take a key again at once, and that claim writes the
-    /// reservation anew.
+    /// The present reservations of an item among these keys. They are read before the item is written without
+    /// the keys: the item may take a key again at once, and that claim writes the reservation anew.
     pub(crate) async fn own<'k>(
         &self,
         keys: impl Iterator<Item = &'k str> + Send,

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use futures::StreamExt as _;
 use futures::stream::unfold;
-use onehop_model::{Field, FieldKind, TypeOf};
 use onehop_runtime::blocking;
 use onehop_store::{Fault, Ledger};
 use serde_json::{Map, Value};
@@ -20,6 +19,7 @@ use self::rows::RowPlaces;
 use super::commands::ServedCommands;
 use super::commands::import::{ImportedRow, RefusedRow};
 use super::model::{ServedModel, TypeIndex};
+use super::related_fields::{leads_to, needs_target, references};
 
 /// The rows that are written at the same time: they share commits.
 const WRITES_AT_ONCE: usize = 64;
@@ -150,47 +150,15 @@ fn add_after_targets(
         return;
     }
     open.push(ty);
-    for (target, is_needed) in targets(model, ty) {
-        if is_needed || !leads_to(model, target, ty) {
+    let (item, of) = (&model.ty(ty).item, model.model());
+    for (field, target) in references(of, item) {
+        let is_before = needs_target(field) || !leads_to(of, target, &item.name, |_| true);
+        if let Some(target) = model.index_of(target).filter(|_| is_before) {
             add_after_targets(model, target, open, order);
         }
     }
     open.pop();
     order.push(ty);
-}
-
-/// The types that items of a type refer to, and whether each item needs one of them.
-fn targets(model: &ServedModel, ty: TypeIndex) -> Vec<(TypeIndex, bool)> {
-    let fields = model.ty(ty).item.fields.iter();
-    let embedded = fields.clone().filter_map(|field| match &field.ty.of {
-        TypeOf::Embedded(of) => model.embedded(of),
-        _ => None,
-    });
-    let all = fields.chain(embedded.flat_map(|embedded| &embedded.fields));
-    let target = |field: &Field| match &field.kind {
-        FieldKind::Reference(reference) => {
-            let has_least = field.checks.length_min.is_some_and(|min| min > 0);
-            let is_needed = field.ty.non_null && (field.ty.list.is_none() || has_least);
-            Some((model.index_of(&reference.target)?, is_needed))
-        }
-        _ => None,
-    };
-    all.filter_map(target).collect()
-}
-
-/// Whether references lead from a type to another.
-fn leads_to(model: &ServedModel, from: TypeIndex, to: TypeIndex) -> bool {
-    let (mut open, mut seen) = (vec![from], Vec::new());
-    while let Some(ty) = open.pop() {
-        if ty == to {
-            return true;
-        }
-        if !seen.contains(&ty) {
-            seen.push(ty);
-            open.extend(targets(model, ty).into_iter().map(|(target, _)| target));
-        }
-    }
-    false
 }
 
 /// Reads the rows of a file in the background.

@@ -97,6 +97,6 @@ async fn a_late_release_leaves_the_reservation_of_a_later_claim() {
     assert_eq!(taken_again["updateDesk"]["desk"]["code"], "A-1");
     let refusal = other.refusal(None, UPDATE, to(&rival, "a-1")).await;
     assert_eq!(refusal, ("CONFLICT".to_owned(), json!("code")), "the first desk has it");
-    // A value that nobody has is free.
+    // The value without a holder is free.
     other.data(None, UPDATE, to(&rival, "c-3")).await;
 }

@@ -5,6 +5,7 @@ use onehop_study::rng::StreamRng;
 use serde_json::{Map, Value, json};
 
 use super::{SampleRows, elements_of, number_of, row_id};
+use crate::served::{leads_to, needs_target};
 
 /// The targets that are looked at for a reference to an item of the same partition.
 const TARGETS_MAX: usize = 500;
@@ -106,30 +107,11 @@ impl SampleRows<'_> {
     /// or is a later type that leads back.
     pub(super) fn is_closing(&self, field: &Field, target: &Name, row: Option<(&ItemType, u64)>) -> bool {
         let place = |name: &Name| self.model.items().iter().position(|item| item.name == *name);
-        let Some((item, _)) = row.filter(|(item, _)| !is_needed(field) && item.name != *target) else {
+        let Some((item, _)) = row.filter(|(item, _)| !needs_target(field) && item.name != *target) else {
             return false;
         };
-        self.leads_to(target, &item.name, is_needed)
-            || (place(target) > place(&item.name) && self.leads_to(target, &item.name, |_| true))
-    }
-
-    /// Whether references that are followed lead from a type to another.
-    fn leads_to(&self, from: &Name, to: &Name, is_followed: impl Fn(&Field) -> bool) -> bool {
-        let (mut open, mut seen) = (vec![from.clone()], Vec::new());
-        while let Some(name) = open.pop() {
-            if name == *to {
-                return true;
-            }
-            let Some(item) = self.model.item(&name).filter(|_| !seen.contains(&name)) else { continue };
-            let followed = item.fields.iter().filter(|field| is_followed(field));
-            let targets = followed.filter_map(|field| match &field.kind {
-                FieldKind::Reference(reference) => Some(reference.target.clone()),
-                _ => None,
-            });
-            open.extend(targets);
-            seen.push(name);
-        }
-        false
+        leads_to(self.model, target, &item.name, needs_target)
+            || (place(target) > place(&item.name) && leads_to(self.model, target, &item.name, |_| true))
     }
 
     pub(super) fn reference(
@@ -163,11 +145,6 @@ impl SampleRows<'_> {
         let place = |fraction: f64| (fraction * fraction * count as f64) as u64;
         (count > 0).then(|| json!(row_id(target, place(rng.fraction()))))
     }
-}
-
-/// Whether a reference needs a target.
-fn is_needed(field: &Field) -> bool {
-    field.ty.non_null && (field.ty.list.is_none() || field.checks.length_min.is_some_and(|min| min > 0))
 }
 
 /// Whether a field has a value of its own, and is no reference.
