@@ -48,11 +48,19 @@ impl Condition {
             None if has_object() => &self.default,
             None => &Value::Null,
         };
-        match &self.test {
-            ConditionTest::In(values) => values.iter().any(|one| is_equal(value, one)),
-            ConditionTest::Exists(exists) => value.is_null() != *exists,
-            ConditionTest::AtLeast(least) => compared(value, least).is_some_and(Ordering::is_ge),
-            ConditionTest::Below(end) => compared(value, end).is_some_and(Ordering::is_lt),
+        self.test.holds(value)
+    }
+}
+
+impl ConditionTest {
+    /// Whether it holds for a value; null is none.
+    #[must_use]
+    pub fn holds(&self, value: &Value) -> bool {
+        match self {
+            Self::In(values) => values.iter().any(|one| is_equal(value, one)),
+            Self::Exists(exists) => value.is_null() != *exists,
+            Self::AtLeast(least) => compared(value, least).is_some_and(Ordering::is_ge),
+            Self::Below(end) => compared(value, end).is_some_and(Ordering::is_lt),
         }
     }
 }

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use onehop_model::Deletion;
-use onehop_store::{Ledger, WriteOp};
+use onehop_store::{Ledger, Store, WriteOp};
 use serde_json::json;
 
-use super::{ServedCommand, ServedCommands, WrittenItem, new_item, next_version};
+use super::{
+    ServedCommand, ServedCommands, StoredBody, WrittenItem, may_be_outdated, new_item, next_version,
+};
 use crate::domain::conditional_write::ATTEMPTS_MAX;
 use crate::domain::error::{CommandError, RefusalCode, contended};
+use crate::served::ids::ItemPlace;
 use crate::served::recognition::literal_value;
 use crate::served::stored;
 
@@ -22,8 +25,7 @@ impl ServedCommands {
         command: ServedCommand<'_>,
         ledger: &Ledger,
     ) -> Result<WrittenItem, CommandError> {
-        let (place, mut found) = self.named(&*self.store, &command, ledger).await?;
-        self.check_conditions(&command, &found.body)?;
+        let (place, mut found) = self.deletable(&command, ledger).await?;
         let _turn = self.turns.wait(self.turn_key(&place)).await;
         for _ in 0..ATTEMPTS_MAX {
             let before = found.body;
@@ -45,12 +47,11 @@ impl ServedCommands {
             let counts = self.count_writes((place.ty, &before), -1, ledger).await?;
             let operations = std::iter::once(operation).chain(counts.into_iter().flatten()).collect();
             if self.write(&place, operations, ledger).await?.is_none() {
-                match self.named(&*self.store, &command, ledger).await {
+                match self.deletable(&command, ledger).await {
                     // An attempt whose answer was lost has deleted it.
                     Err(CommandError::Rejected(refusal)) if refusal.code == RefusalCode::NotFound => {}
                     again => {
                         (_, found) = again?;
-                        self.check_conditions(&command, &found.body)?;
                         continue;
                     }
                 }
@@ -59,5 +60,31 @@ impl ServedCommands {
             return Ok(WrittenItem { place, body: Arc::new(before) });
         }
         Err(contended("an item").into())
+    }
+
+    /// The item that a deletion names, if its caller may delete it and its conditions hold. A replica may lag,
+    /// so the latest commit decides about a refusal.
+    async fn deletable(
+        &self,
+        command: &ServedCommand<'_>,
+        ledger: &Ledger,
+    ) -> Result<(ItemPlace, StoredBody), CommandError> {
+        match self.deletable_in(&*self.store, command, ledger).await {
+            Err(CommandError::Rejected(refusal)) if may_be_outdated(refusal.code) => {
+                self.deletable_in(&*self.latest, command, ledger).await
+            }
+            found => found,
+        }
+    }
+
+    async fn deletable_in(
+        &self,
+        store: &dyn Store,
+        command: &ServedCommand<'_>,
+        ledger: &Ledger,
+    ) -> Result<(ItemPlace, StoredBody), CommandError> {
+        let (place, found) = self.named(store, command, ledger).await?;
+        self.check_conditions(command, &found.body)?;
+        Ok((place, found))
     }
 }

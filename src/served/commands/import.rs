@@ -17,6 +17,7 @@ use crate::served::import::rows::{RowPlaces, id_of_row, input_of_row};
 use crate::served::input::{InputCheck, InputField, follows_reference, input_name};
 use crate::served::model::{Body, ServedType, TypeIndex};
 use crate::served::names::interned;
+use crate::served::reads::is_deleted;
 use crate::served::stored;
 
 /// The field of a row with its id.
@@ -98,8 +99,14 @@ impl ServedCommands {
             (true, None) => derived_id(&["row", served.type_value, &Value::Object(row.clone()).to_string()]),
         };
         let place = self.identify(ty, id, &mut body)?;
-        if self.reads.item(&place, ledger).await?.is_some() {
-            return Ok(ImportedRow::Existed);
+        if let Some(existing) = self.stored(&*self.store, &place, ledger).await? {
+            return match self.is_present(ty, &existing.body) {
+                true => Ok(ImportedRow::Existed),
+                false if is_deleted(&existing.body) => {
+                    Err(RefusedRow::Invalid(format!("this {} was deleted", served.name)))
+                }
+                false => Err(RefusedRow::Invalid("another item has its id".to_owned())),
+            };
         }
         let claimant = match served.item.id_from.is_empty() {
             true => Claimant::New,

@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use onehop_change_feed::Cause;
 use onehop_model::{Action, Condition, FieldTest, Grants, Name};
+use onehop_read_models::ConditionTest;
 use onehop_runtime::clock::{Clock, format_timestamp};
 use onehop_store::{Batch, ETag, Fault, Item, Ledger, NewItem, Store, WriteOp};
 use parking_lot::Mutex;
@@ -38,7 +39,7 @@ use super::unique::UniqueValues;
 use crate::accounts::password::PasswordHasher;
 use crate::domain::accounts::passwords::AccountPasswords;
 use crate::domain::conditional_write;
-use crate::domain::error::{CommandError, Refusal};
+use crate::domain::error::{CommandError, Refusal, RefusalCode};
 use crate::domain::ids::IdSource;
 use crate::domain::keyed_turns::KeyedTurns;
 
@@ -232,17 +233,14 @@ impl ServedCommands {
             },
         };
         let literal = |literal| stored::literal_of(model, field, literal);
-        match &condition.test {
-            FieldTest::Is(wanted) => value == literal(wanted),
-            FieldTest::In(wanted) => wanted.iter().any(|wanted| value == literal(wanted)),
-            FieldTest::Exists(exists) => value.is_null() != *exists,
-            FieldTest::AtLeast(bound) => {
-                compare(&value, &literal(bound)).is_some_and(std::cmp::Ordering::is_ge)
-            }
-            FieldTest::Below(bound) => {
-                compare(&value, &literal(bound)).is_some_and(std::cmp::Ordering::is_lt)
-            }
-        }
+        let test = match &condition.test {
+            FieldTest::Is(wanted) => ConditionTest::In(vec![literal(wanted)]),
+            FieldTest::In(wanted) => ConditionTest::In(wanted.iter().map(literal).collect()),
+            FieldTest::Exists(exists) => ConditionTest::Exists(*exists),
+            FieldTest::AtLeast(bound) => ConditionTest::AtLeast(literal(bound)),
+            FieldTest::Below(end) => ConditionTest::Below(literal(end)),
+        };
+        test.holds(&value)
     }
 
     /// Writes a batch; `None` where its items have to be read again.
@@ -280,12 +278,9 @@ pub fn refusal_of(decision: Decision) -> Result<(), Refusal> {
     }
 }
 
-fn compare(one: &Value, other: &Value) -> Option<std::cmp::Ordering> {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one.as_f64()?.partial_cmp(&other.as_f64()?),
-        (Value::String(one), Value::String(other)) => Some(one.cmp(other)),
-        _ => None,
-    }
+/// Whether a refusal follows from the state of an item, which a replica that lags may not show yet.
+fn may_be_outdated(code: RefusalCode) -> bool {
+    matches!(code, RefusalCode::Conflict | RefusalCode::Forbidden)
 }
 
 /// The item of a body.

@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 
 use super::create::Claimant;
 use super::{
-    ServedCommand, ServedCommands, StoredBody, WrittenItem, new_item, next_version, refusal_of, version_of,
+    ServedCommand, ServedCommands, StoredBody, WrittenItem, may_be_outdated, new_item, next_version, refusal_of,
+    version_of,
 };
 use crate::domain::conditional_write::{ATTEMPTS_MAX, is_ambiguous, judge};
-use crate::domain::error::{CommandError, Refusal, RefusalCode, contended};
+use crate::domain::error::{CommandError, Refusal, contended};
 use crate::served::formats::encoded;
 use crate::served::ids::ItemPlace;
 use crate::served::input::{InputField, input_fields, input_name};
@@ -68,7 +69,7 @@ impl SentWrites {
 fn writes_nothing(planned: &Result<PlannedUpdate, CommandError>) -> bool {
     match planned {
         Ok(planned) => planned.changed.is_none(),
-        Err(CommandError::Rejected(refusal)) => refusal.code == RefusalCode::Conflict,
+        Err(CommandError::Rejected(refusal)) => may_be_outdated(refusal.code),
         Err(CommandError::Fault(_)) => false,
     }
 }

@@ -90,8 +90,9 @@ impl Follower {
         self.state.lock().running = true;
         let (follower, stop) = (Arc::clone(self), parts.tasks.soft_stop());
         parts.tasks.spawn("served events", async move {
-            stop.run_until_cancelled(follower.follow(tail)).await;
-            follower.end_if_stopped();
+            if stop.run_until_cancelled(follower.follow(tail)).await.is_none() {
+                follower.stop();
+            }
             Ok::<(), Infallible>(())
         });
         Ok(expected)
@@ -120,12 +121,10 @@ impl Follower {
     }
 
     /// The streams of all listeners end with a stop of the process.
-    fn end_if_stopped(&self) {
+    fn stop(&self) {
         let mut state = self.state.lock();
-        if state.running {
-            state.running = false;
-            state.listeners.clear();
-        }
+        state.running = false;
+        state.listeners.clear();
     }
 
     fn announce(&self, change: &Change) {

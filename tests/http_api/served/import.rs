@@ -132,6 +132,38 @@ async fn a_repeated_import_adds_nothing() {
     assert_eq!(server.data(None, query, json!({})).await, before);
 }
 
+/// A repeated import brings no deleted item back, and goes on.
+#[tokio::test]
+async fn deleted_items_stay_deleted_at_an_import() {
+    let model = r#"
+extend schema @model(name: "stock") @container(name: "things", key: "/thingId")
+type Thing @item(container: "things", partition: "id", write: DELETE) @auth(on: DELETE, allow: PUBLIC) {
+  id: ID!
+  name: String! @unique(normalize: LOWER)
+}
+type Query { things: [Thing!]! @find @order(by: "name") }
+"#;
+    let server = ServedServer::start(model).await;
+    let directory = tempfile::tempdir().unwrap();
+    write(directory.path(), "Thing.csv", "id,name\na,Axe\nb,Bow\n");
+    run(&server, directory.path()).await;
+    let things = "{ things { nodes { id name } } }";
+    let before = server.data(None, things, json!({})).await;
+    let input = json!({ "i": { "thingId": before["things"]["nodes"][0]["id"] } });
+    let deletion = "mutation($i: DeleteThingInput!) { deleteThing(input: $i) { deletedThingId } }";
+    server.data(None, deletion, input).await;
+
+    write(directory.path(), "Thing.csv", "id,name\na,Axe\nb,Bow\nc,Cup\nd,Axe\n");
+    let (reports, rejects) = run(&server, directory.path()).await;
+    assert_eq!(reports, [("Thing", TypeReport { created: 2, existed: 1, rejected: 1 })], "{rejects:?}");
+    let reason = "this Thing was deleted".to_owned();
+    assert_eq!(rejects, [Reject { file: "Thing.csv".to_owned(), line: 2, reason }]);
+    let after = server.data(None, things, json!({})).await;
+    let names: Vec<&Value> =
+        after["things"]["nodes"].as_array().unwrap().iter().map(|thing| &thing["name"]).collect();
+    assert_eq!(names, ["Axe", "Bow", "Cup"]);
+}
+
 #[tokio::test]
 async fn rows_wait_for_rows_of_their_own_type() {
     let model = r#"

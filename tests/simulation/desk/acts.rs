@@ -299,7 +299,8 @@ impl Client {
 
     async fn delete_ticket(&mut self) {
         let Some(ticket) = self.any_ticket() else { return };
-        self.delete_of("ticket", &ticket.id).await;
+        let command = if self.world.dice.percent(50) { "dropTicket" } else { "deleteTicket" };
+        self.delete_by(command, ("ticket", &ticket.id)).await;
     }
 
     async fn create_note(&mut self) {

@@ -1,7 +1,7 @@
 //! Copy rules of a model: `@copy` on references and on scalars, grouped by the copied field.
 
 use onehop_model::{
-    Action, CopyOrigin, Field, FieldKind, ItemType, KeySource, Model, Mutation, Name, TypeOf,
+    Action, CopyOrigin, CountField, Field, FieldKind, ItemType, Kept, KeySource, Model, Mutation, Name, TypeOf,
 };
 use onehop_store::interned;
 use serde_json::Value;
@@ -77,7 +77,9 @@ impl CopyGroup<'_> {
             ModelError::unsupported(place, COPY, format!("`{source}.{field}` is not stored in its items"))
         })?;
         let source_type = types.get(source)?.clone();
-        let name = format!("{source}.{field}");
+        // A count has a projection of its own, with the name of its field.
+        let is_count = model.item(source).and_then(|item| item.field(field)).is_some_and(is_kept_behind);
+        let name = format!("{source}.{field}{}", if is_count { ".copies" } else { "" });
         // A frozen copy has no projection.
         let name = if *frozen { format!("{name}.frozen") } else { names.of_copy(&name) };
         let rule = CopyRule {
@@ -91,6 +93,11 @@ impl CopyGroup<'_> {
         };
         Ok(Rule::Copy(rule.into()))
     }
+}
+
+/// Whether a projection keeps the field, a count.
+fn is_kept_behind(field: &Field) -> bool {
+    matches!(field.kind, FieldKind::Count(CountField { kept: Kept::Behind { .. }, .. }))
 }
 
 /// Whether generated mutations delete the items of a type, or its items expire.
