@@ -156,7 +156,9 @@ impl<'a> SampleRows<'a> {
             Some(PathTest::Is(literal)) => literal,
             Some(PathTest::In(literals)) => rng.pick(literals),
             Some(PathTest::Prefix(prefix)) => {
-                let text = format!("{prefix}{}", value.as_ref().and_then(Value::as_str).unwrap_or_default());
+                let text = value.as_ref().and_then(Value::as_str).unwrap_or_default();
+                let prefix = if text.starts_with(prefix) { "" } else { prefix };
+                let text = format!("{prefix}{text}");
                 let max = field.checks.length_max.map_or(usize::MAX, |max| max as usize);
                 return Some(json!(text.chars().take(max).collect::<String>()));
             }
