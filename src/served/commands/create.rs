@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use onehop_model::{Action, FieldKind};
-use onehop_store::{Ledger, WriteOp};
+use onehop_store::{Fault, Ledger, WriteOp};
 use serde_json::{Map, Value, json};
 
 use super::counts::MissingParent;
-use super::{ServedCommand, ServedCommands, WrittenItem, new_item, next_version, refusal_of};
+use super::{ServedCommand, ServedCommands, StoredBody, WrittenItem, new_item, next_version, refusal_of};
 use crate::domain::conditional_write::ATTEMPTS_MAX;
 use crate::domain::digest::sha256_hex;
 use crate::domain::error::{CommandError, Refusal, contended};
@@ -178,12 +178,13 @@ impl ServedCommands {
         let _turn = self.turns.wait(self.turn_key(&place)).await;
         for _ in 0..ATTEMPTS_MAX {
             let existing = match is_derived || body.contains_key(CONTENT_HASH) {
-                true => self.stored(&*self.store, &place, ledger).await?,
+                true => self.existing(&place, &body, ledger).await?,
                 false => None,
             };
             let operation = match existing {
                 Some(existing) if self.is_present(place.ty, &existing.body) => {
-                    return self.repeated(place, &body, existing.body);
+                    self.check_repeated(place.ty, &body, &existing.body)?;
+                    return Ok(WrittenItem { place, body: Arc::new(existing.body) });
                 }
                 Some(existing) => {
                     let version = existing.body.get("version").cloned().unwrap_or(json!(1));
@@ -216,21 +217,41 @@ impl ServedCommands {
         Err(contended("an item").into())
     }
 
-    /// The outcome of a creation whose item exists.
-    fn repeated(&self, place: ItemPlace, wanted: &Body, existing: Body) -> Result<WrittenItem, CommandError> {
+    /// The item that a creation finds in its place, also a deleted one. A replica may lag, so the latest
+    /// commit decides about an item for which the creation is refused.
+    async fn existing(
+        &self,
+        place: &ItemPlace,
+        wanted: &Body,
+        ledger: &Ledger,
+    ) -> Result<Option<StoredBody>, Fault> {
+        let found = self.stored(&*self.store, place, ledger).await?;
+        let is_refused = |found: &StoredBody| {
+            self.is_present(place.ty, &found.body)
+                && self.check_repeated(place.ty, wanted, &found.body).is_err()
+        };
+        if found.as_ref().is_some_and(is_refused) {
+            return self.stored(&*self.latest, place, ledger).await;
+        }
+        Ok(found)
+    }
+
+    /// # Errors
+    /// `CONFLICT` where the item of a creation exists, and is no other attempt of it.
+    fn check_repeated(&self, ty: TypeIndex, wanted: &Body, existing: &Body) -> Result<(), Refusal> {
         let is_own = existing.get(COMMAND_ID) == wanted.get(COMMAND_ID);
         let hash = wanted.get(CONTENT_HASH);
         if (wanted.contains_key(COMMAND_ID) && is_own)
             || (hash.is_some() && existing.get(CONTENT_HASH) == hash)
         {
-            return Ok(WrittenItem { place, body: Arc::new(existing) });
+            return Ok(());
         }
-        let ty = self.ty(place.ty);
+        let ty = self.ty(ty);
         match (hash, ty.item.id_from.first()) {
-            (Some(_), None) => Err(Refusal::key_reused().into()),
+            (Some(_), None) => Err(Refusal::key_reused()),
             (_, first) => {
                 let field = first.and_then(|name| ty.item.field(name)).map_or("id", input_name);
-                Err(Refusal::conflict(field, &format!("this {} exists already", ty.name)).into())
+                Err(Refusal::conflict(field, &format!("this {} exists already", ty.name)))
             }
         }
     }

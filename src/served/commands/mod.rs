@@ -280,7 +280,7 @@ pub fn refusal_of(decision: Decision) -> Result<(), Refusal> {
 
 /// Whether a refusal follows from the state of an item, which a replica that lags may not show yet.
 fn may_be_outdated(code: RefusalCode) -> bool {
-    matches!(code, RefusalCode::Conflict | RefusalCode::Forbidden)
+    matches!(code, RefusalCode::Conflict | RefusalCode::Forbidden | RefusalCode::NotFound)
 }
 
 /// The item of a body.

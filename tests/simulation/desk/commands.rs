@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Change, fields_of, is_unique, register};
 use crate::catalogue::capitalised;
 use crate::client::{Answer, Client};
-use crate::history::{NOTHING, Transition, Write};
+use crate::history::{NOTHING, Recent, Transition, Write};
 
 impl Client {
     /// Creates an item with these values. Returns its id.
@@ -69,14 +69,14 @@ impl Client {
         let refers = |change: &Change| change.field == "desk";
         let is_missed = kind != "note" && !changes.iter().any(refers);
         if refused.as_deref() == Some("NOT_FOUND") && is_missed {
-            self.saw("command", &register(fields_of(kind)[0], id), NOTHING, self.decided_on(), start);
+            self.saw("command", &register(fields_of(kind)[0], id), NOTHING, Recent::All, start);
         }
         if command == "closeTicket" && is_done {
             let (register, value) = (register("status", id), changes[0].value.clone());
             world.history.went_over(Transition { register, value, start, end: world.history.now() });
         }
         if refused.as_deref() == Some("CONFLICT") && command == "closeTicket" {
-            self.saw("command", &register("status", id), "CLOSED", self.decided_on(), start);
+            self.saw("command", &register("status", id), "CLOSED", Recent::All, start);
         }
     }
 
@@ -98,7 +98,7 @@ impl Client {
         let answer = self.command(&query, json!({ "i": { format!("{kind}Id"): id } })).await;
         let refused = self.end_all(&writes, answer);
         if refused.as_deref() == Some("CONFLICT") && command == "dropTicket" {
-            self.saw("command", &register("status", id), "OPEN", self.decided_on(), start);
+            self.saw("command", &register("status", id), "OPEN", Recent::All, start);
         }
         if world.history.is_refused(&writes[0])
             && let Some(removal) = removal

@@ -50,7 +50,7 @@ impl ModelVersions {
 fn older_desk() -> String {
     let lines = DESK.lines().filter(|line| {
         let is_of_label = line.contains("into: \"labels\"");
-        let is_of_closed = line.contains("closed:") || line.contains("is: CLOSED");
+        let is_of_closed = line.contains("closed:") || line.contains("is: CLOSED) @order");
         !is_of_label && !is_of_closed && !line.contains("ticketCount")
     });
     let text: String = lines.map(|line| format!("{line}\n")).collect();
