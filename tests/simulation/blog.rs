@@ -343,7 +343,7 @@ impl Client {
     pub async fn comment_on(&mut self, post: KnownPost) {
         let Some(me) = self.me() else { return };
         let world = self.world.clone();
-        let (content, key) = (world.next("comment"), self.new_comment_key(&me));
+        let (content, key) = (world.next("comment"), self.new_key("comment", &me));
         let start = world.history.now();
         let query = "mutation($i: CreateCommentInput!) { createComment(input: $i) { comment { id } } }";
         let input = json!({ "postId": post.id, "content": content, "idempotencyKey": key });
@@ -371,23 +371,6 @@ impl Client {
             }
             Answer::Unknown => {}
         }
-    }
-
-    /// An idempotency key that this user has not used. Another user may have.
-    fn new_comment_key(&self, me: &str) -> String {
-        let mut keys = self.world.comment_keys.lock();
-        let is_used = |key: &str| keys.iter().any(|(user, used)| user == me && used == key);
-        let of_others: Vec<_> = keys
-            .iter()
-            .filter(|(user, key)| user != me && !is_used(key))
-            .map(|(_, key)| key.clone())
-            .collect();
-        let key = match of_others.is_empty() || self.world.dice.percent(80) {
-            true => self.world.next("comment-key"),
-            false => self.world.dice.pick(&of_others).clone(),
-        };
-        keys.push((me.to_owned(), key.clone()));
-        key
     }
 
     /// The id of a comment of the client's user.

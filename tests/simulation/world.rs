@@ -82,8 +82,8 @@ pub struct World {
     pub comments: Mutex<Vec<(String, String, String)>>,
     /// Other devices that users have had.
     pub devices: AtomicUsize,
-    /// Users and the idempotency keys of their comments.
-    pub comment_keys: Mutex<Vec<(String, String)>>,
+    /// Users and their idempotency keys.
+    pub keys: Mutex<Vec<(String, String)>>,
     /// Posts and users whose like was taken back.
     pub taken_back: Mutex<Vec<(KnownPost, String)>>,
     /// The user of each session.
@@ -154,7 +154,7 @@ impl World {
             posts: Mutex::default(),
             comments: Mutex::default(),
             devices: AtomicUsize::default(),
-            comment_keys: Mutex::default(),
+            keys: Mutex::default(),
             taken_back: Mutex::default(),
             users: Mutex::default(),
             titles: Mutex::default(),

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::create::Claimant;
 use super::{
-    ServedCommand, ServedCommands, StoredBody, WrittenItem, may_be_outdated, new_item, next_version, refusal_of,
-    version_of,
+    ServedCommand, ServedCommands, StoredBody, WrittenItem, may_be_outdated, new_item, next_version,
+    refusal_of, version_of,
 };
 use crate::domain::conditional_write::{ATTEMPTS_MAX, is_ambiguous, judge};
 use crate::domain::error::{CommandError, Refusal, contended};

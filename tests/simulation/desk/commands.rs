@@ -15,8 +15,8 @@ impl Client {
         changes: Vec<Change>,
         extra: Value,
     ) -> Option<String> {
-        let world = self.world.clone();
-        let (start, key, capital) = (world.history.now(), world.next(kind), capitalised(kind));
+        let (world, me) = (self.world.clone(), self.me()?);
+        let (start, key, capital) = (world.history.now(), self.new_key(kind, &me), capitalised(kind));
         let query = format!(
             "mutation($i: Create{capital}Input!) {{ create{capital}(input: $i) {{ {kind} {{ id }} }} }}"
         );
@@ -24,6 +24,11 @@ impl Client {
         input["idempotencyKey"] = json!(key);
         let (answer, _) = self.command(&query, json!({ "i": input.clone() })).await;
         let Answer::Data { data, .. } = answer else {
+            // Other users have used the key, for other items.
+            if matches!(&answer, Answer::Refused { code } if code == "CONFLICT") && kind != "desk" {
+                let detail = format!("client {}: {input}", self.number);
+                world.history.broken("a key belongs to its user", detail);
+            }
             self.note(answer);
             return None;
         };
@@ -39,7 +44,7 @@ impl Client {
             self.use_key_again(&query, input, (field, json!(world.next("other")))).await;
         }
         let end = Some(world.history.now());
-        world.history.created_by_key(&key, &id);
+        world.history.created_by_key(&format!("{key} of {me}"), &id);
         for Change { field, value, .. } in changes {
             if !is_unique(field) {
                 world.history.set_first(&register(field, &id), NOTHING);

@@ -1,7 +1,8 @@
 //! Copy rules of a model: `@copy` on references and on scalars, grouped by the copied field.
 
 use onehop_model::{
-    Action, CopyOrigin, CountField, Field, FieldKind, ItemType, Kept, KeySource, Model, Mutation, Name, TypeOf,
+    Action, CopyOrigin, CountField, Field, FieldKind, ItemType, Kept, KeySource, Model, Mutation, Name,
+    TypeOf,
 };
 use onehop_store::interned;
 use serde_json::Value;
