@@ -62,8 +62,8 @@ impl ServedCommands {
         Err(contended("an item").into())
     }
 
-    /// The item that a deletion names, if its caller may delete it and its conditions hold. A replica may lag,
-    /// so the latest commit decides about a refusal.
+    /// The item that a deletion names, if its caller may delete it and its conditions hold. A replica may
+    /// lag, so the latest commit decides about a refusal.
     async fn deletable(
         &self,
         command: &ServedCommand<'_>,

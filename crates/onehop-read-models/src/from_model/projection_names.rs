@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 /// The stored names of projections. A name is part of its projection's checkpoint, so it never changes. By
-/// default a copy is named after its source (`User.username`, and `Post.likeCount.copies` for a count that a
-/// projection keeps), a catch-up after its container (`posts-catch-up`), and the deletion of owned items after
-/// their owner (`Post.owned`). A list has the name that the model gives it.
+/// default a copy is named after its source (`User.username`; `Post.likeCount.copies` for a count that a
+/// projection keeps), a catch-up after its container (`posts-catch-up`), and the deletion of owned items
+/// after their owner (`Post.owned`). A list has the name that the model gives it.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectionNames {
     copies: BTreeMap<String, String>,
