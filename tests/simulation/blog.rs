@@ -18,6 +18,10 @@ const TRIES: usize = 4;
 const FULL_OF_POSTS: [&str; 2] = ["feed", "postsByTag"];
 /// The percentage of acts that write an item and read its list, while a list is full or new.
 pub const BEHIND_ACTS_PERCENT: u64 = 25;
+/// The percentage of two writes and a read beside which some tasks stand still.
+pub const HELD_PERCENT: u64 = 50;
+/// The time for which a user looks at another tab.
+const TAB_PATIENCE: Duration = Duration::from_secs(40);
 /// The percentage of changes and of changes back that a user makes on another device.
 pub const OTHER_DEVICE_PERCENT: u64 = 50;
 /// The percentage of changes to a value that the same register had before.
@@ -249,13 +253,24 @@ impl Client {
         TAGS.into_iter().filter(|_| self.world.dice.percent(percent)).collect()
     }
 
-    /// Two writes to different logical partitions, and a read that has to show both.
+    /// Two writes to different logical partitions or containers, and a read that has to show both. Another tab may read
+    /// beside the second write, and wait for the first one alone.
     async fn write_twice_and_read(&mut self) {
+        if self.world.dice.percent(HELD_PERCENT) {
+            self.world.hold_some_tasks();
+        }
         self.update_post().await;
-        match self.world.dice.below(3) {
+        let reads_beside = self.world.dice.percent(50);
+        let tab = reads_beside.then(|| self.ask_in_another_tab("{ viewer { id } }")).flatten();
+        match self.world.dice.below(4) {
             0 => self.update_post().await,
             1 => self.like(true).await,
+            2 => self.rename().await,
             _ => self.create_post().await,
+        }
+        if let Some(tab) = tab {
+            // An ended process gives no answer, and one that stands still a late one.
+            let _ = tokio::time::timeout(TAB_PATIENCE, tab).await;
         }
         self.read_own().await;
         self.read_feed().await;

@@ -191,7 +191,23 @@ impl Client {
         token: Option<String>,
         body: Value,
     ) -> Option<tokio::sync::oneshot::Receiver<Option<Value>>> {
-        let (group, router) = self.world.any_process().and_then(|number| self.world.router_of(number))?;
+        self.send_beside_to(self.world.any_process()?, (delay, token), body)
+    }
+
+    /// Sends a query without a position to the process of the last request, as another tab of the user, while
+    /// the client goes on.
+    pub fn ask_in_another_tab(&self, query: &str) -> Option<tokio::sync::oneshot::Receiver<Option<Value>>> {
+        let token = self.session.as_ref()?.token.clone();
+        self.send_beside_to(self.process?, (Duration::ZERO, Some(token)), json!({ "query": query }))
+    }
+
+    fn send_beside_to(
+        &self,
+        process: u32,
+        (delay, token): (Duration, Option<String>),
+        body: Value,
+    ) -> Option<tokio::sync::oneshot::Receiver<Option<Value>>> {
+        let (group, router) = self.world.router_of(process)?;
         let last = self.host();
         let address = IpAddr::V4(Ipv4Addr::new(10, last, 0, 4));
         let (sender, receiver) = tokio::sync::oneshot::channel();

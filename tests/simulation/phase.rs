@@ -86,7 +86,7 @@ const MODERATOR_ACTS: [(&str, u64); 5] =
     [("suspend", 20), ("unsuspend", 30), ("moderate post", 10), ("moderate comment", 20), ("read post", 20)];
 
 /// Acts of clients of the served model, with their weights.
-const DESK_ACTS: [(&str, u64); 22] = [
+const DESK_ACTS: [(&str, u64); 23] = [
     ("watch", 8),
     ("unwatch", 5),
     ("delete account", 2),
@@ -108,6 +108,7 @@ const DESK_ACTS: [(&str, u64); 22] = [
     ("live query", 6),
     ("read ticket", 8),
     ("read list", 14),
+    ("write twice and read", 6),
     ("sign out", 2),
 ];
 
@@ -116,7 +117,7 @@ const DESK_FOCUSES: [&[&str]; 10] = [
     &["watch", "unwatch", "create ticket", "delete ticket", "read ticket"],
     &["create desk", "update desk", "rename", "create ticket"],
     &["live query", "create label", "update ticket", "close ticket", "create ticket"],
-    &["create ticket", "update ticket", "edit a title", "read list"],
+    &["create ticket", "update ticket", "edit a title", "read list", "write twice and read"],
     &["create ticket", "close ticket", "update ticket", "read list"],
     &["create note", "update note", "delete note", "delete ticket", "read ticket"],
     &["create desk", "update desk", "delete desk"],

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Change, Known, KnownDesk, PAGE, fields_of, joined, register, steps_text, watch_of};
-use crate::blog::{BEHIND_ACTS_PERCENT, OTHER_DEVICE_PERCENT, PASSWORD};
+use crate::blog::{BEHIND_ACTS_PERCENT, HELD_PERCENT, OTHER_DEVICE_PERCENT, PASSWORD};
 use crate::client::{Answer, Client, Session};
 use crate::history::{NOTHING, Recent, Write};
 
@@ -57,6 +57,7 @@ impl Client {
             "trespass" => self.trespass_at_desk().await,
             "live query" => self.live_query(),
             "read ticket" => self.read_ticket().await,
+            "write twice and read" => self.write_tickets_and_read().await,
             "sign out" => self.leave_desk().await,
             _ => self.read_tickets().await,
         }
@@ -258,6 +259,21 @@ impl Client {
             let known = self.known(&id, "");
             self.world.desk.lock().tickets.push(known);
         }
+    }
+
+    /// Two writes to different logical partitions or containers, and a read that has to show the first.
+    async fn write_tickets_and_read(&mut self) {
+        if self.world.dice.percent(HELD_PERCENT) {
+            self.world.hold_some_tasks();
+        }
+        self.update_ticket().await;
+        match self.world.dice.below(4) {
+            0 => self.create_ticket().await,
+            1 => self.update_desk().await,
+            2 => self.rename_person().await,
+            _ => self.update_ticket().await,
+        }
+        self.read_own_tickets().await;
     }
 
     async fn update_ticket(&mut self) {

@@ -73,9 +73,8 @@ impl Client {
 
     /// Reads one of the lists of tickets. A ticket without another value of the field is in its list.
     pub(super) async fn read_tickets(&mut self) {
-        let (world, Some(me)) = (self.world.clone(), self.me()) else { return };
         let (desk, label) = (self.any_desk(), self.any_label());
-        let (root, field, value) = match world.dice.below(6) {
+        let (root, field, value) = match self.world.dice.below(6) {
             0 => ("page: open(first: 100)".to_owned(), Some("status"), "OPEN".to_owned()),
             1 => ("page: closed(first: 100)".to_owned(), Some("status"), "CLOSED".to_owned()),
             2 => ("page: busiest(first: 3)".to_owned(), None, String::new()),
@@ -87,8 +86,20 @@ impl Client {
                 let id = desk.expect("a desk").id;
                 (format!("list: desk(id: {id:?}) {{ page: tickets(first: 100)"), Some("desk"), id)
             }
-            _ => ("list: viewer { page: tickets(first: 100)".to_owned(), Some("author"), me),
+            _ => return self.read_own_tickets().await,
         };
+        self.read_list(root, field, &value).await;
+    }
+
+    /// Reads the list of the tickets that the client's person has written.
+    pub(super) async fn read_own_tickets(&mut self) {
+        let Some(me) = self.me() else { return };
+        self.read_list("list: viewer { page: tickets(first: 100)".to_owned(), Some("author"), &me).await;
+    }
+
+    /// Reads a list of tickets: all, or those with this value of a field.
+    async fn read_list(&mut self, root: String, field: Option<&str>, value: &str) {
+        let world = self.world.clone();
         let closing = "}".repeat(root.matches('{').count());
         let query = format!("{{ {root} {{ nodes {{ {TICKET} }} }} {closing} }}");
         let start = world.history.now();
@@ -109,7 +120,7 @@ impl Client {
             }
             let is_one = field.is_some_and(|field| match field {
                 "author" => ticket.author == value,
-                field => world.history.values_of(&register(field, &ticket.id)) == [value.clone()],
+                field => world.history.values_of(&register(field, &ticket.id)) == [value],
             });
             if listed.is_none() && is_one && nodes.len() < PAGE {
                 self.saw(&view, &register("title", &ticket.id), NOTHING, recent, start);

@@ -28,6 +28,9 @@ const WRITER_POINTS: [&str; 7] = [
 const REPLACED_PERCENT: u64 = 80;
 /// The longest preemption of a task, in milliseconds: longer than a lease lives.
 const PREEMPTION_MS_MAX: u64 = 100_000;
+/// The tasks of each process that stand still beside two writes and a read, and for how long at most.
+const TASKS_HELD: usize = 4;
+const HELD_MS_MAX: u64 = 5_000;
 /// Containers of the blog and of the web store to which projections alone write. Most changes of the blog
 /// concern the feed.
 const BLOG_READ_MODELS: [&str; 3] = ["feed", "feed", "postsByTag"];
@@ -118,15 +121,10 @@ impl World {
                 });
             }
             "preemption" => {
-                let Some(task) = self.executor.preempt(Group(number)) else { return };
                 let pause = Duration::from_millis(self.dice.below(PREEMPTION_MS_MAX));
-                trace::line("world", format!("preempt task {task} of process {number} for {pause:?}"));
-                self.removals.lock().delayed(Some(number), self.elapsed_ms(), pause);
-                let executor = self.executor.clone();
-                self.executor.spawn(OUTSIDE, async move {
-                    tokio::time::sleep(pause).await;
-                    executor.continue_task(task);
-                });
+                if !self.hold_task(number, pause) {
+                    return;
+                }
             }
             "backup" => {
                 if !self.back_up(number) {
@@ -195,6 +193,31 @@ impl World {
             _ => return,
         }
         self.count(disturbance);
+    }
+
+    /// Has a task of a process stand still; `false` where it has none.
+    fn hold_task(&self, number: u32, pause: Duration) -> bool {
+        let Some(task) = self.executor.preempt(Group(number)) else { return false };
+        trace::line("world", format!("preempt task {task} of process {number} for {pause:?}"));
+        self.removals.lock().delayed(Some(number), self.elapsed_ms(), pause);
+        let executor = self.executor.clone();
+        self.executor.spawn(OUTSIDE, async move {
+            tokio::time::sleep(pause).await;
+            executor.continue_task(task);
+        });
+        true
+    }
+
+    /// Has a few tasks of each process stand still for seconds, so that some feed ranges are read and others
+    /// are not.
+    pub fn hold_some_tasks(&self) {
+        let processes: Vec<u32> = self.members.lock().keys().copied().collect();
+        for number in processes {
+            for _ in 0..TASKS_HELD {
+                let pause = Duration::from_millis(self.dice.below(HELD_MS_MAX));
+                self.hold_task(number, pause);
+            }
+        }
     }
 
     /// Verifies, repairs, rebuilds or replays beside commands, as a request to a process does. Calls `ended`
