@@ -253,8 +253,8 @@ impl Client {
         TAGS.into_iter().filter(|_| self.world.dice.percent(percent)).collect()
     }
 
-    /// Two writes to different logical partitions or containers, and a read that has to show both. Another tab may read
-    /// beside the second write, and wait for the first one alone.
+    /// Two writes to different logical partitions or containers, and a read that has to show both. Another
+    /// tab may read beside the second write, and wait for the first one alone.
     async fn write_twice_and_read(&mut self) {
         if self.world.dice.percent(HELD_PERCENT) {
             self.world.hold_some_tasks();
