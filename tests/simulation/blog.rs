@@ -269,7 +269,7 @@ impl Client {
             _ => self.create_post().await,
         }
         if let Some(tab) = tab {
-            // An ended process gives no answer, and one that stands still a late one.
+            // A process that has ended gives no answer, and a process that stands still gives a late answer.
             let _ = tokio::time::timeout(TAB_PATIENCE, tab).await;
         }
         self.read_own().await;

@@ -53,7 +53,7 @@ impl Condition {
 }
 
 impl ConditionTest {
-    /// Whether it holds for a value; null is none.
+    /// Whether it holds for a value. Null stands for no value.
     #[must_use]
     pub fn holds(&self, value: &Value) -> bool {
         match self {

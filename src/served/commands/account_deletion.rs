@@ -23,7 +23,7 @@ impl ServedCommands {
         command: &ServedCommand<'_>,
         ledger: &Ledger,
     ) -> Result<WrittenItem, CommandError> {
-        let (place, found) = self.named(&*self.store, command, ledger).await?;
+        let (place, found) = self.deletable(command, ledger).await?;
         Ok(WrittenItem { place, body: found.body.into() })
     }
 

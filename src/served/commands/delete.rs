@@ -64,7 +64,7 @@ impl ServedCommands {
 
     /// The item that a deletion names, if its caller may delete it and its conditions hold. A replica may
     /// lag, so the latest commit decides about a refusal.
-    async fn deletable(
+    pub(super) async fn deletable(
         &self,
         command: &ServedCommand<'_>,
         ledger: &Ledger,
