@@ -230,7 +230,12 @@ async fn build(
     if engine.processor.replay(None).await?.items_replayed > 0 {
         report = verify_model(engine, model, Repair::All, &progress).await?;
     }
-    anyhow::ensure!(report.is_clean(), "{} differences are left", report.drifts.len());
+    anyhow::ensure!(
+        report.is_clean(),
+        "{} differences and {} unreadable items are left",
+        report.drifts.len(),
+        report.unreadable.len()
+    );
     record.clone().complete(&*engine.recent, fields).await?;
     tracing::info!("the read models of the changed model are complete");
     Ok(())

@@ -47,7 +47,7 @@ pub(super) fn move_values(model: &Model, fields: &[Field], object: &mut Map<Stri
 }
 
 /// The fields of the object or objects that a field stores.
-fn embedded_fields<'a>(model: &'a Model, field: &Field) -> Option<&'a [Field]> {
+pub(super) fn embedded_fields<'a>(model: &'a Model, field: &Field) -> Option<&'a [Field]> {
     match (&field.kind, &field.ty.of) {
         (FieldKind::Stored(_), TypeOf::Embedded(of)) => Some(&model.embedded_type(of)?.fields),
         _ => None,

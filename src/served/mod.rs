@@ -10,6 +10,7 @@ mod browse;
 mod claims;
 mod closed_accounts;
 pub mod commands;
+mod computed_values;
 pub mod cursor;
 pub mod decimal;
 pub mod formats;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use onehop_model::{
-    Action, Checks, CountField, EmbeddedType, Field, FieldKind, ItemType, Kept, KeySource, Model, Name,
-    Normalize, RelatedSource, StoredField, ValueSource,
+    Action, Checks, CountField, EmbeddedType, Field, FieldKind, FieldPath, ItemType, Kept, KeySource, Model,
+    Name, Normalize, RelatedSource, StoredField, ValueSource,
 };
 use onehop_read_models::{ReadModels, container_specs, list_conditions};
 use onehop_store::{
@@ -62,8 +62,9 @@ pub struct ServedType {
     pub unique: Vec<UniqueField>,
     /// The values by which lists have the entries of these items. Entries follow references alone.
     pub listed_by: Vec<String>,
-    /// The fields whose values are arguments of lists: each value is a partition key, or part of one.
-    pub argument_fields: Vec<Name>,
+    /// The inputs whose values are arguments of lists, or the source of one: each value is a partition key, or
+    /// part of one.
+    pub argument_paths: Vec<FieldPath>,
     /// Whether older items have values at former properties.
     pub has_former_properties: bool,
 }
@@ -378,7 +379,7 @@ fn served_type(model: &Model, item: &ItemType) -> ServedType {
         counted_in: Vec::new(),
         unique: unique.collect(),
         listed_by: listed_by(model, item),
-        argument_fields: argument_fields(model, item),
+        argument_paths: argument_paths(model, item),
         has_former_properties: has_former_properties(model, &item.fields),
         item: item.clone(),
     }
@@ -396,14 +397,20 @@ fn listed_by(model: &Model, item: &ItemType) -> Vec<String> {
     fields.filter(stays).map(Name::to_string).collect()
 }
 
-/// The fields of a type whose values are arguments of lists.
-fn argument_fields(model: &Model, item: &ItemType) -> Vec<Name> {
+/// The inputs of a type whose values are arguments of lists. A computed argument comes from others.
+fn argument_paths(model: &Model, item: &ItemType) -> Vec<FieldPath> {
     let of_item = lists(model).filter(|(_, related)| related.item_type == item.name);
     let fields = of_item.flat_map(|(_, related)| match &related.source {
         RelatedSource::List(list) if !list.arguments.is_empty() => list.by.as_slice(),
         _ => &[],
     });
-    fields.cloned().collect()
+    let paths = fields.flat_map(|name| match item.field(name).map(|field| &field.kind) {
+        Some(FieldKind::Stored(StoredField { source: ValueSource::Computed(computed), .. })) => {
+            computed.from.clone()
+        }
+        _ => vec![FieldPath::from(name.clone())],
+    });
+    paths.collect()
 }
 
 /// The checks of all fields, with their places.

@@ -11,15 +11,16 @@ use super::model::{Body, ServedModel, TypeIndex};
 use super::names::interned;
 use super::reads::is_deleted;
 use super::unique::{UniqueReservation, holder_is, keys_of};
-use super::{closed_accounts, renames};
+use super::{closed_accounts, computed_values, renames};
 use crate::domain::containers::ACCOUNTS;
 
-/// The projections of a served model: of its read models, the move of values to renamed properties, the end
-/// of deleted accounts, and the release of unique values.
+/// The projections of a served model: of its read models, the move of values to renamed properties, computed
+/// values, the end of deleted accounts, and the release of unique values.
 #[must_use]
 pub fn projections(model: &Arc<ServedModel>) -> Vec<Arc<dyn Projection>> {
     let mut projections = model.read_models().projections();
     projections.extend(renames::projections(model));
+    projections.extend(computed_values::projections(model));
     projections.extend(closed_accounts::projection(model));
     for (ty, served) in model.types() {
         if !served.unique.is_empty() && served.item.owned_by.is_some() {

@@ -1,5 +1,5 @@
-//! Verification of a served model: its read models, that each unique value is reserved for its one item, and
-//! that each reservation has its item.
+//! Verification of a served model: its read models, the computed values that items store, that each unique
+//! value is reserved for its one item, and that each reservation has its item.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use onehop_read_models::ItemType;
 use onehop_read_models::verify::{Invariant, Settle, Verifier, Violation};
 use onehop_store::{Fault, Ledger, PartitionKey, Store};
 
+use super::computed_values;
 use super::ids::ItemPlace;
 use super::model::{ServedModel, TypeIndex};
 use super::unique::{RESERVATION, UniqueValues};
@@ -19,12 +20,13 @@ use crate::domain::reservations::{HolderLookup, Holders as _, KeyClaim};
 #[must_use]
 pub fn verifier(model: &Arc<ServedModel>, store: Arc<dyn Store>, settle: Arc<dyn Settle>) -> Verifier {
     let values = UniqueValues { store: Arc::clone(&store), model: Arc::clone(model) };
-    let mut invariants: Vec<Box<dyn Invariant>> = Vec::new();
+    let mut invariants = computed_values::invariants(model, &store);
+    let of_values = invariants.len();
     for (ty, served) in model.types().filter(|(_, served)| !served.unique.is_empty()) {
         let item_type = ItemType::new(served.container, served.type_value, &[]);
         invariants.push(Box::new(ReservedValues { values: values.clone(), ty, item_type }));
     }
-    if !invariants.is_empty() {
+    if invariants.len() > of_values {
         let item_type = ItemType::new(ACCOUNTS, RESERVATION, &[]);
         invariants.push(Box::new(HeldReservations { values, item_type }));
     }

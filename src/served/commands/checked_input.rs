@@ -6,10 +6,11 @@ use onehop_store::limits::PARTITION_KEY_BYTES_MAX;
 use serde_json::Value;
 
 use super::{ServedCommand, ServedCommands};
-use crate::domain::error::Refusal;
+use crate::domain::error::{InputStep, Refusal};
 use crate::served::ids::ItemPlace;
 use crate::served::input::{InputCheck, InputCurrency, InputField, LIST_ELEMENTS_MAX};
 use crate::served::model::TypeIndex;
+use crate::served::names::interned;
 use crate::served::unique::{check_chosen, reservation_keys, unique_text};
 
 /// The bytes of a text that names a list. A partition key has up to three of them.
@@ -49,7 +50,7 @@ impl ServedCommands {
                 _ => {
                     if let Some(value) = check.value(input.name, input.field, typed, &[]) {
                         self.check_unique(&mut check, command.mutation.ty, input, &value);
-                        self.check_list_key(&mut check, command.mutation.ty, input, &value);
+                        self.check_list_key(&mut check, command.mutation.ty, input, typed);
                         checked.values.push((input.field.name.to_string(), value));
                     }
                 }
@@ -78,17 +79,25 @@ impl ServedCommands {
         check: &mut InputCheck<'_>,
         ty: TypeIndex,
         input: &InputField<'_>,
-        value: &Value,
+        typed: &Value,
     ) {
-        if !self.ty(ty).argument_fields.contains(&input.field.name) {
-            return;
-        }
-        let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-        let is_key = |text: &str| (1..=LIST_KEY_BYTES_MAX).contains(&text.len());
-        if let Some(text) = values.iter().filter_map(Value::as_str).find(|text| !is_key(text)) {
-            let rule =
-                format!("names a list: must have 1 to {LIST_KEY_BYTES_MAX} bytes; this has {}", text.len());
-            check.refuse(input.name, &[], rule);
+        let paths = self.ty(ty).argument_paths.iter();
+        for path in paths.filter(|path| *path.first() == input.field.name) {
+            let below = &path.fields()[1..];
+            let Some(value) = below.iter().try_fold(typed, |value, field| value.get(&**field)) else {
+                continue;
+            };
+            let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+            let is_key = |text: &str| (1..=LIST_KEY_BYTES_MAX).contains(&text.len());
+            if let Some(text) = values.iter().filter_map(Value::as_str).find(|text| !is_key(text)) {
+                let rule = format!(
+                    "names a list: must have 1 to {LIST_KEY_BYTES_MAX} bytes; this has {}",
+                    text.len()
+                );
+                let within: Vec<InputStep> =
+                    below.iter().map(|field| InputStep::Field(interned(field))).collect();
+                check.refuse(input.name, &within, rule);
+            }
         }
     }
 

@@ -1,12 +1,13 @@
 //! Computed values and currencies of the amounts of an item.
 
-use onehop_model::{Computed, Field, FieldKind, ItemType, ValueSource};
+use onehop_model::{Computed, Field, ItemType};
 use serde_json::{Value, json};
 
 use super::ServedCommands;
 use super::embedded::FilledValues;
 use crate::domain::error::Refusal;
 use crate::served::amounts::{AmountError, evaluated, stored_form};
+use crate::served::computed_values::{computed_rule, write_computed};
 use crate::served::formats::{currency_roots, is_money};
 use crate::served::input::InputCurrency;
 use crate::served::model::{Body, ServedType, TypeIndex};
@@ -30,10 +31,7 @@ impl ServedCommands {
         for InputCurrency { path, code, name } in &all {
             let other = all.iter().find(|other| other.path == *path && other.code != *code);
             // Computed amounts follow the others.
-            let is_computed = |field: &Field| {
-                matches!(&field.kind, FieldKind::Stored(stored_field)
-                    if matches!(stored_field.source, ValueSource::Computed(_)))
-            };
+            let is_computed = |field: &Field| computed_rule(field).is_some();
             let stays = |field: &&Field| {
                 let is_written = filled.values.iter().any(|(written, _)| *written == *field.name);
                 let roots = currency_roots(self.model.model(), field);
@@ -62,8 +60,7 @@ impl ServedCommands {
     pub(super) fn compute(&self, ty: TypeIndex, body: &mut Body) -> Result<(), Refusal> {
         let ItemType { fields, .. } = &self.ty(ty).item;
         for field in fields {
-            if let FieldKind::Stored(stored_field) = &field.kind
-                && let ValueSource::Computed(rule) = &stored_field.source
+            if let Some((_, rule)) = computed_rule(field)
                 && (rule.stored || (is_money(field) && field.ty.non_null))
             {
                 self.check_amount(fields, field, rule, (body, body))?;
@@ -77,15 +74,9 @@ impl ServedCommands {
                     let reason = format!("has no amount, which {} needs", field.name);
                     return Err(Refusal::bad_input(interned(from.first()), reason));
                 }
-                if !rule.stored {
-                    continue;
+                if rule.stored {
+                    write_computed(self.model.model(), fields, (field, rule), field.currency(), body);
                 }
-                let currency = found.and_then(|amount| amount.currency);
-                let value = stored::computed(self.model.model(), fields, (field, rule), body);
-                if let (Some(path), Some(currency)) = (field.currency(), currency) {
-                    stored::set(body, path, json!(currency));
-                }
-                stored::set(body, &stored_field.property, value);
             }
         }
         Ok(())

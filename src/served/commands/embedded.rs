@@ -4,11 +4,11 @@
 use futures::future::BoxFuture;
 use onehop_model::{CopyOrigin, Field, FieldKind, TypeOf, ValueSource};
 use onehop_store::Ledger;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::ServedCommands;
 use crate::domain::error::{CommandError, Refusal};
-use crate::served::amounts::evaluated;
+use crate::served::computed_values::{computed_rule, currency_in_object, write_computed};
 use crate::served::formats::is_currency_of_item;
 use crate::served::ids::ItemPlace;
 use crate::served::input::InputCurrency;
@@ -116,21 +116,9 @@ impl ServedCommands {
     /// Writes the computed values that an object stores.
     fn compute_object(&self, fields: &[Field], object: &mut Body) -> Result<(), Refusal> {
         for field in fields {
-            let FieldKind::Stored(stored_field) = &field.kind else { continue };
-            let ValueSource::Computed(rule) = &stored_field.source else { continue };
-            if !rule.stored {
-                continue;
-            }
+            let Some((_, rule)) = computed_rule(field).filter(|(_, rule)| rule.stored) else { continue };
             self.check_amount(fields, field, rule, (object, object))?;
-            let within = stored::within(self.model.model(), fields, object, object);
-            let currency = evaluated(within, rule).ok().flatten().and_then(|amount| amount.currency);
-            let value = stored::computed(self.model.model(), fields, (field, rule), object);
-            if let (Some(path), Some(currency), false) =
-                (field.currency(), currency, is_currency_of_item(field))
-            {
-                stored::set(object, path, json!(currency));
-            }
-            stored::set(object, &stored_field.property, value);
+            write_computed(self.model.model(), fields, (field, rule), currency_in_object(field), object);
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod browse;
+mod computed_values;
 mod conditions;
 mod driver;
 mod embedded_references;

@@ -325,13 +325,13 @@ fn argument_fields(
 }
 
 /// Whether the values of a field can be a partition key that a client names: stored texts, whole numbers,
-/// truth values and values of an enum, and arrays of them.
+/// truth values and values of an enum, and arrays of them. Computed values that items store are among them.
 fn is_key_value(scope: &Scope<'_>, field: &TypedField) -> bool {
     let is_value = match Scalar::ALL.iter().find(|(name, _)| *name == field.type_name()) {
         Some((_, scalar)) => matches!(scalar, Scalar::String | Scalar::Int | Scalar::Boolean),
         None => scope.get_enum(field.type_name()).is_some(),
     };
-    is_value && field.role() == Role::Input
+    is_value && matches!(field.role(), Role::Input | Role::Computed) && is_stored(field)
 }
 
 fn list_source(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::container::Container;
-use super::field::{Field, FieldKind, Kept, ValueSource};
+use super::field::{CopyOrigin, Field, FieldKind, Kept, StoredField, ValueSource};
 use super::keyword::{Action, Function, Place};
 use super::literal::Literal;
 use super::names::{ContainerName, Name, PropertyPath};
@@ -29,6 +29,7 @@ impl Model {
     /// - Subscriptions to lists have no `REMOVED` of items that expire or have `HARD` deletions.
     /// - Lists of one type in one container have entries of different types.
     /// - Products, sums and values that are computed from below an object are stored where entries have them.
+    ///   So is a computed value of which other items have copies.
     /// - Counts of expiring items are queries. So are counts of the items of a `@partition` with conditions;
     ///   where the model uses the stored value, the items are a list in a container of its own.
     /// - Stored counts that no projection can keep are queries, unless the model uses the stored value.
@@ -48,7 +49,7 @@ impl Model {
         self.count_filtered_items();
         self.count_without_projection();
         self.distinguish_entries();
-        self.store_listed_amounts();
+        self.store_computed();
         self.keep_currencies();
         self
     }
@@ -201,7 +202,7 @@ impl Model {
         of_items.chain(of_query)
     }
 
-    fn store_listed_amounts(&mut self) {
+    fn store_computed(&mut self) {
         let listed: BTreeSet<(Name, Name)> = self
             .related_mut()
             .filter_map(|related| match &related.source {
@@ -212,6 +213,7 @@ impl Model {
                 paths.into_iter().map(move |path| (item.clone(), Name::new(path.first())))
             })
             .collect();
+        let copied = self.copied_fields();
         for item in &mut self.parts.items {
             for field in item.fields.iter_mut() {
                 let FieldKind::Stored(stored) = &mut field.kind else { continue };
@@ -219,10 +221,42 @@ impl Model {
                 let is_arithmetic =
                     matches!(computed.function, Function::Product | Function::Sum | Function::Padded);
                 let is_below_object = computed.from.iter().any(|path| path.single().is_none());
-                computed.stored |= (is_arithmetic || is_below_object)
-                    && listed.contains(&(item.name.clone(), field.name.clone()));
+                let name = (item.name.clone(), field.name.clone());
+                computed.stored |=
+                    copied.contains(&name) || (is_arithmetic || is_below_object) && listed.contains(&name);
             }
         }
+    }
+
+    /// The fields of which other items have copies, with their types.
+    fn copied_fields(&self) -> BTreeSet<(Name, Name)> {
+        let objects = self.items().iter().map(|item| item.fields.as_slice());
+        let objects = objects.chain(self.embedded().iter().map(|embedded| embedded.fields.as_slice()));
+        let mut copied = BTreeSet::new();
+        for fields in objects {
+            for field in fields {
+                match &field.kind {
+                    FieldKind::Reference(reference) => {
+                        let beside = reference.copies.iter().map(|copy| copy.field.clone());
+                        copied.extend(beside.map(|name| (reference.target.clone(), name)));
+                    }
+                    FieldKind::Stored(StoredField { source: ValueSource::Copied(source), .. }) => {
+                        copied.extend(match &source.from {
+                            CopyOrigin::Type { item_type, field } => Some((item_type.clone(), field.clone())),
+                            CopyOrigin::Reference { reference, field } => {
+                                let held = fields.iter().find(|held| held.name == *reference);
+                                held.and_then(|held| match &held.kind {
+                                    FieldKind::Reference(held) => Some((held.target.clone(), field.clone())),
+                                    _ => None,
+                                })
+                            }
+                        });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        copied
     }
 
     /// Counts of expiring items in a logical partition are queries: no write announces the expiry of an item.

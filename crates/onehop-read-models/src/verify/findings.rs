@@ -173,15 +173,16 @@ impl<'a> Findings<'a> {
             }
         }
         self.visit_copies(container, change, body);
-        self.visit_lists(container, change, body)?;
-        self.visit_family(container, change, body)?;
+        // First: their repair may mend an item that a list cannot read.
         for (place, invariant) in self.invariants.iter().enumerate() {
             let of = invariant.item_type();
-            if of.container == container && of.name == item_type {
+            if of.container == container && of.name == item_type && invariant.may_be_violated(&change.item) {
                 let (partition_key, id) = (change.partition_key.clone(), id.to_owned());
                 self.of_invariants.push(DriftSubject::Invariant { place, partition_key, id });
             }
         }
+        self.visit_lists(container, change, body)?;
+        self.visit_family(container, change, body)?;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! A domain's additions to a verification: invariants of its own. The receiver of the progress.
 
 use async_trait::async_trait;
-use onehop_store::{ETag, Fault, PartitionKey};
+use onehop_store::{ETag, Fault, Item, PartitionKey};
 
 use crate::item_type::ItemType;
 
@@ -13,6 +13,11 @@ pub trait Invariant: Send + Sync {
 
     /// The type of item for each of which it has to hold.
     fn item_type(&self) -> &ItemType;
+
+    /// Whether an item that was read may violate it. One that may not is not read again.
+    fn may_be_violated(&self, _item: &Item) -> bool {
+        true
+    }
 
     /// The violation of it by the item with this id in a logical partition, if any.
     ///
