@@ -106,8 +106,11 @@ fn update(
     for field in fields {
         let Some((form, rule)) = computed_rule(field) else { continue };
         if !rule.stored {
-            has_changed |= stored::get(object, &form.property).is_some();
-            stored::set(object, &form.property, Value::Null);
+            let is_currency = |other: &Field| other.currency() == Some(&form.property);
+            if stored::get(object, &form.property).is_some() && !fields.iter().any(is_currency) {
+                stored::set(object, &form.property, Value::Null);
+                has_changed = true;
+            }
             continue;
         }
         // Its sources do not give a value: a command has refused that.

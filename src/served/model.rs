@@ -62,8 +62,8 @@ pub struct ServedType {
     pub unique: Vec<UniqueField>,
     /// The values by which lists have the entries of these items. Entries follow references alone.
     pub listed_by: Vec<String>,
-    /// The inputs whose values are arguments of lists, or the source of one: each value is a partition key, or
-    /// part of one.
+    /// The inputs whose values are arguments of lists, or the source of one: each value is a partition key,
+    /// or part of one.
     pub argument_paths: Vec<FieldPath>,
     /// Whether older items have values at former properties.
     pub has_former_properties: bool,

@@ -53,10 +53,14 @@ fn check_type(
     check_former(checked, ty, fields, &seen);
 }
 
-/// The properties of a field's value and of the copies beside it.
+/// The properties of a field's value and of the copies beside it. Entries of lists have computed values, too.
 fn present_properties(field: &Field) -> Vec<PropertyPath> {
     let copies = single_reference(field).map_or(&[][..], |reference| &reference.copies);
-    field.property().into_iter().chain(copies.iter().map(|copy| &copy.property)).cloned().collect()
+    let value = match &field.kind {
+        FieldKind::Stored(stored) => Some(&stored.property),
+        _ => field.property(),
+    };
+    value.into_iter().chain(copies.iter().map(|copy| &copy.property)).cloned().collect()
 }
 
 /// The former properties of the same.

@@ -82,7 +82,7 @@ pub const CASES: &[Case] = &[
     ),
     (
         "same-property",
-        "type A @item(container: \"users\") {\n  id: ID!\n  a: Int\n  b: Int @stored(as: \"a\")\n  version: Int\n  c: User! @reference @copy(fields: \"age\")\n  cAge: Int\n  d: Detail\n  e: Int @stored(as: \"/d/e\")\n}\ntype Detail @embedded { f: Int }\ntype B @item(container: \"posts\", partition: \"id\") { id: ID!  postId: ID }",
+        "type A @item(container: \"users\") {\n  id: ID!\n  a: Int\n  b: Int @stored(as: \"a\")\n  version: Int\n  c: User! @reference @copy(fields: \"age\")\n  cAge: Int\n  d: Detail\n  e: Int @stored(as: \"/d/e\")\n  k: Int @computed(by: SAME, from: \"a\") @stored(as: \"type\")\n}\ntype Detail @embedded { f: Int }\ntype B @item(container: \"posts\", partition: \"id\") { id: ID!  postId: ID }",
     ),
     ("item-in-process", "type A @item(container: \"local\") { id: ID! }"),
     ("embedded-circle", "type A @embedded { b: [B!]! }\ntype B @embedded { a: A }"),
