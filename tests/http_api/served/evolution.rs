@@ -372,3 +372,60 @@ async fn values_move_to_renamed_properties() {
     assert_eq!(found["newest"]["nodes"][0]["title"], "Renamed by it");
     assert!(app.verify(false).await.unwrap().is_clean());
 }
+
+/// Books with a shelf and a rank, as far as items have them.
+fn ranked(rank: u32, shelf: &str) -> String {
+    OLD.replace(
+        "pages: Int!",
+        &format!(
+            "pages: Int!\n  rank: Int! @default(value: {rank})\n  shelf: String! @default(value: \"{shelf}\")"
+        ),
+    )
+    .replace("@container(name: \"lists\"", "@container(name: \"shelves\", key: \"/shelf\")\n  @container(name: \"lists\"")
+    .replace(
+        "newest:",
+        "ranked: [Book!]! @list(into: \"lists\", type: \"ranked\", fields: [\"title\"]) @order(by: \"rank\") @order(by: \"title\")
+  low: [Book!]! @list(into: \"lists\", type: \"low\", fields: [\"title\"]) @where(field: \"rank\", below: 3) @order(by: \"title\")
+  shelf(shelf: String!): [Book!]! @list(into: \"shelves\", by: \"shelf\", fields: [\"title\"]) @order(by: \"title\")
+  newest:",
+    )
+}
+
+#[tokio::test]
+async fn another_default_is_in_the_lists_of_older_items() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let (app, client) = opened(path, OLD).await;
+    let token = fill(&client).await;
+    app.engine.close().await;
+    drop((app, client));
+    let read = "{ ranked { nodes { title rank } } low { nodes { title } }
+        a: shelf(shelf: \"a\") { nodes { title } } b: shelf(shelf: \"b\") { nodes { title } } }";
+    let titles = |list: &[&str]| json!({ "nodes": list.iter().map(|title| json!({ "title": title })).collect::<Vec<_>>() });
+    let ranks = |list: &[(&str, u32)]| {
+        let node = |(title, rank): &(&str, u32)| json!({ "title": title, "rank": rank });
+        json!({ "nodes": list.iter().map(node).collect::<Vec<_>>() })
+    };
+
+    let (app, client) = opened(path, &ranked(0, "a")).await;
+    app.build().await.unwrap();
+    let create = "mutation($input: CreateBookInput!) { createBook(input: $input) { book { rank } } }";
+    let input = json!({ "input": { "title": "D", "pages": 9, "rank": 2, "shelf": "b" } });
+    client.data(Some(&token), create, input).await;
+    app.engine.processor.drain().await.unwrap();
+    let found = client.data(None, read, json!({})).await;
+    assert_eq!(found["ranked"], ranks(&[("A", 0), ("B", 0), ("C", 0), ("D", 2)]));
+    assert_eq!((&found["a"], &found["b"]), (&titles(&["A", "B", "C"]), &titles(&["D"])));
+    app.engine.close().await;
+    drop((app, client));
+
+    let (app, client) = opened(path, &ranked(5, "b")).await;
+    assert_eq!(app.in_building.names(), ["Query.low", "Query.ranked", "Query.shelf"]);
+    app.build().await.unwrap();
+    let found = client.data(None, read, json!({})).await;
+    assert_eq!(found["ranked"], ranks(&[("D", 2), ("A", 5), ("B", 5), ("C", 5)]));
+    assert_eq!(found["low"], titles(&["D"]));
+    assert_eq!((&found["a"], &found["b"]), (&titles(&[]), &titles(&["A", "B", "C", "D"])));
+    assert!(app.verify(false).await.unwrap().is_clean());
+    app.engine.close().await;
+}

@@ -38,15 +38,7 @@ pub(super) fn properties(field: &Field) -> Vec<&PropertyPath> {
 fn added(effects: &mut Effects, place: &str, field: &Field, old: &[Field]) {
     let reads = properties(field);
     let is_read = old.iter().any(|known| known.property().is_some_and(|property| reads.contains(&property)));
-    let needs_default = match &field.kind {
-        FieldKind::Stored(stored) => match &stored.source {
-            ValueSource::Input | ValueSource::Created => stored.default.is_none(),
-            ValueSource::Copied(copy) => copy.frozen,
-            _ => false,
-        },
-        FieldKind::Reference(_) => field.ty.list.is_none(),
-        _ => false,
-    };
+    let needs_default = needs_default(field);
     if is_read {
         effects.add(Severity::None, place, "The field is new and reads stored values of an older one.");
     } else if field.ty.non_null && matches!(field.kind, FieldKind::Reference(_)) && needs_default {
@@ -70,6 +62,19 @@ fn added(effects: &mut Effects, place: &str, field: &Field, old: &[Field]) {
             }
             _ => effects.add(Severity::None, place, "The field is new."),
         }
+    }
+}
+
+/// Whether stored items lack a value that nothing gives them.
+fn needs_default(field: &Field) -> bool {
+    match &field.kind {
+        FieldKind::Stored(stored) => match &stored.source {
+            ValueSource::Input | ValueSource::Created => stored.default.is_none(),
+            ValueSource::Copied(copy) => copy.frozen,
+            _ => false,
+        },
+        FieldKind::Reference(_) => field.ty.list.is_none(),
+        _ => false,
     }
 }
 
@@ -185,20 +190,40 @@ fn compare_stored(
     if old.default != new.default {
         effects.add(Severity::None, place, "Items without the property have another value from now on.");
     }
-    if old.source != new.source {
-        let is_computed = matches!(
-            (&old.source, &new.source),
-            (ValueSource::Computed(_) | ValueSource::Copied(_), _)
-                | (_, ValueSource::Computed(_) | ValueSource::Copied(_))
-        );
-        let (severity, sentence) = match is_computed {
-            true => (Severity::Rebuild, "The value has another source; it is computed or copied again."),
-            false => (Severity::Breaking, "The value has another source, so the inputs of mutations change."),
-        };
-        effects.add(severity, place, sentence);
-    }
+    compare_sources(effects, place, (old_field, new_field), old, new);
     if !old.immutable && new.immutable {
         effects.add(Severity::Breaking, place, "Updates of the field are refused.");
+    }
+}
+
+/// Compares the sources of a field's values: stored values are written anew, or stay.
+fn compare_sources(
+    effects: &mut Effects,
+    place: &str,
+    (old_field, new_field): (&Field, &Field),
+    old: &StoredField,
+    new: &StoredField,
+) {
+    if old.source == new.source {
+        return;
+    }
+    let is_stored = |field: &Field| field.property().is_some();
+    if !is_stored(old_field) && is_stored(new_field) && new_field.ty.non_null && needs_default(new_field) {
+        let sentence = "The value was computed when it was read: stored items lack it, so it needs @default.";
+        effects.add(Severity::Refused, place, sentence);
+    }
+    let is_derived = matches!(new.source, ValueSource::Computed(_) | ValueSource::Copied(_));
+    if is_derived {
+        let sentence = "The value has another source; it is computed or copied again.";
+        effects.add(Severity::Rebuild, place, sentence);
+    }
+    let is_input = |field: &StoredField| field.source == ValueSource::Input;
+    if is_input(old) != is_input(new) {
+        let sentence = "The value has another source, so the inputs of mutations change.";
+        effects.add(Severity::Breaking, place, sentence);
+    } else if !is_derived {
+        let sentence = "The value has another source, so stored values mean something else.";
+        effects.add(Severity::Breaking, place, sentence);
     }
 }
 

@@ -6,7 +6,7 @@ mod effects;
 mod fields;
 mod operations;
 mod read_models;
-mod renames;
+mod rewritten;
 mod types;
 
 use self::effects::Effects;
@@ -25,7 +25,7 @@ impl Model {
         types::compare_containers(&mut effects, self, newer);
         types::compare_types(&mut effects, self, newer);
         operations::compare_operations(&mut effects, self, newer);
-        renames::compare_renames(&mut effects, self, newer);
+        rewritten::compare_rewritten(&mut effects, self, newer);
         effects.into_diff()
     }
 }

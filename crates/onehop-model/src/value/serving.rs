@@ -229,7 +229,7 @@ impl Model {
     }
 
     /// The fields of which other items have copies, with their types.
-    fn copied_fields(&self) -> BTreeSet<(Name, Name)> {
+    pub(crate) fn copied_fields(&self) -> BTreeSet<(Name, Name)> {
         let objects = self.items().iter().map(|item| item.fields.as_slice());
         let objects = objects.chain(self.embedded().iter().map(|embedded| embedded.fields.as_slice()));
         let mut copied = BTreeSet::new();

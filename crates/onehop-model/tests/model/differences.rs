@@ -98,6 +98,29 @@ const CHANGES: &[Change] = &[
     ),
     ("a field is hidden", &[("text: String!", "text: String! @hidden")]),
     ("a field for staff alone", &[("text: String!", "text: String! @auth(allow: STAFF)")]),
+    (
+        "a computed value becomes an input that has to be there",
+        &[(
+            "start: String @computed(by: EXCERPT, from: \"memo\", length: 3)",
+            "start: String! @default(value: \"\")",
+        )],
+    ),
+    (
+        "the same without a default",
+        &[("start: String @computed(by: EXCERPT, from: \"memo\", length: 3)", "start: String!")],
+    ),
+    (
+        "an input is computed, and a computed value stored",
+        &[
+            ("text: String!", "text: String! @computed(by: LOWER, from: \"memo\")"),
+            ("length: 3)", "length: 3, stored: true)"),
+        ],
+    ),
+    ("a time of creation is set by clients", &[("createdAt: DateTime! @created", "createdAt: DateTime!")]),
+    (
+        "another default of a field by which a list is ordered",
+        &[("rank: Int!", "rank: Int! @default(value: 3)")],
+    ),
     ("a further copy", &[("@copy(fields: \"name\")", "@copy(fields: [\"name\", \"age\"])")]),
     ("frozen copies", &[("@copy(fields: \"name\")", "@copy(fields: \"name\", frozen: true)")]),
     ("no copies", &[(" @copy(fields: \"name\")", "")]),
