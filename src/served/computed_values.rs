@@ -188,8 +188,9 @@ impl ComputedItems {
     }
 }
 
+/// No field of a type has a projection of this name.
 fn projection_name(ty: &ServedType) -> &'static str {
-    interned(&format!("{}.computed", ty.name))
+    interned(&format!("{}.computed.values", ty.name))
 }
 
 /// Writes the computed values of a type's items that are others than their sources give.
