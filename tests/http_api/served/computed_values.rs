@@ -179,7 +179,7 @@ async fn stored_values_change_with_the_model() {
         json!({ "found": { "nodes": [node(1), node(3), node(20)] } })
     );
 
-    // Copies of a computed value are of one that items store.
+    // Items store a computed value with copies.
     let copied = NOTES
         .replace(
             "  weight: Float!\n}",
