@@ -17,7 +17,10 @@ use super::pipeline::admit::{Overloaded, RETRY_AFTER as OVERLOADED_RETRY_AFTER};
 use super::pipeline::parse::MalformedRequest;
 use super::pipeline::resolve::PersistedError;
 use super::position::InvalidPosition;
-use super::response::{Encoded, RETRY_AFTER_MS, ResponseBody, encode, not_charged, respond, set_retry_after};
+use super::response::{
+    Encoded, INVALID_TOKEN_CHALLENGE, RETRY_AFTER_MS, ResponseBody, encode, not_charged, respond,
+    set_retry_after,
+};
 use super::response_limits::{RETRY_AFTER as SHED_RETRY_AFTER, ResponseRefused};
 
 /// When to try again while there is no room for another open connection.
@@ -138,7 +141,7 @@ impl Refusal {
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         }
         if challenged {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer error=\"invalid_token\""));
+            headers.insert(WWW_AUTHENTICATE, INVALID_TOKEN_CHALLENGE);
         }
         if is_last {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));

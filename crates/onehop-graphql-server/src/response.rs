@@ -10,7 +10,7 @@ use axum::{
     body::Body,
     http::{
         HeaderMap, HeaderValue, Response, StatusCode,
-        header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+        header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     },
 };
 use bytes::Bytes;
@@ -33,6 +33,10 @@ const RESPONSE_HEADERS_EXPECTED: usize = 14;
 
 /// When to try again, in milliseconds, in the extensions of an error.
 pub(super) const RETRY_AFTER_MS: &str = "retryAfterMs";
+
+/// The challenge to a client whose access token is not accepted (RFC 6750, section 3).
+pub(super) const INVALID_TOKEN_CHALLENGE: HeaderValue =
+    HeaderValue::from_static("Bearer error=\"invalid_token\"");
 
 /// The response of an execution, written and not yet put together.
 pub(super) struct ExecutedResponse {
@@ -104,12 +108,16 @@ impl ExecutedResponse {
     }
 
     pub(super) fn into_response(self, media_type: ResponseType) -> Response<Body> {
-        let status = match (media_type, self.request_error) {
-            (ResponseType::GraphqlResponse, Some(error)) => error.status,
+        let status = match (media_type, self.request_error.map(|error| error.status)) {
+            (_, Some(StatusCode::UNAUTHORIZED)) => StatusCode::UNAUTHORIZED,
+            (ResponseType::GraphqlResponse, Some(status)) => status,
             _ => StatusCode::OK,
         };
         let mut response = respond(status, media_type, self.body);
         response.headers_mut().extend(self.headers);
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(WWW_AUTHENTICATE, INVALID_TOKEN_CHALLENGE);
+        }
         set_retry_after(&mut response, self.retry_after);
         response
     }
@@ -247,7 +255,8 @@ pub(super) struct ResponseBody<'a> {
     pub(super) extensions: Option<&'a BTreeMap<String, Value>>,
 }
 
-/// The status of a request error that the executor raised: a fault of the server is not the client's.
+/// The status of a request error that the executor raised: a fault of the server is not the client's, and a
+/// session that ends before the execution begins is refused as its access token is from then on.
 fn request_error_status(errors: &[ServerError]) -> StatusCode {
     let code = errors.iter().find_map(|error| match error.extensions.as_ref()?.get("code")? {
         Value::String(code) => Some(Cow::Borrowed(code.as_str())),
@@ -257,6 +266,7 @@ fn request_error_status(errors: &[ServerError]) -> StatusCode {
     match code.as_deref() {
         Some("UNAVAILABLE") => StatusCode::SERVICE_UNAVAILABLE,
         Some("INTERNAL") => StatusCode::INTERNAL_SERVER_ERROR,
+        Some("UNAUTHENTICATED") => StatusCode::UNAUTHORIZED,
         _ => StatusCode::BAD_REQUEST,
     }
 }

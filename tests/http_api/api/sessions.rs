@@ -98,6 +98,22 @@ async fn only_the_user_who_wrote_waits_and_once() {
 }
 
 #[tokio::test]
+async fn a_query_whose_session_ends_while_it_waits_gets_401() {
+    let server = start(LONG, false).await;
+    let author = server.sign_up("author").await;
+    server.settle().await;
+    author.post("a post").await;
+    let waiting = by_get(&author, &server, "application/graphql-response+json");
+    let signed_out = async {
+        author.data("mutation { signOut { userId } }", json!({})).await;
+        server.settle().await;
+    };
+    let (answer, ()) = tokio::join!(waiting, signed_out);
+    assert_eq!(answer.status().as_u16(), 401);
+    assert_eq!(answer.json::<Value>().await.unwrap()["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
+}
+
+#[tokio::test]
 async fn a_query_that_has_waited_long_enough_says_so() {
     let server = start(Duration::ZERO, false).await;
     let author = server.sign_up("author").await;

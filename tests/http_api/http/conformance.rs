@@ -7,7 +7,7 @@ use onehop_graphql_server::pipeline::parse::BodyLimits;
 use serde_json::json;
 
 use crate::http::client::{Exchange, GRAPHQL_RESPONSE, JSON, get, post, post_text, request};
-use crate::http::toy::{Options, Toy};
+use crate::http::toy::{ENDING, Options, Toy};
 
 fn query(query: &str) -> Exchange {
     post(json!({ "query": query }))
@@ -303,6 +303,12 @@ async fn invalid_token_gets_401_and_is_never_anonymous() {
             assert_eq!(answer.header("www-authenticate"), Some("Bearer error=\"invalid_token\""));
             assert!(!answer.has_data());
         }
+    }
+    for accept in [GRAPHQL_RESPONSE, JSON] {
+        let ending = query("{ viewer }").accept(accept).header("Authorization", &format!("Bearer {ENDING}"));
+        let answer = ending.send(toy.address).await;
+        assert_eq!((answer.status, answer.code().as_str()), (401, "UNAUTHENTICATED"), "{accept}");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer error=\"invalid_token\""));
     }
     let twice = query("{ viewer }").header("Authorization", "Bearer a").header("Authorization", "Bearer b");
     assert_eq!(twice.send(toy.address).await.status, 401);

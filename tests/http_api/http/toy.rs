@@ -237,6 +237,9 @@ struct Service {
 /// A token of this kind is good for as long as its text says in milliseconds: `brief-20`.
 const BRIEF: &str = "brief-";
 
+/// The session of this access token ends after the token was read.
+pub const ENDING: &str = "ending";
+
 /// A subscription with this extension is charged for each of its events.
 pub const CHARGED: &str = "charged";
 pub const EVENT_CHARGE: u32 = 8;
@@ -269,6 +272,11 @@ impl GraphqlService for Service {
 
     async fn execute(&self, request: Request, context: &Arc<RequestContext>) -> Response {
         self.state.executed.fetch_add(1, Ordering::SeqCst);
+        if context.caller.as_ref().is_some_and(|caller| caller.id == ENDING) {
+            let mut error = ServerError::new("The session has ended.", None);
+            error.extensions.get_or_insert_default().set("code", "UNAUTHENTICATED");
+            return Response::from_errors(vec![error]);
+        }
         let (has_trace, is_mutation) =
             (!request.query.contains("untraced"), request.query.contains("mutation"));
         let request = request.data(viewer(context)).data(Arc::clone(context));
