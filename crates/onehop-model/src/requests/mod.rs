@@ -2,6 +2,7 @@
 //! from GraphQL and checked against every design that they are for.
 
 mod check;
+mod connections;
 mod problem;
 mod reader;
 mod value;

@@ -6,6 +6,7 @@ use apollo_parser::cst::{self, CstNode};
 use apollo_parser::{Parser, SyntaxNode};
 
 use super::check::check;
+use super::connections::leave_out_levels;
 use super::problem::{RequestProblem, RequestReports};
 use super::value::{ArgumentValue, Request, RequestSet, Selection, SelectionArgument, Skew};
 use crate::errors::Errors;
@@ -13,9 +14,6 @@ use crate::limits::{FILE_BYTES_MAX, NESTING_MAX, REQUESTS_MAX};
 use crate::nearest::nearest;
 use crate::syntax::Span;
 use crate::value::{Literal, Model, Name};
-
-/// The levels of a connection that requests may name or leave out.
-const CONNECTION_LEVELS: [&str; 3] = ["nodes", "edges", "node"];
 
 impl RequestSet {
     /// Reads a request document and checks it against each design. The file's name occurs in errors only.
@@ -25,7 +23,8 @@ impl RequestSet {
     pub fn read(file: &str, text: &str, designs: &[&Model]) -> Result<Self, Errors> {
         let mut reports = RequestReports::default();
         let names: Vec<&str> = designs.iter().map(|it| it.design().unwrap_or(it.name())).collect();
-        let set = parse(text, &names, &mut reports);
+        let mut set = parse(text, &names, &mut reports);
+        leave_out_levels(&mut set, designs);
         if reports.0.is_empty() {
             designs.iter().for_each(|design| check(&set, design, &mut reports));
         }
@@ -169,13 +168,6 @@ fn selections(set: &cst::SelectionSet, reports: &mut RequestReports) -> Vec<Sele
         };
         let Some(name) = field.name() else { continue };
         let inner = field.selection_set().map(|set| selections(&set, reports)).unwrap_or_default();
-        if CONNECTION_LEVELS.contains(&&*name.text()) && field.selection_set().is_some() {
-            found.extend(inner);
-            continue;
-        }
-        if ["pageInfo", "cursor", "__typename"].contains(&&*name.text()) {
-            continue;
-        }
         let arguments = field.arguments().into_iter().flat_map(|it| it.arguments());
         found.push(Selection {
             field: Name::new(&name.text()),

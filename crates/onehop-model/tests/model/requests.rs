@@ -107,3 +107,38 @@ proptest::proptest! {
         let _ = read(&tokens.join(" "));
     }
 }
+
+#[test]
+fn fields_with_the_names_of_a_connection_are_fields() {
+    let text =
+        "extend schema @model(name: \"graphs\", design: \"V1\") @container(name: \"graphs\", key: \"/id\")
+        @container(name: \"marks\", key: \"/graphId\")
+        type Graph @item(container: \"graphs\") { id: ID!  cursor: String!  nodes: [GraphNode!]!
+          marks: [Mark!]! @partition(by: \"graph\") }
+        type Mark @item(container: \"marks\", partition: \"graph\") { id: ID!  graph: Graph! @reference
+          node: String!  pageInfo: String! }
+        type GraphNode @embedded { name: String! }
+        type Query { graph(id: ID!): Graph }";
+    let design = Model::read("graphs.graphql", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let read = |text: &str| {
+        let set = RequestSet::read("requests.graphql", text, &[&design]);
+        set.unwrap_or_else(|errors| panic!("{text}: {errors}")).requests()[0].fields[0].clone()
+    };
+    let names = |selection: &onehop_model::Selection| {
+        selection.selections.iter().map(|inner| inner.field.to_string()).collect::<Vec<_>>()
+    };
+    let graph = read(
+        "query A($id: ID!) @request(perSecond: 1) { graph(id: $id) { __typename cursor nodes { name }
+           marks(first: 5) { nodes { node pageInfo } pageInfo { endCursor } } } }",
+    );
+    assert_eq!(names(&graph), ["cursor", "nodes", "marks"]);
+    assert_eq!(names(&graph.selections[1]), ["name"]);
+    assert_eq!(names(&graph.selections[2]), ["node", "pageInfo"]);
+    for marks in
+        ["marks { edges { cursor node { node pageInfo } } __typename }", "marks { node pageInfo id }"]
+    {
+        let graph =
+            read(&format!("query A($id: ID!) @request(perSecond: 1) {{ graph(id: $id) {{ {marks} }} }}"));
+        assert_eq!(names(&graph.selections[0])[..2], ["node", "pageInfo"], "{marks}");
+    }
+}

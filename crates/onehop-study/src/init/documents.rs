@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::infer::{FoundField, FoundType, label_of};
-use super::names::{capital, field_name, plural, small};
-use super::references::embedded_reference_name;
+use super::names::{capital, field_name, is_path, plural, small};
+use super::references::{embedded_reference_name, id_property};
 use super::shapes::{Shape, TimeForm};
 
 /// The file `study.toml`.
@@ -15,13 +15,8 @@ pub(super) fn settings(directory: &Path, types: &[FoundType]) -> String {
          # How many times the data of the files there is in production.\nscale = 1\n\n# The files of each type: JSON lines, one JSON array, or CSV with headings.\n[data]\n",
     );
     for ty in types {
-        let _ = writeln!(
-            text,
-            "{} = {}  # {} items",
-            ty.name,
-            toml_text(&relative(directory, &ty.file)),
-            ty.items
-        );
+        let _ =
+            writeln!(text, "{} = {}  # {} items", ty.name, quoted(&relative(directory, &ty.file)), ty.items);
     }
     if types.iter().any(|ty| ty.id.as_deref() != Some("id")) {
         text.push_str(
@@ -31,7 +26,7 @@ pub(super) fn settings(directory: &Path, types: &[FoundType]) -> String {
     for ty in types {
         match ty.id.as_deref() {
             Some("id") => {}
-            Some(property) => text.push_str(&format!("{} = {}\n", ty.name, toml_text(property))),
+            Some(property) => text.push_str(&format!("{} = {}\n", ty.name, quoted(property))),
             None => text.push_str(&format!("{} = []\n", ty.name)),
         }
     }
@@ -44,8 +39,9 @@ pub(super) fn settings(directory: &Path, types: &[FoundType]) -> String {
     text
 }
 
-fn toml_text(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+/// A text in quotes, with escapes that TOML and GraphQL share with JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// The path within the directory; else the absolute one.
@@ -118,7 +114,8 @@ fn design_text(types: &[FoundType], design: Design) -> String {
     }
     for (ty, reference) in listed(types).into_iter().filter(|_| design == Design::Copied) {
         let name = list_name(ty, reference);
-        let _ = writeln!(text, "  @container(name: \"{name}\", key: \"/{}Id\")", reference.name);
+        let key = id_property(&reference.name);
+        let _ = writeln!(text, "  @container(name: \"{name}\", key: \"/{key}\")");
     }
     for ty in types {
         write_type(&mut text, types, ty, design);
@@ -135,19 +132,17 @@ fn place(types: &[FoundType], ty: &FoundType, design: Design) -> FoundContainer 
     let owner = owner(types, ty);
     match (design, owner) {
         (Design::Normalised, _) | (_, None) if !has_children(types, ty, design) => own(),
-        (Design::Together, None) => FoundContainer {
-            key: vec![format!("{}Id", small(&ty.name))],
-            partition: vec!["id".to_owned()],
-            ..own()
-        },
+        (Design::Together, None) => {
+            FoundContainer { key: vec![shared_key(types, ty)], partition: vec!["id".to_owned()], ..own() }
+        }
         // One value would hold much of the data, so the id is the second part of a hierarchical key.
         (_, Some(owner)) if owner.is_hot() => FoundContainer {
-            key: vec![format!("{}Id", owner.name), "id".to_owned()],
+            key: vec![id_property(&owner.name), "id".to_owned()],
             partition: vec![owner.name.clone(), "id".to_owned()],
             ..own()
         },
         (Design::Copied, Some(owner)) => FoundContainer {
-            key: vec![format!("{}Id", owner.name)],
+            key: vec![id_property(&owner.name)],
             partition: vec![owner.name.clone()],
             ..own()
         },
@@ -156,7 +151,7 @@ fn place(types: &[FoundType], ty: &FoundType, design: Design) -> FoundContainer 
                 types.iter().find(|parent| Some(&parent.name) == owner.target.as_ref()).unwrap_or(ty);
             FoundContainer {
                 container: container(parent),
-                key: vec![format!("{}Id", small(&parent.name))],
+                key: vec![shared_key(types, parent)],
                 partition: vec![owner.name.clone()],
             }
         }
@@ -166,10 +161,32 @@ fn place(types: &[FoundType], ty: &FoundType, design: Design) -> FoundContainer 
 
 /// Whether items of other types lie in the logical partitions of these.
 fn has_children(types: &[FoundType], parent: &FoundType, design: Design) -> bool {
-    let is_child = |ty: &FoundType| {
-        owner(types, ty).is_some_and(|owner| !owner.is_hot() && owner.target.as_ref() == Some(&parent.name))
+    design == Design::Together && children(types, parent).next().is_some()
+}
+
+/// The types whose items lie in the logical partitions of these, each with its reference to them.
+fn children<'t>(
+    types: &'t [FoundType],
+    parent: &'t FoundType,
+) -> impl Iterator<Item = (&'t FoundType, &'t FoundField)> {
+    let owned = types.iter().filter_map(move |ty| Some((ty, owner(types, ty)?)));
+    owned.filter(|(_, owner)| !owner.is_hot() && owner.target.as_ref() == Some(&parent.name))
+}
+
+/// The key of a container for a type and its children: `orderId`, unless one of them has another value there.
+fn shared_key(types: &[FoundType], parent: &FoundType) -> String {
+    let is_taken = |key: &str| {
+        let has = |ty: &FoundType, but: Option<&FoundField>| {
+            let others = ty.fields.iter().filter(|field| but.is_none_or(|but| but.name != field.name));
+            others.clone().any(|field| field.name == key)
+                || others.filter(|field| field.target.is_some()).any(|field| id_property(&field.name) == key)
+        };
+        has(parent, None) || children(types, parent).any(|(child, owner)| has(child, Some(owner)))
     };
-    design == Design::Together && types.iter().any(is_child)
+    let name = small(&parent.name);
+    let keys = [id_property(&name), format!("{name}Key"), format!("{name}Partition")];
+    let [first, ..] = keys.clone();
+    keys.into_iter().find(|key| !is_taken(key)).unwrap_or(first)
 }
 
 fn container(ty: &FoundType) -> String {
@@ -185,7 +202,7 @@ fn list_name(ty: &FoundType, reference: &FoundField) -> String {
 fn owner<'t>(types: &[FoundType], ty: &'t FoundType) -> Option<&'t FoundField> {
     /// Items under each value from which on they belong together.
     const SEVERAL_ITEMS: f64 = 1.5;
-    let is_referred = types.iter().flat_map(FoundType::references).any(|(_, target)| target == ty.name);
+    let is_referred = types.iter().any(|source| source.refers_to(&ty.name));
     let references =
         ty.references().filter(|(field, target)| field.is_required && !field.is_list() && *target != ty.name);
     let rank = |field: &FoundField| {
@@ -264,10 +281,19 @@ fn reference(
 ) {
     let required = if field.is_required { "!" } else { "" };
     let known: Vec<&str> = owner.fields.iter().map(|known| known.property.as_str()).collect();
-    let copy = copy(types, &field.name, target, &known, design);
+    // `customer` beside `customerId`: their copies would have had one name in the data.
+    let stem = |property: &str| property.strip_suffix("Id").unwrap_or(property).to_owned();
+    let is_twice = |other: &FoundField| {
+        other.name != field.name && other.target.is_some() && stem(&other.property) == stem(&field.property)
+    };
+    let copy = match owner.fields.iter().any(is_twice) {
+        true => String::new(),
+        false => copy(types, &field.name, target, &known, design),
+    };
     let is_plain =
-        field.property == field.name || (!field.is_list() && field.property == format!("{}Id", field.name));
-    let former = if is_plain { String::new() } else { format!(" @stored(former: \"{}\")", field.property) };
+        field.property == field.name || (!field.is_list() && field.property == id_property(&field.name));
+    let former =
+        if is_plain { String::new() } else { format!(" @stored(former: {})", quoted(&field.property)) };
     let ty = if field.is_list() { format!("[{target}!]") } else { target.to_owned() };
     let _ = writeln!(text, "  {}: {ty}{required} @reference{copy}{former}", field.name);
 }
@@ -279,8 +305,11 @@ fn scalar(text: &mut String, types: &[FoundType], owner: &str, field: &FoundFiel
         Some(TimeForm::EpochMillis) => "format: EPOCH_MILLIS",
         _ => "",
     };
-    let former =
-        if field.property == field.name { String::new() } else { format!("former: \"{}\"", field.property) };
+    let former = if field.property == field.name {
+        String::new()
+    } else {
+        format!("former: {}", quoted(&field.property))
+    };
     let arguments = [format, &former].into_iter().filter(|argument| !argument.is_empty());
     let arguments = arguments.collect::<Vec<_>>().join(", ");
     let stored = if arguments.is_empty() { String::new() } else { format!(" @stored({arguments})") };
@@ -327,7 +356,7 @@ pub(super) fn fields_of<'s>(
 ) -> impl Iterator<Item = (String, &'s String, &'s Shape, String)> {
     let name = embedded_name(types, owner, field);
     let mut seen = std::collections::BTreeSet::new();
-    shape.properties.iter().filter_map(move |(property, inner)| {
+    shape.properties.iter().filter(|(property, _)| is_path(property)).filter_map(move |(property, inner)| {
         let field = match &inner.target {
             Some(target) => embedded_reference_name(property, target, &shape.properties),
             None => field_name(property),
@@ -363,12 +392,12 @@ fn embedded(
             Some(target) => {
                 let known: Vec<&str> = shape.properties.keys().map(String::as_str).collect();
                 let copy = copy(types, &inner_name, target, &known, design);
-                (format!(" @reference{copy}"), format!("{inner_name}Id"))
+                (format!(" @reference{copy}"), id_property(&inner_name))
             }
             None => (String::new(), inner_name.clone()),
         };
         let stored =
-            if *property == default { String::new() } else { format!(" @stored(as: \"{property}\")") };
+            if *property == default { String::new() } else { format!(" @stored(as: {})", quoted(property)) };
         let _ = writeln!(text, "  {inner_name}: {ty}{required}{reference}{stored}");
     }
     text.push_str("}\n");
@@ -403,10 +432,10 @@ fn queries(text: &mut String, types: &[FoundType]) {
             let order = ty
                 .order()
                 .map_or(String::new(), |order| format!(" @order(by: \"{}\", desc: true)", order.name));
-            let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+            let value = quoted(value);
             let _ = writeln!(
                 text,
-                "  {}: [{}!] @find @where(field: \"{}\", is: \"{value}\"){order}",
+                "  {}: [{}!] @find @where(field: \"{}\", is: {value}){order}",
                 by_value(ty, field),
                 ty.name,
                 field.name

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::names::{capital, field_name, is_id_name, is_named_after, plural, small, type_name};
+use super::names::{
+    capital, field_name, is_id_name, is_id_of, is_path, name_match, plural, small, type_name,
+};
 use super::shapes::{Shape, TimeForm};
 use crate::data::{for_each_item, is_csv};
 use crate::directory::StudyErrors;
@@ -109,6 +111,11 @@ impl FoundType {
         self.fields.iter().filter_map(|field| Some((field, field.target.as_deref()?)))
     }
 
+    /// Whether a field refers to a type, also within embedded objects.
+    pub fn refers_to(&self, ty: &str) -> bool {
+        self.fields.iter().any(|field| field.target.as_deref() == Some(ty) || field.shape.refers_to(ty))
+    }
+
     /// The field of a target with these items: `orders`, or `ordersByBuyer` for a second reference or where
     /// the target has a field of this name.
     pub fn reverse_name(&self, types: &[FoundType], reference: &FoundField) -> String {
@@ -181,19 +188,19 @@ fn ids_of(shapes: &[(PathBuf, Shape)]) -> Vec<Option<String>> {
         let ty = name_of(file);
         let own = id_of(&ty, shape)?;
         let others = || shapes.iter().enumerate().filter(move |(other, _)| *other != number);
-        let is_referred_to = |ids: &Shape| {
+        let is_referred_to = |id: &str, ids: &Shape| {
             others().flat_map(|(_, (_, other))| &other.properties).any(|(property, found)| {
-                found.has_texts()
+                found.is_key_like()
                     && !found.is_unique()
-                    && is_named_after(property, &ty)
+                    && (name_match(property, &ty).is_some() || is_id_of(property, id))
                     && found.share_within(ids) >= REFERENCE_SHARE
             })
         };
-        if shape.properties.get(&own).is_some_and(is_referred_to) {
+        if shape.properties.get(&own).is_some_and(|ids| is_referred_to(&own, ids)) {
             return Some(own);
         }
         let mut natural = unique_properties(shape).into_iter().filter(is_short_text);
-        let found = natural.find(|(_, ids)| is_referred_to(ids)).map(|(property, _)| property.clone());
+        let found = natural.find(|(id, ids)| is_referred_to(id, ids)).map(|(property, _)| property.clone());
         found.or(Some(own))
     };
     shapes.iter().enumerate().map(id).collect()
@@ -203,7 +210,10 @@ fn found_type(file: &Path, shape: &Shape, id: Option<String>) -> FoundType {
     let name = name_of(file);
     let is_field = |property: &&String| {
         // Beside a natural id, the property `id` is left out: items store their id there.
-        Some(*property) != id.as_ref() && *property != "id" && !SYSTEM_PROPERTIES.contains(&property.as_str())
+        Some(*property) != id.as_ref()
+            && *property != "id"
+            && !SYSTEM_PROPERTIES.contains(&property.as_str())
+            && is_path(property)
     };
     let mut names = BTreeSet::from(["id".to_owned()]);
     let mut fields = Vec::new();
@@ -212,9 +222,13 @@ fn found_type(file: &Path, shape: &Shape, id: Option<String>) -> FoundType {
         if MODEL_PROPERTIES.contains(&field.as_str()) || field == "id" {
             field = format!("{}{}", small(&name), capital(&field));
         }
-        if !names.insert(field.clone()) {
-            continue;
+        // Headings without letters of ASCII have no names of their own.
+        let (plain, mut number) = (field.clone(), 1);
+        while names.contains(&field) || (field != *property && shape.properties.contains_key(&field)) {
+            number += 1;
+            field = format!("{plain}{number}");
         }
+        names.insert(field.clone());
         fields.push(FoundField {
             name: field,
             property: property.clone(),
@@ -255,8 +269,9 @@ fn id_of(ty: &str, shape: &Shape) -> Option<String> {
     };
     let text = |found: &&(&String, &Shape)| is_short_text(found);
     let found = named(&|property| property == "id")
-        .or_else(|| named(&|property| property == "_id"))
+        .or_else(|| named(&|property| plain(property) == "id"))
         .or_else(|| named(&|property| of_type(property)))
+        .or_else(|| named(&|property| is_id_name(property) && name_match(property, ty).is_some()))
         .or_else(|| named(&|property| KEYS.contains(&plain(property).as_str())))
         .or_else(|| named(&|property| is_id_name(property)))
         .or_else(|| {

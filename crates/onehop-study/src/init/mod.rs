@@ -10,6 +10,8 @@ mod requests;
 mod shapes;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod varied_data_tests;
 
 use std::path::{Path, PathBuf};
 

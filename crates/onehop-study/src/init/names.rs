@@ -42,6 +42,12 @@ pub(super) fn field_name(property: &str) -> String {
     if name.starts_with(|first: char| first.is_ascii_digit()) { format!("value{name}") } else { name }
 }
 
+/// Whether a model can name a property. Others are left out.
+pub(super) fn is_path(property: &str) -> bool {
+    let is_bad = |character: char| character.is_control() || matches!(character, '"' | '\\' | '/');
+    !property.is_empty() && !property.contains(is_bad)
+}
+
 /// The type's name with a small first letter.
 pub(super) fn small(name: &str) -> String {
     let mut characters = name.chars();
@@ -126,10 +132,54 @@ pub(super) fn reference_name(property: &str, is_list: bool) -> String {
     if is_list { plural(&singular(stem)) } else { stem.to_owned() }
 }
 
-/// Whether a property has the name of a type, with or without words before it: `iso_country`, `countryId`.
-pub(super) fn is_named_after(property: &str, ty: &str) -> bool {
-    let (reference, ty) = (singular(&reference_name(property, false)).to_lowercase(), ty.to_lowercase());
-    (reference.ends_with(&ty) || ty.ends_with(&reference)) && property.to_lowercase() != ty + "name"
+/// How much of a type's name a property has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum NameMatch {
+    /// The last words of one are the other: `iso_country` of `Country`, `order` of `SalesOrder`.
+    LastWords,
+    /// `countryId` of `Country`.
+    Whole,
+}
+
+/// Compares a property with the name of a type; `None` where neither ends with the other.
+pub(super) fn name_match(property: &str, ty: &str) -> Option<NameMatch> {
+    let reference = singular(&reference_name(property, false));
+    let (lower, lower_type) = (reference.to_lowercase(), ty.to_lowercase());
+    if property.to_lowercase() == format!("{lower_type}name") {
+        return None;
+    }
+    if lower == lower_type {
+        return Some(NameMatch::Whole);
+    }
+    let ends = ends_with_words(ty, &lower) || ends_with_words(&capital(&reference), &lower_type) || {
+        // Headings in small letters have no words: `parentcategory`.
+        reference == lower && lower.ends_with(&lower_type) && ty.len() >= LETTERS_OF_A_NAME
+    };
+    ends.then_some(NameMatch::LastWords)
+}
+
+/// Letters from which on the end of another word is hardly a type's name by chance: `message` and `Age`.
+const LETTERS_OF_A_NAME: usize = 4;
+
+/// Whether the last words of a name in camel case are these, in small letters.
+fn ends_with_words(name: &str, words: &str) -> bool {
+    let before = name.len().checked_sub(words.len());
+    before.is_some_and(|place| {
+        !words.is_empty()
+            && name.is_char_boundary(place)
+            && name.as_bytes()[place].is_ascii_uppercase()
+            && name[place..].to_lowercase() == words
+    })
+}
+
+/// Names of ids that every type may have, and names of labels.
+const COMMON_IDS: [&str; 13] =
+    ["id", "uuid", "guid", "key", "code", "sku", "isbn", "ean", "slug", "name", "title", "label", "email"];
+
+/// Whether a property has the name of the id of another type, which is no common one: `tailnum`.
+pub(super) fn is_id_of(property: &str, id: &str) -> bool {
+    let (property, id) = (field_name(property).to_lowercase(), field_name(id).to_lowercase());
+    property == id && !COMMON_IDS.contains(&id.trim_start_matches('_'))
 }
 
 #[cfg(test)]
@@ -153,6 +203,27 @@ mod tests {
         );
         let plurals = ["movies", "tv-series", "neckTies", "properties", "species"];
         assert_eq!(plurals.map(type_name), ["Movie", "TvSeries", "NeckTie", "Property", "Species"]);
+    }
+
+    #[test]
+    fn a_property_is_compared_with_a_type_by_whole_words() {
+        let of = |property: &str, ty: &str| name_match(property, ty);
+        for (property, ty) in
+            [("countryId", "Country"), ("sales_order_id", "SalesOrder"), ("ORDERS", "Order")]
+        {
+            assert_eq!(of(property, ty), Some(NameMatch::Whole), "{property} of {ty}");
+        }
+        for (property, ty) in
+            [("iso_country", "Country"), ("orderId", "SalesOrder"), ("parentcategory", "Category")]
+        {
+            assert_eq!(of(property, ty), Some(NameMatch::LastWords), "{property} of {ty}");
+        }
+        for (property, ty) in
+            [("y", "Country"), ("message", "Age"), ("der", "Order"), ("countryName", "Country"), ("", "Day")]
+        {
+            assert_eq!(of(property, ty), None, "{property} of {ty}");
+        }
+        assert!(is_id_of("TailNum", "tail_num") && !is_id_of("code", "code") && !is_id_of("Id", "id"));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::infer::{FoundType, REFERENCE_SHARE};
-use super::names::{field_name, is_id_name, is_named_after, reference_name, singular, small};
+use super::infer::{FoundField, FoundType, REFERENCE_SHARE};
+use super::names::{field_name, is_id_name, is_id_of, name_match, reference_name, singular, small};
 use super::shapes::Shape;
 
 /// The share of a type's ids that a number without the type's name refers to, from which on it is a
@@ -15,31 +15,66 @@ const COVERED_SHARE_OF_ARRAYS: f64 = 0.25;
 const OWN_TYPE: [&str; 9] =
     ["parent", "manager", "reports", "reply", "previous", "next", "root", "supervisor", "super"];
 
+/// The share of a property's values that are ids of a type, from which on it is a reference by the name of
+/// that id: `tailnum` in flights of planes of which some are unknown.
+const SHARE_OF_THE_SAME_ID: f64 = 0.5;
+/// Ids of a type from which on numbers without the type's name may refer to it.
+const MANY_IDS: f64 = 20.0;
+
+/// The ids of a type.
+struct Ids {
+    ty: String,
+    /// Their property.
+    property: Option<String>,
+    shape: Shape,
+}
+
 /// Finds the types that fields refer to, and names these fields after the reference.
 pub(super) fn find_references(types: &mut [FoundType]) {
-    let ids: Vec<(String, Shape)> = types.iter().map(|ty| (ty.name.clone(), ty.ids.clone())).collect();
+    let ids = types.iter().map(|ty| {
+        let (property, shape) = (ty.id.clone(), ty.ids.clone());
+        Ids { ty: ty.name.clone(), property, shape }
+    });
+    let ids: Vec<Ids> = ids.collect();
     for ty in types {
-        let own = ty.name.clone();
-        let mut names: BTreeSet<String> = ty.fields.iter().map(|field| field.name.clone()).collect();
         for field in &mut ty.fields {
-            field.target = target(&own, &field.property, &field.shape, &ids);
-            if field.target.is_none() {
-                find_within(&own, &mut field.shape, &ids);
-                continue;
+            field.target = target(&ty.name, &field.property, &field.shape, &ids);
+            match field.target {
+                Some(_) => (field.frequent, field.time) = (None, None),
+                None => find_within(&ty.name, &mut field.shape, &ids),
             }
-            let name = reference_name(&field.property, field.is_list());
-            names.remove(&field.name);
-            let is_free = name != "id" && !names.contains(&name);
-            field.name = if is_free { name } else { format!("{name}Reference") };
-            names.insert(field.name.clone());
-            (field.frequent, field.time) = (None, None);
         }
+        name_references(&mut ty.fields);
     }
+}
+
+/// Names references so that no other field has their name, their property, or a property of that name in the
+/// data.
+fn name_references(fields: &mut [FoundField]) {
+    let values = fields.iter().filter(|field| field.target.is_none()).map(|field| field.name.clone());
+    let mut taken: BTreeSet<String> = values.chain(["id".to_owned()]).collect();
+    let properties: BTreeSet<String> = fields.iter().map(|field| field.property.clone()).collect();
+    for field in fields.iter_mut().filter(|field| field.target.is_some()) {
+        let plain = reference_name(&field.property, field.is_list());
+        let numbered = (2..).map(|number| format!("{plain}Reference{number}"));
+        let mut names = [plain.clone(), format!("{plain}Reference")].into_iter().chain(numbered);
+        let is_free = |name: &String| {
+            let is_data = |name: &String| *name != field.property && properties.contains(name);
+            [name.clone(), id_property(name)].iter().all(|name| !taken.contains(name) && !is_data(name))
+        };
+        field.name = names.find(is_free).unwrap_or(plain);
+        taken.extend([id_property(&field.name), field.name.clone()]);
+    }
+}
+
+/// The property of a single reference in items.
+pub(super) fn id_property(reference: &str) -> String {
+    format!("{reference}Id")
 }
 
 /// Finds the types that the properties of embedded objects refer to. Embedded types have no lists of
 /// references.
-fn find_within(own: &str, shape: &mut Shape, ids: &[(String, Shape)]) {
+fn find_within(own: &str, shape: &mut Shape, ids: &[Ids]) {
     let Some(objects) = shape.objects_mut() else { return };
     for (property, inner) in &mut objects.properties {
         inner.target = if inner.is_key_like() { target(own, property, inner, ids) } else { None };
@@ -65,7 +100,7 @@ pub(super) fn embedded_reference_name(
 }
 
 /// The type whose ids a property has: by its name, or because its texts are ids.
-fn target(own: &str, property: &str, found: &Shape, ids: &[(String, Shape)]) -> Option<String> {
+fn target(own: &str, property: &str, found: &Shape, ids: &[Ids]) -> Option<String> {
     let is_list = found.arrays > 0;
     let shape = match &found.elements {
         Some(elements) if found.arrays == found.present => elements,
@@ -75,30 +110,36 @@ fn target(own: &str, property: &str, found: &Shape, ids: &[(String, Shape)]) -> 
         return None;
     }
     let reference = singular(&reference_name(property, false)).to_lowercase();
-    let is_named = |ty: &str| is_named_after(property, ty);
-    let covered = |ids: &Shape| shape.different_values() / ids.different_values().max(1.0);
-    let within = ids.iter().filter(|(_, ids)| shape.share_within(ids) >= REFERENCE_SHARE);
-    let mut within: Vec<&(String, Shape)> = within.collect();
-    within.sort_by(|(one, of_one), (other, of_other)| {
-        let coverage = covered(of_other).min(1.0).total_cmp(&covered(of_one).min(1.0));
-        is_named(other).cmp(&is_named(one)).then(coverage)
+    let has_same_name = |ids: &Ids| ids.property.as_ref().is_some_and(|id| is_id_of(property, id));
+    let match_of = |ids: &Ids| (has_same_name(ids), name_match(property, &ids.ty));
+    let covered = |ids: &Ids| shape.different_values() / ids.shape.different_values().max(1.0);
+    let is_within = |ids: &&Ids| {
+        let needed = if has_same_name(ids) { SHARE_OF_THE_SAME_ID } else { REFERENCE_SHARE };
+        shape.share_within(&ids.shape) >= needed
+    };
+    let mut within: Vec<&Ids> = ids.iter().filter(is_within).collect();
+    within.sort_by(|one, other| {
+        let coverage = covered(other).min(1.0).total_cmp(&covered(one).min(1.0));
+        match_of(other).cmp(&match_of(one)).then(coverage)
     });
     let is_own_type = || OWN_TYPE.iter().any(|word| reference.starts_with(word));
-    let is_reference = |(ty, ids): &&(String, Shape)| {
+    let is_reference = |ids: &&Ids| {
         let has_id_name = is_id_name(property);
-        match (ty == own, shape.has_texts()) {
+        let is_named = match_of(ids) != (false, None);
+        match (ids.ty == own, shape.has_texts()) {
             (true, has_texts) => {
-                (is_own_type() || (has_texts && has_id_name) || is_named(ty)) && !found.is_unique()
+                (is_own_type() || (has_texts && has_id_name) || is_named) && !found.is_unique()
             }
-            (false, _) if is_named(ty) => true,
+            (false, _) if is_named => true,
             (false, true) => is_list || has_id_name || !shape.is_unique(),
             (false, false) => {
                 let needed = if is_list { COVERED_SHARE_OF_ARRAYS } else { COVERED_SHARE };
-                has_id_name && covered(ids) >= needed
+                let is_chance = ids.shape.different_values() < MANY_IDS || (shape.is_unique() && !is_list);
+                has_id_name && covered(ids) >= needed && !is_chance
             }
         }
     };
-    within.into_iter().find(is_reference).map(|(ty, _)| ty.clone())
+    within.into_iter().find(is_reference).map(|ids| ids.ty.clone())
 }
 
 #[cfg(test)]

@@ -17,18 +17,27 @@ const FEW_VALUES_BYTES_MAX: u64 = 40;
 /// Seconds of the years 2000 to 2040 since 1970.
 const EPOCH_SECONDS: std::ops::Range<i64> = 946_684_800..2_208_988_800;
 
+/// Texts for a missing number in the cells of CSV.
+const MISSING: [&str; 9] = ["NA", "N/A", "NaN", "nan", "NULL", "null", "None", "\\N", "-"];
+
 /// The values of a property.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shape {
     /// Lines or objects with a value.
     pub present: u64,
     pub texts: u64,
+    /// Texts that stand for a missing number.
+    pub missing: u64,
     /// Texts that are instants.
     pub times: u64,
     /// Texts that begin with a date, among them instants.
     pub dates: u64,
+    /// Numbers of 32 bits without a fraction.
     pub integers: u64,
+    /// Other numbers.
     pub numbers: u64,
+    /// Numbers without a fraction, of any size.
+    pub whole: u64,
     /// Numbers that are seconds, or milliseconds, since 1970.
     pub epoch_seconds: u64,
     pub epoch_millis: u64,
@@ -69,6 +78,7 @@ impl Shape {
                 let integer = number.as_i64();
                 let is_small = integer.is_some_and(|number| i32::try_from(number).is_ok());
                 *(if is_small { &mut self.integers } else { &mut self.numbers }) += 1;
+                self.whole += u64::from(number.is_i64() || number.is_u64());
                 let is_within =
                     |seconds: Option<i64>| seconds.is_some_and(|found| EPOCH_SECONDS.contains(&found));
                 self.epoch_seconds += u64::from(is_within(integer));
@@ -78,6 +88,7 @@ impl Shape {
                 self.texts += 1;
                 self.dates += u64::from(is_date(text));
                 self.times += u64::from(is_date(text) && text.as_bytes().get(10) == Some(&b'T'));
+                self.missing += u64::from(MISSING.contains(&text.as_str()));
                 self.text_bytes += text.len() as u64;
             }
             Value::Array(elements) => {
@@ -123,17 +134,35 @@ impl Shape {
         if is_array { self.elements.as_deref_mut() } else { Some(self) }
     }
 
-    /// Takes columns with numbers and texts as texts: the cells of CSV have no types.
+    /// Whether the properties of embedded objects refer to a type.
+    pub fn refers_to(&self, ty: &str) -> bool {
+        let Some(objects) = self.objects() else { return false };
+        objects.properties.values().any(|inner| inner.target.as_deref() == Some(ty) || inner.refers_to(ty))
+    }
+
+    /// Takes columns with numbers and texts as texts, since the cells of CSV have no types. A text that stands
+    /// for a missing number is none.
     pub fn settle_cells(&mut self) {
         for column in self.properties.values_mut().filter(|column| column.texts > 0) {
+            if column.numbers_are_missing() {
+                column.present -= column.texts;
+                (column.texts, column.text_bytes) = (0, 0);
+                column.values.retain(|_, (text, _)| !MISSING.contains(&text.as_str()));
+                continue;
+            }
             column.texts = column.present;
-            (column.integers, column.numbers, column.booleans) = (0, 0, 0);
+            (column.integers, column.numbers, column.whole, column.booleans) = (0, 0, 0, 0);
         }
+    }
+
+    /// Whether a column has numbers, and beside them texts that say that there is none.
+    fn numbers_are_missing(&self) -> bool {
+        self.integers + self.numbers > 0 && self.texts == self.missing
     }
 
     /// Whether all values are scalars of one kind.
     pub fn is_key_like(&self) -> bool {
-        self.present > 0 && (self.texts == self.present || self.integers == self.present)
+        self.present > 0 && (self.texts == self.present || self.whole == self.present)
     }
 
     /// Whether all values are texts.

@@ -337,3 +337,126 @@ fn a_natural_key_that_others_use_is_the_id() {
     assert!(model.item("Country").unwrap().field("airports").is_some());
     assert!(model.item("Country").unwrap().field("countryId").is_none(), "its number is left out");
 }
+
+#[test]
+fn an_id_in_any_letters_is_the_id_and_numbers_refer_to_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let category = |number: usize| format!("{{\"Id\": {number}, \"CategoryName\": \"Category {number}\"}}");
+    let supplier = |number: usize| {
+        format!("{{\"Id\": {}, \"CompanyName\": \"C {number}\", \"PostalCode\": \"P{number}\"}}", big(number))
+    };
+    let product = |number: usize| {
+        format!(
+            "{{\"Id\": {number}, \"ProductName\": \"P {number}\", \"CategoryId\": {}, \"SupplierId\": {}, \
+             \"ReorderCode\": {}}}",
+            1 + number % 8,
+            big(number % 5),
+            1 + number % 7
+        )
+    };
+    let files = [
+        write(path, "categories.jsonl", (1..=8).map(category)),
+        write(path, "suppliers.jsonl", (0..5).map(supplier)),
+        write(path, "products.jsonl", (1..=77).map(product)),
+    ];
+    let (study, _) = run(path, &files);
+    let ids: Vec<&str> = study.settings.ids.values().flatten().map(String::as_str).collect();
+    assert_eq!(ids, ["Id", "Id", "Id"]);
+    let expected = [
+        ("category", "category: Category! @reference @stored(former: \"CategoryId\")"),
+        ("supplier", "supplier: Supplier! @reference @stored(former: \"SupplierId\")"),
+        ("reorderCode", "reorderCode: Int! @stored(former: \"ReorderCode\")"),
+    ];
+    for (name, line) in expected {
+        assert_eq!(field(&study, "Product", name), line);
+    }
+}
+
+/// A number beyond 32 bits.
+fn big(number: usize) -> u64 {
+    7_000_000_000 + number as u64
+}
+
+#[test]
+fn of_two_keys_that_others_use_the_id_is_the_id() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let country = |number: usize| {
+        format!("{{\"id\": {}, \"name\": \"Country {number}\", \"iso2\": \"{}\"}}", number + 1, iso(number))
+    };
+    let state = |number: usize| {
+        format!(
+            "{{\"id\": {}, \"name\": \"State {number}\", \"country_id\": {}, \"country_code\": \"{}\"}}",
+            number + 500,
+            1 + number % 20,
+            iso(number % 20)
+        )
+    };
+    let files = [
+        write(path, "countries.jsonl", (0..20).map(country)),
+        write(path, "states.jsonl", (0..90).map(state)),
+    ];
+    let (study, _) = run(path, &files);
+    assert!(study.settings.ids.is_empty());
+    assert_eq!(
+        field(&study, "State", "country"),
+        "country: Country! @reference @stored(former: \"country_id\")"
+    );
+    assert_eq!(
+        field(&study, "State", "countryCode"),
+        "countryCode: String! @stored(former: \"country_code\")"
+    );
+}
+
+fn iso(number: usize) -> String {
+    let letter = |number: usize| char::from(b'A' + number as u8 % 26);
+    format!("{}{}", letter(number / 5), letter(number))
+}
+
+#[test]
+fn cells_that_say_that_a_number_is_missing_are_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let heading = |text: &str| std::iter::once(text.to_owned());
+    let plane = |number: usize| {
+        format!("N{number},{}", if number.is_multiple_of(7) { "NA".to_owned() } else { number.to_string() })
+    };
+    // A part of the planes is unknown.
+    let flight = |number: usize| format!("{number},N{},{},NA", number % 60, ["EU", "NA"][number % 2]);
+    let files = [
+        write(path, "planes.csv", heading("tailnum,seats").chain((0..40).map(plane))),
+        write(path, "flights.csv", heading("id,tailnum,continent,note").chain((0..300).map(flight))),
+    ];
+    let (study, _) = run(path, &files);
+    assert_eq!(field(&study, "Plane", "seats"), "seats: Int");
+    assert_eq!(field(&study, "Flight", "continent"), "continent: String!");
+    assert_eq!(field(&study, "Flight", "note"), "note: String!");
+    assert_eq!(field(&study, "Flight", "tailnum"), "tailnum: Plane! @reference");
+}
+
+#[test]
+fn items_that_embedded_objects_refer_to_lie_by_their_ids() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let brand = |number: usize| format!("{{\"id\": \"b{number}\", \"name\": \"Brand {number}\"}}");
+    let product = |number: usize| {
+        format!("{{\"id\": \"p{number}\", \"name\": \"P {number}\", \"brandId\": \"b{}\"}}", number % 10)
+    };
+    let order = |number: usize| {
+        format!(
+            "{{\"id\": \"o{number}\", \"lines\": [{{\"productId\": \"p{}\", \"quantity\": 1}}]}}",
+            number % 60
+        )
+    };
+    let files = [
+        write(path, "brands.jsonl", (0..10).map(brand)),
+        write(path, "products.jsonl", (0..60).map(product)),
+        write(path, "orders.jsonl", (0..200).map(order)),
+    ];
+    let (study, _) = run(path, &files);
+    let copied = &study.designs[1].model;
+    let key: Vec<String> =
+        copied.container("products").unwrap().key.iter().map(|path| path.slashed()).collect();
+    assert_eq!(key, ["/id"]);
+}
