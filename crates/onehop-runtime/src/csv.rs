@@ -1,5 +1,6 @@
-//! CSV (RFC 4180): records of fields, quoted ones with line breaks in them. Each record is bounded, so that
-//! an unclosed quote does not take the memory of the whole file.
+//! CSV (RFC 4180): records of fields, quoted ones with line breaks in them. Semicolons or tabs separate the
+//! fields where the first record has no comma. Each record is bounded, so that an unclosed quote does not take
+//! the memory of the whole file.
 
 use std::io::{self, BufRead};
 
@@ -9,6 +10,8 @@ pub struct CsvReader<R> {
     input: R,
     line: u64,
     bytes_max: usize,
+    /// Known from the first record on.
+    separator: Option<char>,
 }
 
 /// A record with the line on which it begins.
@@ -23,7 +26,7 @@ pub struct CsvRecord {
 impl<R: BufRead> CsvReader<R> {
     /// A reader of records of at most this many bytes.
     pub fn new(input: R, bytes_max: usize) -> Self {
-        Self { input, line: 0, bytes_max }
+        Self { input, line: 0, bytes_max, separator: None }
     }
 
     /// The next record that is not empty; `None` at the end.
@@ -37,7 +40,8 @@ impl<R: BufRead> CsvReader<R> {
             let record = text.trim_end_matches(['\n', '\r']);
             let record = if line == 1 { record.trim_start_matches('\u{feff}') } else { record };
             if !record.is_empty() {
-                return Ok(Some(CsvRecord { line, fields: fields_of(record) }));
+                let separator = *self.separator.get_or_insert_with(|| separator_of(record));
+                return Ok(Some(CsvRecord { line, fields: fields_of(record, separator) }));
             }
         }
     }
@@ -81,7 +85,18 @@ impl<R: BufRead> TakeLine for &mut R {
     }
 }
 
-fn fields_of(record: &str) -> Vec<String> {
+/// The separator of the fields: a comma, unless the first record has other ones alone, outside quotes.
+fn separator_of(first: &str) -> char {
+    let count = |separator| fields_of(first, separator).len() - 1;
+    let (semicolons, tabs) = (count(';'), count('\t'));
+    match count(',') {
+        0 if tabs > semicolons => '\t',
+        0 if semicolons > 0 => ';',
+        _ => ',',
+    }
+}
+
+fn fields_of(record: &str, separator: char) -> Vec<String> {
     let (mut fields, mut field) = (Vec::new(), String::new());
     let mut is_quoted = false;
     let mut characters = record.chars().peekable();
@@ -92,7 +107,7 @@ fn fields_of(record: &str) -> Vec<String> {
                 field.push('"');
             }
             '"' => is_quoted = !is_quoted,
-            ',' if !is_quoted => fields.push(std::mem::take(&mut field)),
+            character if character == separator && !is_quoted => fields.push(std::mem::take(&mut field)),
             character => field.push(character),
         }
     }
@@ -116,6 +131,19 @@ mod tests {
         let expected =
             [(1, fields(["a", "b"])), (3, fields(["x, \"y\"", "two\nlines"])), (5, fields(["1", ""]))];
         assert_eq!(records, expected);
+    }
+
+    #[test]
+    fn semicolons_and_tabs_separate_fields_where_the_first_record_has_no_comma() {
+        let second = |text: &str| {
+            let mut reader = CsvReader::new(text.as_bytes(), 100);
+            reader.next_record().unwrap();
+            reader.next_record().unwrap().unwrap().fields
+        };
+        assert_eq!(second("id;\"a, b\"\n1;12,5\n"), ["1", "12,5"]);
+        assert_eq!(second("id\tname\n1\tA;B, C\n"), ["1", "A;B, C"]);
+        assert_eq!(second("id,a;b\n1,2;3\n"), ["1", "2;3"]);
+        assert_eq!(second("id\n1;2\n"), ["1;2"]);
     }
 
     #[test]

@@ -34,7 +34,9 @@ impl From<String> for ItemRefusal {
 
 /// Whether a file is CSV, by its name.
 pub(crate) fn is_csv(file: &str) -> bool {
-    Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
+    let is =
+        |extension: &std::ffi::OsStr| ["csv", "tsv"].iter().any(|csv| extension.eq_ignore_ascii_case(csv));
+    Path::new(file).extension().is_some_and(is)
 }
 
 /// Calls `each` with every object of a file, and its bytes as JSON.
@@ -117,12 +119,15 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
             if text.is_empty() {
                 continue;
             }
-            let item = serde_json::from_slice::<Value>(text).map_err(|error| match error.is_eof() {
+            let parsed = serde_json::from_slice::<Value>(text);
+            let is_open = parsed.as_ref().is_err_and(serde_json::Error::is_eof);
+            let item = parsed.map_err(|error| match is_open {
                 true => "the value goes on in the next line: one JSON object a line is expected, or one array of objects"
                     .to_owned(),
                 false => format!("one JSON object a line is expected: {error}"),
             });
-            if !self.take(item, text.len() as u64, Some(number)) {
+            // The lines after a first one that is open are parts of one value.
+            if !self.take(item, text.len() as u64, Some(number)) || (is_open && number == 1) {
                 return;
             }
         }
