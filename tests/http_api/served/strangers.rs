@@ -53,6 +53,8 @@ macro_rules! served_models {
 }
 
 served_models!(
+    polls,
+    parcels,
     helpdesk,
     league,
     library,

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use onehop::api::{ApiOptions, ServedApiParts, served_executor_of};
 use onehop::graphql::served::ServedExecutor;
 use onehop::served::{ItemPlace, ServedModel, is_derived_of_caller, related};
-use onehop_model::{CountField, Field, FieldKind, Kept, QueryKind, RelatedField};
+use onehop_model::{
+    CountField, Field, FieldKind, Function, Kept, QueryKind, RelatedField, TypeOf, ValueSource,
+};
 
 use super::Driver;
 use crate::planned_requests::Asked;
@@ -121,6 +123,12 @@ fn reason(model: &ServedModel, type_name: &str, field: &str) -> Option<&'static 
         FieldKind::Stored(stored) if stored.property.properties().len() > 1 => {
             Some("its property lies below an object")
         }
+        FieldKind::Stored(stored) if is_money(declared) => match &stored.source {
+            ValueSource::Computed(rule) if rule.function == Function::Sum && !rule.stored => {
+                Some("the sum is over a list of amounts")
+            }
+            _ => None,
+        },
         FieldKind::Count(CountField { kept: Kept::Query, .. }) => Some("items are counted when it is read"),
         _ => None,
     }
@@ -134,6 +142,10 @@ fn keyed_list(field: &Field) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+fn is_money(field: &Field) -> bool {
+    matches!(field.ty.of, TypeOf::Scalar(scalar) if scalar.name() == "Money")
 }
 
 fn has_conditions(list: &RelatedField) -> bool {
