@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::names::{
-    capital, field_name, is_id_name, is_id_of, is_path, name_match, plural, small, type_name,
+    capital, field_name, is_count_name, is_id_name, is_id_of, is_path, name_match, plural, small, type_name,
 };
 use super::shapes::{Shape, TimeForm};
 use crate::data::{for_each_item, is_csv};
@@ -192,6 +192,7 @@ fn ids_of(shapes: &[(PathBuf, Shape)]) -> Vec<Option<String>> {
             others().flat_map(|(_, (_, other))| &other.properties).any(|(property, found)| {
                 found.is_key_like()
                     && !found.is_unique()
+                    && (found.has_texts() || !is_count_name(property))
                     && (name_match(property, &ty).is_some() || is_id_of(property, id))
                     && found.share_within(ids) >= REFERENCE_SHARE
             })

@@ -114,6 +114,12 @@ pub(super) fn is_id_name(property: &str) -> bool {
     id_stem(&field_name(property)).is_some()
 }
 
+/// Whether a number of this name counts items: `upVotes`, `orders`.
+pub(super) fn is_count_name(property: &str) -> bool {
+    let name = field_name(property);
+    !is_id_name(property) && singular(&name) != name
+}
+
 /// A name without the end of an id.
 pub(super) fn id_stem(name: &str) -> Option<&str> {
     let ends = ["Ids", "IDs", "Id", "ID", "Uuid", "UUID", "Guid", "Ref", "Refs", "Key", "Code"];
@@ -228,6 +234,10 @@ mod tests {
 
     #[test]
     fn names_of_ids_have_the_end_of_one() {
+        assert_eq!(
+            ["UpVotes", "orders", "order_ids", "status"].map(is_count_name),
+            [true, true, false, false]
+        );
         let is_of_id = ["PatientID", "sku_code", "paid", "id"].map(is_id_name);
         assert_eq!(is_of_id, [true, true, false, false]);
     }

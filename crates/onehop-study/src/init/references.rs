@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::infer::{FoundField, FoundType, REFERENCE_SHARE};
-use super::names::{field_name, is_id_name, is_id_of, name_match, reference_name, singular, small};
+use super::names::{
+    field_name, is_count_name, is_id_name, is_id_of, name_match, reference_name, singular, small,
+};
 use super::shapes::Shape;
 
 /// The share of a type's ids that a number without the type's name refers to, from which on it is a
@@ -106,7 +108,8 @@ fn target(own: &str, property: &str, found: &Shape, ids: &[Ids]) -> Option<Strin
         Some(elements) if found.arrays == found.present => elements,
         _ => found,
     };
-    if !shape.is_key_like() {
+    let is_count = !is_list && !shape.has_texts() && is_count_name(property);
+    if !shape.is_key_like() || is_count {
         return None;
     }
     let reference = singular(&reference_name(property, false)).to_lowercase();

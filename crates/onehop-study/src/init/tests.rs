@@ -349,10 +349,11 @@ fn an_id_in_any_letters_is_the_id_and_numbers_refer_to_it() {
     let product = |number: usize| {
         format!(
             "{{\"Id\": {number}, \"ProductName\": \"P {number}\", \"CategoryId\": {}, \"SupplierId\": {}, \
-             \"ReorderCode\": {}}}",
+             \"ReorderCode\": {}, \"Categories\": {}}}",
             1 + number % 8,
             big(number % 5),
-            1 + number % 7
+            1 + number % 7,
+            1 + number % 3
         )
     };
     let files = [
@@ -367,6 +368,7 @@ fn an_id_in_any_letters_is_the_id_and_numbers_refer_to_it() {
         ("category", "category: Category! @reference @stored(former: \"CategoryId\")"),
         ("supplier", "supplier: Supplier! @reference @stored(former: \"SupplierId\")"),
         ("reorderCode", "reorderCode: Int! @stored(former: \"ReorderCode\")"),
+        ("categories", "categories: Int! @stored(former: \"Categories\")"),
     ];
     for (name, line) in expected {
         assert_eq!(field(&study, "Product", name), line);
