@@ -1,6 +1,6 @@
 //! CSV (RFC 4180): records of fields, quoted ones with line breaks in them. Semicolons or tabs separate the
-//! fields where the first record has no comma. Each record is bounded, so that an unclosed quote does not take
-//! the memory of the whole file.
+//! fields where the first record has no comma. Each record is bounded: an unclosed quote does not take the
+//! memory of the whole file.
 
 use std::io::{self, BufRead};
 

@@ -19,7 +19,7 @@ pub struct BackupManifest {
     pub last_write: u64,
     /// When it was begun, RFC 3339: writes acknowledged by then are in it.
     pub begun_at: String,
-    /// Bytes of files that were copied, and of those that were linked from an earlier backup.
+    /// Bytes of copied files, and of files linked from an earlier backup.
     #[serde(default)]
     pub bytes_copied: u64,
     #[serde(default)]

@@ -28,7 +28,7 @@ pub(super) struct PreparedEdit {
     pub of_sequence: u64,
     /// The number of the write that stored the base.
     pub base_sequence: u64,
-    /// What [`splices`] returned.
+    /// The result of [`splices`].
     pub splices: Vec<u8>,
 }
 

@@ -13,7 +13,7 @@ use crate::designs::{DesignData, IndexedPaths, ItemWriter};
 
 /// Bytes of the properties that the service adds to an item: `_rid`, `_self`, `_etag`, `_attachments`, `_ts`.
 const SYSTEM_PROPERTIES_BYTES: f64 = 200.0;
-/// An item of the study stands for a created one whose length differs by this share at most.
+/// An item of the study stands for a created one of about its length, within this share.
 const LENGTH_SHARE_MAX: f64 = 0.02;
 
 /// The items that a design of a study stores, by container and length.

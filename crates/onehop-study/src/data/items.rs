@@ -126,7 +126,7 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
                     .to_owned(),
                 false => format!("one JSON object a line is expected: {error}"),
             });
-            // The lines after a first one that is open are parts of one value.
+            // The file is one value.
             if !self.take(item, text.len() as u64, Some(number)) || (is_open && number == 1) {
                 return;
             }

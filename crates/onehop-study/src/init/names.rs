@@ -164,7 +164,7 @@ pub(super) fn name_match(property: &str, ty: &str) -> Option<NameMatch> {
     ends.then_some(NameMatch::LastWords)
 }
 
-/// Letters from which on the end of another word is hardly a type's name by chance: `message` and `Age`.
+/// The shortest type name for the end of a word: `message` is no `Age`.
 const LETTERS_OF_A_NAME: usize = 4;
 
 /// Whether the last words of a name in camel case are these, in small letters.
@@ -178,11 +178,11 @@ fn ends_with_words(name: &str, words: &str) -> bool {
     })
 }
 
-/// Names of ids that every type may have, and names of labels.
+/// Common names of ids and labels.
 const COMMON_IDS: [&str; 13] =
     ["id", "uuid", "guid", "key", "code", "sku", "isbn", "ean", "slug", "name", "title", "label", "email"];
 
-/// Whether a property has the name of the id of another type, which is no common one: `tailnum`.
+/// Whether a property has the name of another type's id, and no common name: `tailnum`.
 pub(super) fn is_id_of(property: &str, id: &str) -> bool {
     let (property, id) = (field_name(property).to_lowercase(), field_name(id).to_lowercase());
     property == id && !COMMON_IDS.contains(&id.trim_start_matches('_'))

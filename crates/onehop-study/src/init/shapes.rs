@@ -26,7 +26,7 @@ pub(super) struct Shape {
     /// Lines or objects with a value.
     pub present: u64,
     pub texts: u64,
-    /// Texts that stand for a missing number.
+    /// Texts such as `NA`.
     pub missing: u64,
     /// Texts that are instants.
     pub times: u64,
@@ -140,8 +140,8 @@ impl Shape {
         objects.properties.values().any(|inner| inner.target.as_deref() == Some(ty) || inner.refers_to(ty))
     }
 
-    /// Takes columns with numbers and texts as texts, since the cells of CSV have no types. A text that stands
-    /// for a missing number is none.
+    /// Takes columns with numbers and texts as texts: cells of CSV have no types. Texts such as `NA` among
+    /// numbers are no values.
     pub fn settle_cells(&mut self) {
         for column in self.properties.values_mut().filter(|column| column.texts > 0) {
             if column.numbers_are_missing() {
@@ -155,7 +155,7 @@ impl Shape {
         }
     }
 
-    /// Whether a column has numbers, and beside them texts that say that there is none.
+    /// Whether a column has numbers, and beside them only texts such as `NA`.
     fn numbers_are_missing(&self) -> bool {
         self.integers + self.numbers > 0 && self.texts == self.missing
     }

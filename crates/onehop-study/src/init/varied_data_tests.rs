@@ -1,4 +1,4 @@
-//! First studies of varied data: whatever names, ids and references files have, the study is read and runs.
+//! First studies of varied data: names, ids and references of many kinds. Each study is read and runs.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;

@@ -31,7 +31,7 @@ const SEGMENT_BYTES_DEFAULT: u64 = 16 * 1024 * 1024;
 pub struct LogArchiveConfig {
     /// The directory, best on another disk.
     pub directory: PathBuf,
-    /// How long the log is kept.
+    /// The retention time of the log.
     pub kept: Duration,
     /// Bytes of a file of the archive, after which the next commit begins another.
     pub segment_bytes: u64,

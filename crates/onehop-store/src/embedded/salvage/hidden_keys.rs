@@ -41,7 +41,7 @@ impl HiddenKeys {
         self.ranges.append(&mut others.ranges);
     }
 
-    /// Puts the ranges in order and joins those that overlap.
+    /// Puts the ranges in order and joins overlapping ones.
     pub(super) fn settle(&mut self) {
         self.ranges.sort_by(|one, other| one.after.cmp(&other.after));
         let mut joined: Vec<KeyInterval> = Vec::with_capacity(self.ranges.len());
