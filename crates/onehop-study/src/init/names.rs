@@ -185,7 +185,7 @@ const COMMON_IDS: [&str; 13] =
 /// Whether a property has the name of another type's id, and no common name: `tailnum`.
 pub(super) fn is_id_of(property: &str, id: &str) -> bool {
     let (property, id) = (field_name(property).to_lowercase(), field_name(id).to_lowercase());
-    property == id && !COMMON_IDS.contains(&id.trim_start_matches('_'))
+    property == id && !COMMON_IDS.contains(&id.as_str())
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub(super) struct Find {
     pub path: Vec<String>,
     /// The fields with a given value; `id` alone for single items, empty for all items.
     pub by: Vec<String>,
+    /// The fields that a change writes, as far as the request names them.
+    pub writes: Vec<String>,
     pub per_second: f64,
     pub skew: Option<Skew>,
     pub kind: FindKind,
@@ -53,8 +55,8 @@ pub(super) fn finds(study: &StudyDirectory) -> Vec<Find> {
                 };
                 match all.iter_mut().find(is_same) {
                     Some(known) => {
-                        let by = find.by.into_iter().filter(|field| !known.by.contains(field));
-                        known.by.extend(by.collect::<Vec<_>>());
+                        add_new(&mut known.by, find.by);
+                        add_new(&mut known.writes, find.writes);
                     }
                     None => all.push(find),
                 }
@@ -62,6 +64,14 @@ pub(super) fn finds(study: &StudyDirectory) -> Vec<Find> {
         }
     }
     all
+}
+
+fn add_new(known: &mut Vec<String>, fields: Vec<String>) {
+    for field in fields {
+        if !known.contains(&field) {
+            known.push(field);
+        }
+    }
 }
 
 struct Finder<'a> {
@@ -78,6 +88,7 @@ impl Finder<'_> {
             item_type: item_type.to_owned(),
             path: self.path.clone(),
             by,
+            writes: Vec::new(),
             per_second: *per_second,
             skew: *skew,
             kind,
@@ -90,7 +101,12 @@ impl Finder<'_> {
         if self.request.is_write {
             let Some(target) = self.model.write_target(&selection.field) else { return };
             let kind = if target.action == Action::Create { FindKind::Create } else { FindKind::Change };
-            found.push(self.find(&target.item_type, vec!["id".to_owned()], kind, 1));
+            let mut find = self.find(&target.item_type, vec!["id".to_owned()], kind, 1);
+            if target.action == Action::Update {
+                let named = if target.fields.is_empty() { selection.input_fields() } else { target.fields };
+                find.writes = named.iter().map(|field| self.written(&target.item_type, field)).collect();
+            }
+            found.push(find);
             return;
         }
         let Some(query) = self.model.queries().iter().find(|query| query.name == selection.field) else {
@@ -102,6 +118,18 @@ impl Finder<'_> {
             _ => found.push(self.find(&item.name, vec!["id".to_owned()], FindKind::Item, 1)),
         }
         self.fields(item, selection, found);
+    }
+
+    /// The field of an input: `customerId` sets the reference `customer`.
+    fn written(&self, item_type: &str, input: &str) -> String {
+        let is_reference = |field: &str| {
+            let field = self.model.item(item_type).and_then(|item| item.field(field));
+            field.is_some_and(|field| matches!(field.kind, FieldKind::Reference(_)))
+        };
+        match input.strip_suffix("Id").filter(|field| is_reference(field)) {
+            Some(field) => field.to_owned(),
+            None => input.to_owned(),
+        }
     }
 
     fn fields(&mut self, item: &ItemType, selection: &Selection, found: &mut Vec<Find>) {

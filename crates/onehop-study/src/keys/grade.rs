@@ -99,6 +99,7 @@ impl Grader<'_> {
         };
         let begins_with_time = survey.of(ty).zip(candidate.fields.first());
         let begins_with_time = begins_with_time.is_some_and(|(found, first)| is_time_key(found, first));
+        self.changes(&mut graded);
         self.limits(&mut graded, &share);
         self.prefix(&mut graded, candidate);
         if begins_with_time && !share.is_time && self.rate(FindKind::Create) > 0.0 {
@@ -120,6 +121,22 @@ impl Grader<'_> {
             graded.reasons.push(text);
         }
         graded
+    }
+
+    /// Requests that change a field of the key, whose value cannot change.
+    fn changes(&self, graded: &mut GradedKey) {
+        for field in graded.fields.clone().iter().filter(|field| *field != "id") {
+            let changing = self.finds.iter().filter(|find| find.writes.contains(field));
+            let changing: Vec<&str> = changing.map(|find| find.request.as_str()).collect();
+            if !changing.is_empty() {
+                let verb = if changing.len() == 1 { "changes" } else { "change" };
+                let text = format!(
+                    "{} {verb} {field}, and the value of a partition key cannot change: the item would be created anew and deleted",
+                    joined(&changing)
+                );
+                graded.lower(KeyGrade::Bad, text);
+            }
+        }
     }
 
     /// Limits that the data or the traffic exceeds.

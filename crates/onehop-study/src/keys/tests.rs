@@ -197,3 +197,20 @@ fn a_hot_item_is_split_into_parts() {
     let notes = &of_type(&report_of(&study), "Event").notes.clone();
     assert!(notes.iter().any(|note| note.contains("parts of it under keys of their own")), "{notes:?}");
 }
+
+#[test]
+fn a_field_that_a_request_changes_is_no_part_of_a_key() {
+    let payments =
+        "query Payments($id: ID!) @request(perSecond: 5) { tenant(id: $id) { payments { nodes { kind } } } }";
+    let change = "mutation Reclassify($id: ID!) @request(perSecond: 1) { updateEvent(input: {id: $id, kind: $kind}) { event { id } } }";
+    let (_files, study) = events(900, event, &format!("{payments}\n{change}"));
+    let report = report_of(&study);
+    let reason = "Reclassify changes kind, and the value of a partition key cannot change: the item would be created anew and deleted";
+    for fields in [&["kind"][..], &["kind", "id"], &["user", "kind"]] {
+        let key = of_fields(&report, "Event", fields);
+        assert_eq!((key.grade, key.reasons[0].as_str()), (KeyGrade::Bad, reason), "{fields:?}");
+    }
+    let (_files, unchanged) = events(900, event, payments);
+    let pair = of_fields(&report_of(&unchanged), "Event", &["kind", "id"]).clone();
+    assert!(pair.grade != KeyGrade::Bad && pair.reasons.iter().all(|found| found != reason), "{pair:?}");
+}

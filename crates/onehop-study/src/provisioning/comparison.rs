@@ -3,8 +3,8 @@
 //!
 //! Plans meet the same traffic, so they are compared under the same popularity, peak, index share and layout
 //! of physical partitions. Within such a case each plan has an interval, from the low to the high end of the
-//! errors of its charges. A plan wins where its interval is below the others' in every case; else there is no
-//! difference.
+//! errors of its charges. A plan wins where its interval is below the others' in every case, by 1 % or more;
+//! else there is no difference.
 
 use serde::Serialize;
 
@@ -92,9 +92,14 @@ fn winner(unbeaten: &[&PlanModel]) -> Option<String> {
     unbeaten.iter().all(|plan| plan.data_model == first.data_model).then(|| first.data_model.clone())
 }
 
+/// The smallest difference of two bills, as a share of the higher one. Plans at the same floors differ by the
+/// storage of some bytes.
+const SMALLEST_DIFFERENCE: f64 = 0.01;
+
 /// Whether a plan's bill is below another's in every case.
 fn beats(one: &[Bounds], other: &[Bounds]) -> bool {
-    one.iter().zip(other).all(|(one, other)| one.is_below(other))
+    let least = |bounds: &Bounds| Bounds { low: bounds.low * (1.0 - SMALLEST_DIFFERENCE), ..*bounds };
+    one.iter().zip(other).all(|(one, other)| one.is_below(&least(other)))
 }
 
 impl PlanModel {
@@ -128,5 +133,8 @@ mod tests {
         assert!(!beats(&cheap, &bills(&[(2.0, 4.0), (7.0, 9.0)])), "the first intervals overlap");
         assert!(!beats(&cheap, &bills(&[(3.0, 4.0), (1.0, 2.0)])), "dearer in the second case");
         assert!(beats(&cheap, &bills(&[(3.0, f64::INFINITY), (f64::INFINITY, f64::INFINITY)])));
+        let floor = bills(&[(100.0, 100.0)]);
+        assert!(!beats(&floor, &bills(&[(100.001, 100.001)])), "some bytes of storage");
+        assert!(beats(&floor, &bills(&[(102.0, 102.0)])));
     }
 }
