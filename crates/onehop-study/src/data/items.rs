@@ -1,5 +1,5 @@
-//! Reader of data files: JSON lines, one JSON array of objects, or CSV with headings, in a stream with
-//! bounded items.
+//! Reader of data files: JSON lines, one JSON array of objects, alone or in an object over several lines, or
+//! CSV with headings, in a stream with bounded items.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -11,6 +11,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use super::LINE_BYTES_MAX;
+use super::enclosed_items::Enclosed;
 use super::extended_json::make_plain;
 use crate::directory::StudyErrors;
 
@@ -55,13 +56,36 @@ pub(crate) fn for_each_item(
     if is_csv(file) {
         return items.csv(reader);
     }
-    // A byte order mark and blanks may stand before the first item.
-    let is_array = reader.fill_buf().is_ok_and(|start| {
-        let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-        start.trim_ascii_start().first() == Some(&b'[')
-    });
-    if is_array { items.array(reader) } else { items.lines(reader) }
+    match reader.fill_buf().map_or(Form::Lines, Form::of) {
+        Form::Array => items.json(reader, |reader, take| reader.deserialize_seq(Elements(take))),
+        Form::Object => items.json(reader, |reader, take| reader.deserialize_map(Enclosed::new(take))),
+        Form::Lines => items.lines(reader),
+    }
 }
+
+/// The form of a JSON file.
+enum Form {
+    Lines,
+    Array,
+    /// One object over several lines, with the array of the items in it.
+    Object,
+}
+
+impl Form {
+    /// By the start of the file. A byte order mark and blanks may stand before the first item.
+    fn of(start: &[u8]) -> Self {
+        let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        match start.first() {
+            Some(b'[') => Self::Array,
+            Some(b'{') if line.trim_ascii_end() == b"{" => Self::Object,
+            _ => Self::Lines,
+        }
+    }
+}
+
+/// A reader of one JSON value.
+type JsonReader<'r, R> = &'r mut serde_json::Deserializer<serde_json::de::IoRead<R>>;
 
 /// The items of a file while they are read.
 struct Items<'a, F> {
@@ -133,8 +157,12 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
         }
     }
 
-    /// The elements of one array, one after the other.
-    fn array(&mut self, mut reader: impl BufRead) {
+    /// The items of one value, one after the other.
+    fn json<R: BufRead>(
+        &mut self,
+        mut reader: R,
+        read: impl FnOnce(JsonReader<'_, R>, &mut dyn FnMut(Value) -> bool) -> serde_json::Result<()>,
+    ) {
         if reader.fill_buf().is_ok_and(|start| start.starts_with(b"\xef\xbb\xbf")) {
             reader.consume(3);
         }
@@ -149,11 +177,12 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
             is_stopped = !self.take(item, bytes, None);
             !is_stopped
         };
-        let read = serde_json::Deserializer::from_reader(reader).deserialize_seq(Elements(&mut element));
+        let read = read(&mut serde_json::Deserializer::from_reader(reader), &mut element);
         if let Err(error) = read
             && !is_stopped
         {
-            let message = format!("one array of JSON objects is expected: {error}");
+            let message =
+                format!("one array of JSON objects is expected, or one JSON object a line: {error}");
             self.errors.add(self.file, Some(error.line()), message);
         }
     }

@@ -3,6 +3,7 @@
 //! item, the items that refer to it are sampled, too, and counted exactly.
 
 mod embedded;
+mod enclosed_items;
 mod extended_json;
 mod group_sketch;
 mod identity;

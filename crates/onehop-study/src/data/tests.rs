@@ -64,6 +64,31 @@ fn a_line_that_is_no_item_is_named_with_its_form() {
 }
 
 #[test]
+fn the_array_of_an_object_over_several_lines_has_the_items() {
+    let order = |id: &str| format!("{{\"id\": \"{id}\", \"customerId\": \"c\", \"total\": 1}}");
+    let (one, two) = (order("o1"), order("o2"));
+    let found = survey(&format!(
+        "{{\n  \"_rid\": \"x\", \"n\": [1, 2], \"more\": {{\"a\": [{{}}]}}, \"last\": null,\n  \"Documents\": [\n{one},\n{two}\n], \"_count\": 2\n}}\n"
+    ));
+    assert_eq!(found.unwrap().of("Order").unwrap().items, 2);
+    for (text, expected) in [
+        (
+            format!("{{\n\"a\": [{one}],\n\"b\": [{two}]\n}}"),
+            "two arrays of objects, `a` and `b`; a file for each is expected",
+        ),
+        ("{\n\"id\": \"o\"\n}".to_owned(), "the object has no array of objects"),
+        (
+            format!("{{\n\"a\": [{one}"),
+            "orders.jsonl:2: one array of JSON objects is expected, or one JSON object a line: EOF",
+        ),
+        (format!("{{\n\"a\": [{}]}}", "{\"id\": \"o\"}"), "`customer` of Order is missing"),
+    ] {
+        let errors = survey(&text).unwrap_err().to_string();
+        assert!(errors.contains(expected), "{expected}\n{errors}");
+    }
+}
+
+#[test]
 fn progress_counts_bytes_and_can_stop_the_reading() {
     let line = format!(
         "{{\"id\": \"o\", \"customerId\": \"c\", \"total\": 7, \"x\": \"{}\"}}\n",

@@ -179,8 +179,10 @@ fn ends_with_words(name: &str, words: &str) -> bool {
 }
 
 /// Common names of ids and labels.
-const COMMON_IDS: [&str; 13] =
-    ["id", "uuid", "guid", "key", "code", "sku", "isbn", "ean", "slug", "name", "title", "label", "email"];
+const COMMON_IDS: [&str; 17] = [
+    "id", "uuid", "guid", "key", "code", "sku", "isbn", "ean", "slug", "number", "no", "nr", "day", "name",
+    "title", "label", "email",
+];
 
 /// Whether a property has the name of another type's id, and no common name: `tailnum`.
 pub(super) fn is_id_of(property: &str, id: &str) -> bool {
