@@ -7,7 +7,7 @@ use std::path::Path;
 
 use onehop_runtime::csv::CsvReader;
 use serde::Deserializer as _;
-use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::de::{Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use super::LINE_BYTES_MAX;
@@ -75,10 +75,11 @@ impl Form {
     /// By the start of the file. A byte order mark and blanks may stand before the first item.
     fn of(start: &[u8]) -> Self {
         let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
-        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let line = start.iter().position(|byte| *byte == b'\n').map(|end| &start[..end]);
+        let is_open = |line| serde_json::from_slice::<IgnoredAny>(line).is_err_and(|error| error.is_eof());
         match start.first() {
             Some(b'[') => Self::Array,
-            Some(b'{') if line.trim_ascii_end() == b"{" => Self::Object,
+            Some(b'{') if line.is_some_and(is_open) => Self::Object,
             _ => Self::Lines,
         }
     }

@@ -68,7 +68,7 @@ fn the_array_of_an_object_over_several_lines_has_the_items() {
     let order = |id: &str| format!("{{\"id\": \"{id}\", \"customerId\": \"c\", \"total\": 1}}");
     let (one, two) = (order("o1"), order("o2"));
     let found = survey(&format!(
-        "{{\n  \"_rid\": \"x\", \"n\": [1, 2], \"more\": {{\"a\": [{{}}]}}, \"last\": null,\n  \"Documents\": [\n{one},\n{two}\n], \"_count\": 2\n}}\n"
+        "{{\"_rid\": \"x\",\n \"n\": [1, 2], \"more\": {{\"a\": [{{}}]}}, \"last\": null,\n  \"Documents\": [\n{one},\n{two}\n], \"_count\": 2\n}}\n"
     ));
     assert_eq!(found.unwrap().of("Order").unwrap().items, 2);
     for (text, expected) in [
