@@ -144,15 +144,12 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
             if text.is_empty() {
                 continue;
             }
-            let parsed = serde_json::from_slice::<Value>(text);
-            let is_open = parsed.as_ref().is_err_and(serde_json::Error::is_eof);
-            let item = parsed.map_err(|error| match is_open {
+            let item = serde_json::from_slice::<Value>(text).map_err(|error| match error.is_eof() {
                 true => "the value goes on in the next line: one JSON object a line is expected, or one array of objects"
                     .to_owned(),
                 false => format!("one JSON object a line is expected: {error}"),
             });
-            // The file is one value.
-            if !self.take(item, text.len() as u64, Some(number)) || (is_open && number == 1) {
+            if !self.take(item, text.len() as u64, Some(number)) {
                 return;
             }
         }
