@@ -4,7 +4,17 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// Whether an object that stands alone in its file has items in it, and is none itself: it has no id, and one
+/// of its properties is an array of objects.
+pub(super) fn encloses_items(text: &[u8]) -> bool {
+    let Ok(object) = serde_json::from_slice::<Map<String, Value>>(text) else { return false };
+    let has_objects =
+        |value: &&Value| value.as_array().is_some_and(|elements| elements.iter().any(Value::is_object));
+    let has_id = ["id", "_id"].iter().any(|id| object.contains_key(*id));
+    !has_id && object.values().filter(has_objects).count() == 1
+}
 
 /// Takes the items in the array of an object, until one is refused.
 pub(super) struct Enclosed<'a> {

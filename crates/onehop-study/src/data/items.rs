@@ -1,5 +1,5 @@
-//! Reader of data files: JSON lines, one JSON array of objects, alone or in an object over several lines, or
-//! CSV with headings, in a stream with bounded items.
+//! Reader of data files: JSON lines, one JSON array of objects, alone or in the only object of the file, or CSV
+//! with headings, in a stream with bounded items.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -11,7 +11,7 @@ use serde::de::{Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use super::LINE_BYTES_MAX;
-use super::enclosed_items::Enclosed;
+use super::enclosed_items::{Enclosed, encloses_items};
 use super::extended_json::make_plain;
 use crate::directory::StudyErrors;
 
@@ -58,7 +58,7 @@ pub(crate) fn for_each_item(
     }
     match reader.fill_buf().map_or(Form::Lines, Form::of) {
         Form::Array => items.json(reader, |reader, take| reader.deserialize_seq(Elements(take))),
-        Form::Object => items.json(reader, |reader, take| reader.deserialize_map(Enclosed::new(take))),
+        Form::Object => items.enclosed(reader),
         Form::Lines => items.lines(reader),
     }
 }
@@ -121,7 +121,7 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
     }
 
     fn lines(&mut self, mut reader: impl BufRead) {
-        let (mut line, mut number) = (Vec::new(), 0);
+        let (mut line, mut number, mut is_first) = (Vec::new(), 0, true);
         loop {
             line.clear();
             number += 1;
@@ -134,16 +134,23 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
                     return self.errors.add(self.file, Some(number), message);
                 }
             }
+            if is_first && line.len() > LINE_BYTES_MAX && text_of(&line).starts_with(b"{") {
+                return self.enclosed(line.as_slice().chain(reader));
+            }
             if line.len() > LINE_BYTES_MAX {
                 let message = format!(
                     "the line has more than {LINE_BYTES_MAX} bytes; one JSON object a line is expected"
                 );
                 return self.errors.add(self.file, Some(number), message);
             }
-            let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line).trim_ascii();
+            let text = text_of(&line);
             if text.is_empty() {
                 continue;
             }
+            if is_first && encloses_items(text) && ends(&mut reader) {
+                return self.enclosed(text);
+            }
+            is_first = false;
             let item = serde_json::from_slice::<Value>(text).map_err(|error| match error.is_eof() {
                 true => "the value goes on in the next line: one JSON object a line is expected, or one array of objects"
                     .to_owned(),
@@ -155,7 +162,12 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
         }
     }
 
-    /// The items of one value, one after the other.
+    /// The items in the only object of the file.
+    fn enclosed(&mut self, reader: impl BufRead) {
+        self.json(reader, |reader, take| reader.deserialize_map(Enclosed::new(take)));
+    }
+
+    /// The items of one value, one after the other. Nothing follows it.
     fn json<R: BufRead>(
         &mut self,
         mut reader: R,
@@ -175,7 +187,8 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
             is_stopped = !self.take(item, bytes, None);
             !is_stopped
         };
-        let read = read(&mut serde_json::Deserializer::from_reader(reader), &mut element);
+        let mut json = serde_json::Deserializer::from_reader(reader);
+        let read = read(&mut json, &mut element).and_then(|()| json.end());
         if let Err(error) = read
             && !is_stopped
         {
@@ -213,6 +226,23 @@ impl<F: FnMut(Value, u64) -> Result<(), ItemRefusal>> Items<'_, F> {
             }
         }
     }
+}
+
+/// A line without a byte order mark and blanks around it.
+fn text_of(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii()
+}
+
+/// Whether blanks alone follow. A file that cannot be read has its error at the next read.
+fn ends(reader: &mut impl BufRead) -> bool {
+    while let Ok(rest) = reader.fill_buf() {
+        let blanks = rest.len();
+        match rest.trim_ascii().is_empty() {
+            true if blanks > 0 => reader.consume(blanks),
+            is_end => return is_end,
+        }
+    }
+    false
 }
 
 /// The value of a cell; `None` of an empty one. A text such as `007` is no number.

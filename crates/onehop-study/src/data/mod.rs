@@ -18,8 +18,8 @@ pub(crate) use embedded::{EmbeddedReference, embedded_references, values_at};
 pub use group_sketch::{FoundGroup, Group, GroupSketch, HeaviestGroup};
 pub(crate) use items::{for_each_item, is_csv};
 pub(crate) use places::{places_of, value_at};
-pub(crate) use survey::key_fields;
 pub use survey::{DataSurvey, Grouping, SurveyProgress, SurveySpec, TypeSurvey};
+pub(crate) use survey::{SYSTEM_PROPERTIES, key_fields};
 pub use visible::{VisibleField, VisibleType};
 
 use serde_json::Value;

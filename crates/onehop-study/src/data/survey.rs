@@ -17,6 +17,9 @@ use crate::directory::{StudyDirectory, StudyErrors};
 /// The names of properties without a field that are kept for a type.
 const UNKNOWN_PROPERTIES_MAX: usize = 20;
 
+/// Properties that the service writes, which no design has.
+pub(crate) const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", "_ts"];
+
 /// Bytes between two reports of progress.
 const PROGRESS_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -140,7 +143,7 @@ pub(crate) fn key_fields(item: &ItemType) -> Vec<Name> {
 }
 
 impl DataSurvey {
-    /// Reads all data files once. `progress` is called every 16 MiB and after each file, and can stop it.
+    /// Reads the data files of each type once. `progress` is called every 16 MiB and after each file, and can stop it.
     ///
     /// # Errors
     /// Lines that are no items, files that cannot be read, and a stop.
@@ -160,12 +163,21 @@ impl DataSurvey {
             let groupings = spec.groupings.get(name).cloned().unwrap_or_default();
             let mut sampler = Sampler::new(visible, groupings);
             let id = study.settings.ids.get(name);
+            let condition = study.settings.conditions.get(name);
+            sampler.known.extend(condition.into_iter().flat_map(BTreeMap::keys).cloned());
+            let is_of_type = |item: &Value| {
+                condition.into_iter().flatten().all(|(property, expected)| {
+                    item.get(property).and_then(key_text).is_some_and(|found| found == *expected)
+                })
+            };
             for file in files {
                 for_each_item(&study.path, file, &mut errors, |mut item, bytes| {
-                    if let Some(properties) = id {
-                        identify(&mut item, properties, sampler.survey.items + 1)?;
+                    if is_of_type(&item) {
+                        if let Some(properties) = id {
+                            identify(&mut item, properties, sampler.survey.items + 1)?;
+                        }
+                        sampler.add(&item, bytes)?;
                     }
-                    sampler.add(&item, bytes)?;
                     // A line ends in one more byte; cells of a CSV file have more bytes as JSON.
                     bytes_read += bytes + 1;
                     if bytes_read < reported + PROGRESS_BYTES {
@@ -328,7 +340,10 @@ impl Sampler {
 
     fn note_unknown(&mut self, line: &Value) {
         let properties = line.as_object().into_iter().flat_map(|object| object.keys());
-        for property in properties.filter(|property| !self.known.contains(*property)) {
+        let is_unknown = |property: &&String| {
+            !self.known.contains(*property) && !SYSTEM_PROPERTIES.contains(&property.as_str())
+        };
+        for property in properties.filter(is_unknown) {
             let unknown = &mut self.survey.unknown;
             if unknown.contains_key(property) || unknown.len() < UNKNOWN_PROPERTIES_MAX {
                 *unknown.entry(property.clone()).or_default() += 1;

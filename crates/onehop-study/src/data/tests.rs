@@ -1,5 +1,7 @@
 //! Tests of the survey: exact counts of samples, bounded memory, errors with lines.
 
+use std::ops::ControlFlow;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -25,7 +27,7 @@ fn study(directory: &std::path::Path, orders: &str) -> StudyDirectory {
 fn survey(orders: &str) -> Result<DataSurvey, StudyErrors> {
     let directory = tempfile::tempdir().unwrap();
     let study = study(directory.path(), orders);
-    DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_| std::ops::ControlFlow::Continue(()))
+    DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_| ControlFlow::Continue(()))
 }
 
 #[test]
@@ -89,6 +91,42 @@ fn the_array_of_an_object_over_several_lines_has_the_items() {
 }
 
 #[test]
+fn the_only_object_of_a_file_may_enclose_the_items() {
+    let order = |id: &str| format!("{{\"id\": \"{id}\", \"customerId\": \"c\", \"total\": 1}}");
+    let (one, two) = (order("o1"), order("o2"));
+    let items = |text: &str| survey(text).map(|found| found.of("Order").map_or(0, |orders| orders.items));
+    assert_eq!(items(&format!("\u{feff}{{\"count\": 2, \"orders\": [{one}, {two}]}}\n\n")).unwrap(), 2);
+    // Longer than an item may be.
+    let many = vec![one.as_str(); LINE_BYTES_MAX / one.len() + 9];
+    assert_eq!(items(&format!("{{\"orders\": [{}]}}", many.join(","))).unwrap(), many.len() as u64);
+    let line = "{\"id\": \"o1\", \"customerId\": \"c\", \"total\": 1, \"lines\": [{\"sku\": 1}]}";
+    assert_eq!(items(line).unwrap(), 1, "an object with an id is an item");
+    assert_eq!(items(&format!("{line}\n{line}")).unwrap(), 2, "one of several objects is an item");
+    let errors = items(&format!("[{one}]\n[{two}]")).unwrap_err().to_string();
+    assert!(errors.contains("orders.jsonl:2: one array of JSON objects is expected"), "{errors}");
+}
+
+#[test]
+fn items_of_other_types_in_a_file_are_left_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let lines =
+        [("o1", "\"order\"", 1), ("c1", "\"customer\"", 1), ("o2", "\"order\"", 2), ("o3", "null", 1)];
+    let line = |(id, ty, version)| {
+        format!(
+            "{{\"id\": \"{id}\", \"type\": {ty}, \"schema\": {version}, \"customerId\": \"c1\", \"total\": 1}}\n"
+        )
+    };
+    let mut study = study(directory.path(), &lines.map(line).concat());
+    let condition =
+        [("type", "order"), ("schema", "1")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    study.settings.conditions.insert("Order".to_owned(), condition.into());
+    let found = DataSurvey::read(&study, &SurveySpec::of_designs(&study), &mut |_| ControlFlow::Continue(()));
+    let found = found.unwrap();
+    let orders = found.of("Order").unwrap();
+    assert_eq!((orders.items, orders.unknown.len()), (1, 0));
+}
+
+#[test]
 fn progress_counts_bytes_and_can_stop_the_reading() {
     let line = format!(
         "{{\"id\": \"o\", \"customerId\": \"c\", \"total\": 7, \"x\": \"{}\"}}\n",
@@ -101,7 +139,7 @@ fn progress_counts_bytes_and_can_stop_the_reading() {
     let survey = DataSurvey::read(&study, &spec, &mut |progress| {
         assert_eq!((progress.file, progress.bytes_total), ("orders.jsonl", 40 * line.len() as u64));
         reports.push((progress.items, progress.bytes));
-        std::ops::ControlFlow::Continue(())
+        ControlFlow::Continue(())
     });
     assert_eq!(survey.unwrap().of("Order").unwrap().items, 40);
     let bytes = |items: u64| (items, items * line.len() as u64);
@@ -109,7 +147,7 @@ fn progress_counts_bytes_and_can_stop_the_reading() {
     let mut calls = 0;
     let stopped = DataSurvey::read(&study, &spec, &mut |_| {
         calls += 1;
-        std::ops::ControlFlow::Break(())
+        ControlFlow::Break(())
     });
     assert_eq!(
         (stopped.unwrap_err().to_string().as_str(), calls),

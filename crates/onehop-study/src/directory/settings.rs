@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
 
 use super::errors::StudyErrors;
 use super::table_reader::{TableReader, number};
@@ -39,6 +40,9 @@ pub struct StudySettings {
     /// The properties of the ids that do not stand at `id`, by item type. Items of a type with none of them
     /// are numbered.
     pub ids: BTreeMap<String, Vec<String>>,
+    /// Conditions on the items of a type, where its files have items of other types, too: properties, with
+    /// the texts of their values.
+    pub conditions: BTreeMap<String, BTreeMap<String, String>>,
     /// The multiple of the data.
     pub scale: f64,
     /// Types whose number of items does not grow with the data.
@@ -79,6 +83,7 @@ impl StudySettings {
                 "fixed",
                 "data",
                 "ids",
+                "where",
                 "traffic",
                 "account",
                 "partitions",
@@ -92,6 +97,7 @@ impl StudySettings {
             name: root.text("name", errors).unwrap_or_else(|| "Study".to_owned()),
             data: BTreeMap::new(),
             ids: BTreeMap::new(),
+            conditions: BTreeMap::new(),
             scale: root.number("scale", SCALE_BOUNDS, errors).unwrap_or(1.0),
             fixed: root.texts("fixed", errors),
             hourly: None,
@@ -106,6 +112,7 @@ impl StudySettings {
         };
         settings.data(&root, errors);
         settings.ids(&root, errors);
+        settings.conditions(&root, errors);
         settings.traffic(&root, errors);
         settings.account(&root, errors);
         settings.prices(&root, errors);
@@ -147,13 +154,32 @@ impl StudySettings {
     fn ids(&mut self, root: &TableReader<'_, '_>, errors: &mut StudyErrors) {
         let Some(ids) = root.table_of("ids", errors) else { return };
         for (name, _) in ids.table.iter() {
-            let properties = ids.texts(name.get_ref(), errors);
-            if self.data.contains_key(&**name.get_ref()) {
-                self.ids.insert(name.get_ref().to_string(), properties);
-            } else {
-                let message = format!("`ids` names {}, which has no data files", name.get_ref());
-                errors.add(SETTINGS_FILE, root.line(name.span().start), message);
+            self.has_data("ids", name, root, errors);
+            self.ids.insert(name.get_ref().to_string(), ids.texts(name.get_ref(), errors));
+        }
+    }
+
+    fn conditions(&mut self, root: &TableReader<'_, '_>, errors: &mut StudyErrors) {
+        let Some(conditions) = root.table_of("where", errors) else { return };
+        for (name, _) in conditions.table.iter() {
+            self.has_data("where", name, root, errors);
+            if let Some(of_type) = conditions.table_of(name.get_ref(), errors) {
+                self.conditions.insert(name.get_ref().to_string(), of_type.scalars(errors));
             }
+        }
+    }
+
+    /// Reports a table that names a type without data files.
+    fn has_data(
+        &self,
+        table: &str,
+        name: &Spanned<DeString<'_>>,
+        root: &TableReader<'_, '_>,
+        errors: &mut StudyErrors,
+    ) {
+        if !self.data.contains_key(&**name.get_ref()) {
+            let message = format!("`{table}` names {}, which has no data files", name.get_ref());
+            errors.add(SETTINGS_FILE, root.line(name.span().start), message);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Reader of a TOML table: values with their expected form, and unknown keys with the known ones.
 
+use std::collections::BTreeMap;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -63,6 +65,24 @@ impl<'a, 'i> TableReader<'a, 'i> {
                 None
             }
         }
+    }
+
+    /// The texts of all values, which are texts, whole numbers, `true` or `false`.
+    pub fn scalars(&self, errors: &mut StudyErrors) -> BTreeMap<String, String> {
+        let mut found = BTreeMap::new();
+        for (key, value) in self.table.iter() {
+            let text = match value.get_ref() {
+                DeValue::String(text) => text.to_string(),
+                DeValue::Integer(integer) => integer.to_string(),
+                DeValue::Boolean(is_true) => is_true.to_string(),
+                _ => {
+                    self.expected(key.get_ref(), value, "a text, a whole number, true or false", errors);
+                    continue;
+                }
+            };
+            found.insert(key.get_ref().to_string(), text);
+        }
+        found
     }
 
     /// A number within bounds.

@@ -46,7 +46,8 @@ fn a_directory_is_read_with_its_settings() {
 #[test]
 fn all_errors_of_all_files_come_at_once() {
     let directory = tempfile::tempdir().unwrap();
-    let settings = "scale = \"ten\"\nregion = 1\n[data]\nOrdre = \"none.jsonl\"\n[prices]\nmanual = -1\n";
+    let settings = "scale = \"ten\"\nregion = 1\n[data]\nOrdre = \"none.jsonl\"\n[prices]\nmanual = -1\n\
+                    [where]\nOrdre = { type = 1.5 }\nOrder = { type = \"order\" }\nCustomer = 1\n";
     write(
         directory.path(),
         &[
@@ -61,6 +62,9 @@ fn all_errors_of_all_files_come_at_once() {
         "study.toml:1: `scale` is a number from 0.001 to 1000000000; found \"ten\"",
         "study.toml:2: unknown key `region`; expected one of name, scale, fixed, data",
         "study.toml:6: `prices.manual` is a number from 0 to 1000000; found -1",
+        "study.toml:8: `where.Ordre.type` is a text, a whole number, true or false; found 1.5",
+        "study.toml:9: `where` names Order, which has no data files",
+        "study.toml:10: `where.Customer` is a table; found 1",
         "designs/v2.graphql:1: column 12: unknown directive @itm on Order; did you mean `@item`?",
         "requests.graphql:1: column 38: unknown field `ordre` of Query in the design V1; did you mean `order`?",
         "study.toml: the data file none.jsonl of Ordre does not exist",

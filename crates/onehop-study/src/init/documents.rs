@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::infer::{FoundField, FoundType, label_of};
+use super::infer::{FoundField, FoundId, FoundType, label_of};
 use super::names::{capital, field_name, is_path, plural, small};
 use super::references::{embedded_reference_name, id_property};
 use super::shapes::{Shape, TimeForm};
@@ -18,17 +18,32 @@ pub(super) fn settings(directory: &Path, types: &[FoundType]) -> String {
         let _ =
             writeln!(text, "{} = {}  # {} items", ty.name, quoted(&relative(directory, &ty.file)), ty.items);
     }
-    if types.iter().any(|ty| ty.id.as_deref() != Some("id")) {
+    let others: Vec<(&FoundType, String)> = types
+        .iter()
+        .filter_map(|ty| match &ty.id {
+            FoundId::Property(property) if property == "id" => None,
+            FoundId::Property(property) => Some((ty, quoted(property))),
+            FoundId::Pair(pair) => {
+                Some((ty, format!("[{}]", pair.each_ref().map(|part| quoted(part)).join(", "))))
+            }
+            FoundId::Number => Some((ty, "[]".to_owned())),
+        })
+        .collect();
+    if !others.is_empty() {
         text.push_str(
-            "\n# The property of the id, where it is not `id`. Items without any are numbered: [].\n[ids]\n",
+            "\n# The property of the id, where it is not `id`, or several. Items without any are numbered: [].\n[ids]\n",
         );
     }
-    for ty in types {
-        match ty.id.as_deref() {
-            Some("id") => {}
-            Some(property) => text.push_str(&format!("{} = {}\n", ty.name, quoted(property))),
-            None => text.push_str(&format!("{} = []\n", ty.name)),
-        }
+    for (ty, properties) in others {
+        let _ = writeln!(text, "{} = {properties}", ty.name);
+    }
+    if types.iter().any(|ty| ty.condition.is_some()) {
+        text.push_str("\n# Of a file with several types: the items of each.\n[where]\n");
+    }
+    for (ty, (property, value)) in types.iter().filter_map(|ty| Some((ty, ty.condition.as_ref()?))) {
+        let is_bare = |letter: u8| letter.is_ascii_alphanumeric() || b"_-".contains(&letter);
+        let key = if property.bytes().all(is_bare) { property.clone() } else { quoted(property) };
+        let _ = writeln!(text, "{} = {{ {key} = {} }}", ty.name, quoted(value));
     }
     text.push_str(
         "\n[traffic]\n# The peak as a multiple of the mean, or its two ends. Instead: hourly = [24 numbers].\npeak_to_mean = [1, 3]\n\n\
@@ -238,9 +253,18 @@ fn write_type(text: &mut String, types: &[FoundType], ty: &FoundType, design: De
         [name] => format!(", partition: {name}"),
         names => format!(", partition: [{}]", names.join(", ")),
     };
+    let (ty_value, condition) = match &ty.condition {
+        Some((property, value)) if property == "type" && *value != small(&ty.name) => {
+            (format!(", type: {}", quoted(value)), String::new())
+        }
+        Some((property, value)) if property != "type" && is_path(property) => {
+            (String::new(), format!(" @where(path: {}, is: {})", quoted(property), quoted(value)))
+        }
+        _ => (String::new(), String::new()),
+    };
     let _ = write!(
         text,
-        "\ntype {} @item(container: \"{}\"{partition}, write: [CREATE, UPDATE, DELETE]) {{\n  id: ID!\n",
+        "\ntype {} @item(container: \"{}\"{partition}{ty_value}, write: [CREATE, UPDATE, DELETE]){condition} {{\n  id: ID!\n",
         ty.name, place.container
     );
     for field in &ty.fields {
@@ -318,8 +342,12 @@ fn scalar(text: &mut String, types: &[FoundType], owner: &str, field: &FoundFiel
         Some(ty) => {
             let _ = writeln!(text, "  {}: {ty}{required}{stored}", field.name);
         }
+        None if field.shape.present == 0 => {
+            let _ = writeln!(text, "  # {}: no item has a value, and it is left out.", field.name);
+        }
         None => {
-            let _ = writeln!(text, "  # {}: its values have no common type, and it is left out.", field.name);
+            let _ = writeln!(text, "  # Its values have no common type. They count with all their bytes.");
+            let _ = writeln!(text, "  {}: String{required}{stored}", field.name);
         }
     }
 }
@@ -332,7 +360,9 @@ fn graphql_type(types: &[FoundType], owner: &str, field: &str, shape: &Shape) ->
     if let Some(scalar) = shape.scalar() {
         return Some(scalar.to_owned());
     }
-    if shape.objects == shape.present && fields_of(types, owner, field, shape).next().is_some() {
+    if shape.arrays == 0
+        && shape.objects().is_some_and(|shape| fields_of(types, owner, field, shape).next().is_some())
+    {
         return Some(embedded_name(types, owner, field));
     }
     let elements =

@@ -1,13 +1,16 @@
 //! Inference: item types, their ids, and their fields from data files.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::composite_ids::{composite_id, has_sort_key};
 use super::names::{
-    capital, field_name, is_count_name, is_id_name, is_id_of, is_path, name_match, plural, small, type_name,
+    capital, field_name, is_count_name, is_id_name, is_id_of, is_path, name_match, plain_letters, plural,
+    small,
 };
-use super::shapes::{Shape, TimeForm};
-use crate::data::{for_each_item, is_csv};
+use super::shapes::{ID_PROPERTIES, Shape, TimeForm};
+use super::sources::{Source, read_sources};
+use crate::data::SYSTEM_PROPERTIES;
 use crate::directory::StudyErrors;
 
 /// Values of a property with few values.
@@ -15,15 +18,16 @@ pub(super) const FEW_VALUES: usize = 20;
 /// Bytes of a text by which people know an item, in the mean.
 const LABEL_BYTES_MAX: u64 = 60;
 /// Bytes of a text that is an id, in the mean.
-const ID_BYTES_MAX: u64 = 64;
+pub(super) const ID_BYTES_MAX: u64 = 64;
 /// The share of a property's values that are ids of a type, from which on it is a reference.
 pub(super) const REFERENCE_SHARE: f64 = 0.9;
 /// A value with this share of the items is a hot spot.
 pub(super) const HOT_SHARE: f64 = 0.1;
-/// Properties that the service writes.
-const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", "_ts"];
 /// Properties that a model writes, so that a field has another name.
 const MODEL_PROPERTIES: [&str; 4] = ["type", "version", "deleted", "ttl"];
+
+/// Partition keys without another meaning, in small letters without other characters.
+pub(super) const PARTITION_KEYS: [&str; 2] = ["pk", "partitionkey"];
 
 /// Names of texts by which people know an item.
 const LABELS: [&str; 5] = ["name", "title", "label", "username", "email"];
@@ -35,12 +39,33 @@ const KEYS: [&str; 8] = ["uuid", "guid", "key", "code", "sku", "isbn", "ean", "s
 pub(super) struct FoundType {
     pub name: String,
     pub file: PathBuf,
+    /// In a file with several types: the property with the type, and its value.
+    pub condition: Option<(String, String)>,
     pub items: u64,
-    /// The property of the id; `None` where items are numbered.
-    pub id: Option<String>,
+    pub id: FoundId,
     /// The values of the id.
     pub ids: Shape,
     pub fields: Vec<FoundField>,
+}
+
+/// The id of the items of a type.
+#[derive(Debug, Clone)]
+pub(super) enum FoundId {
+    Property(String),
+    /// Two properties, whose values are unique together.
+    Pair([String; 2]),
+    /// Items are numbered.
+    Number,
+}
+
+impl FoundId {
+    /// The property that is the id.
+    pub fn property(&self) -> Option<&str> {
+        match self {
+            Self::Property(property) => Some(property),
+            Self::Pair(_) | Self::Number => None,
+        }
+    }
 }
 
 /// A field that was found.
@@ -139,89 +164,80 @@ pub(super) fn label_of<'t>(types: &'t [FoundType], name: &str) -> Option<&'t Fou
 
 /// The types of the files, without references.
 pub(super) fn infer(files: &[PathBuf], errors: &mut StudyErrors) -> Vec<FoundType> {
-    let shapes: Vec<(PathBuf, Shape)> =
-        files.iter().map(|file| (file.clone(), shape_of(file, errors))).collect();
+    let sources = read_sources(files, errors);
     if !errors.is_empty() {
         return Vec::new();
     }
-    let ids = ids_of(&shapes);
-    let found = shapes.iter().zip(ids);
-    let types: Vec<FoundType> = found.map(|((file, shape), id)| found_type(file, shape, id)).collect();
-    for (number, ty) in types.iter().enumerate() {
-        if types[..number].iter().any(|known| known.name == ty.name) {
-            let file = ty.file.display().to_string();
-            errors.add(
-                &file,
-                None,
-                format!("a second file gives the type {}; other file names are expected", ty.name),
-            );
+    let ids = ids_of(&sources).into_iter();
+    let ids = ids.zip(&sources).map(|(id, source)| match id {
+        Some(id) if !LABELS.contains(&id.as_str()) || !has_sort_key(&source.shape) => FoundId::Property(id),
+        label => {
+            let other = || label.map_or(FoundId::Number, FoundId::Property);
+            composite_id(source, errors).map_or_else(other, FoundId::Pair)
         }
-    }
-    types
-}
-
-fn shape_of(file: &Path, errors: &mut StudyErrors) -> Shape {
-    let mut shape = Shape::default();
-    let name = file.display().to_string();
-    let known = errors.to_string();
-    for_each_item(Path::new(""), &name, errors, |item, _| {
-        shape.add(&item, 0);
-        Ok(())
     });
-    if is_csv(&name) {
-        shape.settle_cells();
-    }
-    if shape.objects == 0 && errors.to_string() == known {
-        errors.add(&name, None, "the file has no item; JSON lines, a JSON array or CSV are expected");
-    }
-    shape
-}
-
-fn name_of(file: &Path) -> String {
-    type_name(&file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
+    sources.iter().zip(ids.collect::<Vec<_>>()).map(|(source, id)| found_type(source, id)).collect()
 }
 
 /// The property of the id of each type: of several that no two items share, one by which other types refer to
 /// it, such as the code of a country.
-fn ids_of(shapes: &[(PathBuf, Shape)]) -> Vec<Option<String>> {
-    let id = |(number, (file, shape)): (usize, &(PathBuf, Shape))| {
-        let ty = name_of(file);
-        let own = id_of(&ty, shape)?;
-        let others = || shapes.iter().enumerate().filter(move |(other, _)| *other != number);
+fn ids_of(sources: &[Source]) -> Vec<Option<String>> {
+    let id = |(number, source): (usize, &Source)| {
+        let Source { name: ty, shape, .. } = source;
+        let own = id_of(ty, shape)?;
+        let others = || sources.iter().enumerate().filter(move |(other, _)| *other != number);
         let is_referred_to = |id: &str, ids: &Shape| {
-            others().flat_map(|(_, (_, other))| &other.properties).any(|(property, found)| {
-                found.is_key_like()
-                    && !found.is_unique()
-                    && (found.has_texts() || !is_count_name(property))
-                    && (name_match(property, &ty).is_some() || is_id_of(property, id))
-                    && found.share_within(ids) >= REFERENCE_SHARE
+            let properties = others()
+                .flat_map(|(_, other)| other.shape.properties.iter().map(move |found| (other, found)));
+            properties.into_iter().any(|(other, (property, found))| {
+                let is_array = found.elements.is_some() && found.arrays == found.present;
+                let values = found.elements.as_deref().filter(|_| is_array).unwrap_or(found);
+                // `account_id` of an account is no reference to items that have it, too.
+                let is_own = name_match(property, &other.name).is_some();
+                let has_same_name = is_id_of(property, id) && !is_own;
+                values.is_key_like()
+                    && (has_same_name || !values.is_unique())
+                    && (values.has_texts() || is_array || !is_count_name(property))
+                    && (name_match(property, ty).is_some() || has_same_name)
+                    && values.share_within(ids) >= REFERENCE_SHARE
             })
         };
         if shape.properties.get(&own).is_some_and(|ids| is_referred_to(&own, ids)) {
             return Some(own);
         }
-        let mut natural = unique_properties(shape).into_iter().filter(is_short_text);
+        let is_key = |key: &(&String, &Shape)| is_short_text(key) || is_id_name(key.0);
+        let mut natural = unique_properties(shape).into_iter().filter(is_key);
         let found = natural.find(|(id, ids)| is_referred_to(id, ids)).map(|(property, _)| property.clone());
         found.or(Some(own))
     };
-    shapes.iter().enumerate().map(id).collect()
+    sources.iter().enumerate().map(id).collect()
 }
 
-fn found_type(file: &Path, shape: &Shape, id: Option<String>) -> FoundType {
-    let name = name_of(file);
-    let is_field = |property: &&String| {
+fn found_type(source: &Source, found_id: FoundId) -> FoundType {
+    let Source { name, file, condition, shape } = source;
+    let id = found_id.property();
+    let has_own_id = id.is_some_and(|id| ID_PROPERTIES.contains(&id));
+    // A partition key that has the id: each design has a key of its own.
+    let is_key_with_id = |property: &str, found: &Shape| {
+        has_own_id
+            && found.same_as_id == shape.objects
+            && (is_id_name(property) || PARTITION_KEYS.contains(&plain_letters(property).as_str()))
+    };
+    let is_field = |(property, found): &(&String, &Shape)| {
         // Beside a natural id, the property `id` is left out: items store their id there.
-        Some(*property) != id.as_ref()
-            && *property != "id"
+        Some(property.as_str()) != id
+            && !ID_PROPERTIES.contains(&property.as_str())
+            && condition.as_ref().is_none_or(|(of_types, _)| *of_types != **property)
             && !SYSTEM_PROPERTIES.contains(&property.as_str())
+            && !is_key_with_id(property, found)
             && is_path(property)
     };
     let mut names = BTreeSet::from(["id".to_owned()]);
     let mut fields = Vec::new();
-    for (property, found) in shape.properties.iter().filter(|(property, _)| is_field(property)) {
+    for (property, found) in shape.properties.iter().filter(is_field) {
         let mut field = field_name(property);
         if MODEL_PROPERTIES.contains(&field.as_str()) || field == "id" {
-            field = format!("{}{}", small(&name), capital(&field));
+            field = format!("{}{}", small(name), capital(&field));
         }
         // Headings without letters of ASCII have no names of their own.
         let (plain, mut number) = (field.clone(), 1);
@@ -240,8 +256,9 @@ fn found_type(file: &Path, shape: &Shape, id: Option<String>) -> FoundType {
             shape: found.clone(),
         });
     }
-    let ids = id.as_ref().and_then(|id| shape.properties.get(id)).cloned().unwrap_or_default();
-    FoundType { name, file: file.to_owned(), items: shape.objects, id, ids, fields }
+    let ids = id.and_then(|id| shape.properties.get(id)).cloned().unwrap_or_default();
+    let (name, file, condition) = (name.clone(), file.clone(), condition.clone());
+    FoundType { name, file, condition, items: shape.objects, id: found_id, ids, fields }
 }
 
 /// The properties that all items have and no two share.
@@ -259,8 +276,7 @@ fn id_of(ty: &str, shape: &Shape) -> Option<String> {
     let ids = unique_properties(shape);
     let named =
         |is: &dyn Fn(&str) -> bool| ids.iter().find(|(property, _)| is(property)).map(|found| found.0);
-    let plain =
-        |property: &str| property.replace(|letter: char| !letter.is_ascii_alphanumeric(), "").to_lowercase();
+    let plain = plain_letters;
     let own = ty.to_lowercase();
     let of_type = |property: &str| {
         let property = plain(property);

@@ -2,12 +2,16 @@
 //! that the requests need, a design with children beside their parent, and requests for each reference. The
 //! files are commented and run at once.
 
+mod composite_ids;
+#[cfg(test)]
+mod document_tests;
 mod documents;
 mod infer;
 mod names;
 mod references;
 mod requests;
 mod shapes;
+mod sources;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub(super) fn type_name(stem: &str) -> String {
 /// The field of a property: `order_date` gives `orderDate`.
 pub(super) fn field_name(property: &str) -> String {
     // A word in capital letters is an abbreviation: `GP_ID`.
-    let is_small = |word: &&str| word.len() > 1 && word.bytes().all(|letter| letter.is_ascii_uppercase());
+    let is_small = |word: &&str| word.len() > 1 && !word.bytes().any(|letter| letter.is_ascii_lowercase());
     let word = |word: &str| if is_small(&word) { word.to_ascii_lowercase() } else { word.to_owned() };
     let words: Vec<String> = words(property).into_iter().map(word).collect();
     let Some((first, rest)) = words.split_first() else { return "value".to_owned() };
@@ -124,6 +124,11 @@ pub(super) fn is_count_name(property: &str) -> bool {
 pub(super) fn id_stem(name: &str) -> Option<&str> {
     let ends = ["Ids", "IDs", "Id", "ID", "Uuid", "UUID", "Guid", "Ref", "Refs", "Key", "Code"];
     ends.iter().find_map(|end| name.strip_suffix(end)).filter(|stem| !stem.is_empty())
+}
+
+/// A name in small letters, without other characters than letters and digits of ASCII.
+pub(super) fn plain_letters(name: &str) -> String {
+    name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "").to_lowercase()
 }
 
 /// The parts of a name between other characters than ASCII letters and digits.

@@ -34,7 +34,7 @@ struct Ids {
 /// Finds the types that fields refer to, and names these fields after the reference.
 pub(super) fn find_references(types: &mut [FoundType]) {
     let ids = types.iter().map(|ty| {
-        let (property, shape) = (ty.id.clone(), ty.ids.clone());
+        let (property, shape) = (ty.id.property().map(str::to_owned), ty.ids.clone());
         Ids { ty: ty.name.clone(), property, shape }
     });
     let ids: Vec<Ids> = ids.collect();
@@ -43,7 +43,7 @@ pub(super) fn find_references(types: &mut [FoundType]) {
             field.target = target(&ty.name, &field.property, &field.shape, &ids);
             match field.target {
                 Some(_) => (field.frequent, field.time) = (None, None),
-                None => find_within(&ty.name, &mut field.shape, &ids),
+                None => find_within((&ty.name, &field.property), &mut field.shape, &ids),
             }
         }
         name_references(&mut ty.fields);
@@ -75,13 +75,15 @@ pub(super) fn id_property(reference: &str) -> String {
 }
 
 /// Finds the types that the properties of embedded objects refer to. Embedded types have no lists of
-/// references.
-fn find_within(own: &str, shape: &mut Shape, ids: &[Ids]) {
+/// references. `outer`: the property of the objects.
+fn find_within((own, outer): (&str, &str), shape: &mut Shape, ids: &[Ids]) {
     let Some(objects) = shape.objects_mut() else { return };
     for (property, inner) in &mut objects.properties {
-        inner.target = if inner.is_key_like() { target(own, property, inner, ids) } else { None };
+        // The `id` of the object `customer` is the id of a customer.
+        let name = if ["id", "_id"].contains(&property.to_lowercase().as_str()) { outer } else { property };
+        inner.target = if inner.is_key_like() { target(own, name, inner, ids) } else { None };
         if inner.target.is_none() {
-            find_within(own, inner, ids);
+            find_within((own, property), inner, ids);
         }
     }
 }
@@ -112,6 +114,8 @@ fn target(own: &str, property: &str, found: &Shape, ids: &[Ids]) -> Option<Strin
     if !shape.is_key_like() || is_count {
         return None;
     }
+    // Parts of an item that name it again.
+    let is_own_id = 2 * shape.same_as_id > shape.present;
     let reference = singular(&reference_name(property, false)).to_lowercase();
     let has_same_name = |ids: &Ids| ids.property.as_ref().is_some_and(|id| is_id_of(property, id));
     let match_of = |ids: &Ids| (has_same_name(ids), name_match(property, &ids.ty));
@@ -131,7 +135,7 @@ fn target(own: &str, property: &str, found: &Shape, ids: &[Ids]) -> Option<Strin
         let is_named = match_of(ids) != (false, None);
         match (ids.ty == own, shape.has_texts()) {
             (true, has_texts) => {
-                (is_own_type() || (has_texts && has_id_name) || is_named) && !found.is_unique()
+                (is_own_type() || (has_texts && has_id_name) || is_named) && !found.is_unique() && !is_own_id
             }
             (false, _) if is_named => true,
             (false, true) => is_list || has_id_name || !shape.is_unique(),

@@ -6,10 +6,16 @@ use serde_json::Value;
 
 use crate::data::{key_text, sample_hash};
 
+/// The properties at which items have their ids, with those of MongoDB.
+pub(super) const ID_PROPERTIES: [&str; 2] = ["id", "_id"];
 /// Different values of a property that are kept.
 const VALUES_MAX: usize = 5_000;
 /// Properties of an object that are kept.
 const PROPERTIES_MAX: usize = 200;
+/// Properties of objects from which on they may be keys of data.
+const FIELDS_OF_OBJECTS_MAX: usize = 20;
+/// One object of so many, or fewer, has each key of a map.
+const RARE_KEY: u64 = 4;
 /// Levels of objects.
 const LEVELS_MAX: usize = 4;
 /// Bytes of the texts of a property with few values, in the mean.
@@ -46,6 +52,8 @@ pub(super) struct Shape {
     pub objects: u64,
     pub arrays: u64,
     pub text_bytes: u64,
+    /// Values that are the id of their item.
+    pub same_as_id: u64,
     /// Properties of the objects.
     pub properties: BTreeMap<String, Shape>,
     /// The shape of the elements.
@@ -69,7 +77,15 @@ pub(super) enum TimeForm {
 }
 
 impl Shape {
-    pub fn add(&mut self, value: &Value, level: usize) {
+    /// Adds an item, or a value that is in no item.
+    pub fn add(&mut self, value: &Value) {
+        let id = value.as_object().and_then(|item| ID_PROPERTIES.iter().find_map(|id| item.get(*id)));
+        self.add_within(value, id, 0);
+    }
+
+    /// Adds a value of the item with this id.
+    fn add_within(&mut self, value: &Value, id: Option<&Value>, level: usize) {
+        self.same_as_id += u64::from(id == Some(value));
         self.present += u64::from(!value.is_null());
         match value {
             Value::Null => {}
@@ -94,13 +110,13 @@ impl Shape {
             Value::Array(elements) => {
                 self.arrays += 1;
                 let shape = self.elements.get_or_insert_default();
-                elements.iter().for_each(|element| shape.add(element, level + 1));
+                elements.iter().for_each(|element| shape.add_within(element, id, level + 1));
             }
             Value::Object(object) => {
                 self.objects += 1;
                 for (name, value) in object.iter().filter(|_| level < LEVELS_MAX) {
                     if self.properties.contains_key(name) || self.properties.len() < PROPERTIES_MAX {
-                        self.properties.entry(name.clone()).or_default().add(value, level + 1);
+                        self.properties.entry(name.clone()).or_default().add_within(value, id, level + 1);
                     }
                 }
             }
@@ -121,10 +137,17 @@ impl Shape {
         }
     }
 
-    /// The objects: the values themselves, or the elements of arrays. `None` for scalars and mixed values.
+    /// The objects: the values themselves, or the elements of arrays. `None` for scalars, mixed values and maps.
     pub fn objects(&self) -> Option<&Self> {
         let found = self.elements.as_deref().filter(|_| self.arrays == self.present).unwrap_or(self);
-        (found.objects > 0 && found.objects == found.present).then_some(found)
+        (found.objects > 0 && found.objects == found.present && !found.is_map()).then_some(found)
+    }
+
+    /// Whether the properties of objects are keys of data, such as ids: there are many, each of which few
+    /// objects have.
+    fn is_map(&self) -> bool {
+        self.properties.len() > FIELDS_OF_OBJECTS_MAX
+            && self.properties.values().all(|found| found.present * RARE_KEY <= self.objects)
     }
 
     /// [`Shape::objects`], to be changed.

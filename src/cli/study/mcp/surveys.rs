@@ -24,6 +24,7 @@ struct SurveyInput {
     path: std::path::PathBuf,
     fixed: Vec<String>,
     ids: BTreeMap<String, Vec<String>>,
+    conditions: BTreeMap<String, BTreeMap<String, String>>,
     designs: Vec<Design>,
     spec: SurveySpec,
 }
@@ -75,6 +76,7 @@ impl SurveyInput {
             path: study.path.clone(),
             fixed: study.settings.fixed.clone(),
             ids: study.settings.ids.clone(),
+            conditions: study.settings.conditions.clone(),
             designs: study.designs.clone(),
             spec,
         }
