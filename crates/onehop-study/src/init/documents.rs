@@ -346,7 +346,8 @@ fn scalar(text: &mut String, types: &[FoundType], owner: &str, field: &FoundFiel
             let _ = writeln!(text, "  # {}: no item has a value, and it is left out.", field.name);
         }
         None => {
-            let _ = writeln!(text, "  # Its values have no common type. They count with all their bytes.");
+            let _ =
+                writeln!(text, "  # Its values have no type of the model, and count with all their bytes.");
             let _ = writeln!(text, "  {}: String{required}{stored}", field.name);
         }
     }

@@ -192,10 +192,24 @@ fn item(rng: &mut StreamRng, sources: &[Source], source: &Source, number: usize)
     Value::Object(item)
 }
 
-/// The files of a seed: JSON lines, one array, or CSV of the scalars.
+/// The files of a seed: JSON lines, one array, or CSV of the scalars; or all types in one file.
 fn files(directory: &Path, seed: u64) -> Vec<PathBuf> {
     let rng = &mut StreamRng::new(seed, STREAM, 0);
     let sources = sources(rng);
+    if rng.below(4) == 0 {
+        let mut items = Vec::new();
+        let type_property = *rng.pick(&["type", "kind", "entity_type", "doc type"]);
+        for source in &sources {
+            for number in 0..source.items {
+                let mut item = item(rng, &sources, source, number);
+                item[type_property] = json!(source.file);
+                items.push(item);
+            }
+        }
+        let path = directory.join("container.json");
+        std::fs::write(&path, Value::Array(items).to_string()).unwrap();
+        return vec![path];
+    }
     let write = |source: &Source| {
         let items: Vec<Value> = (0..source.items).map(|number| item(rng, &sources, source, number)).collect();
         let (ending, text) = match rng.below(3) {
