@@ -88,6 +88,17 @@ pub fn follows_reference(fields: &[Field], name: &str) -> bool {
     })
 }
 
+/// The name of a field in an input; `None` of a field that has none there.
+#[must_use]
+pub fn input_name_of(field: &Field) -> Option<&'static str> {
+    let is_input = match &field.kind {
+        FieldKind::Stored(stored) => stored.source == ValueSource::Input,
+        FieldKind::Reference(reference) => !reference.caller,
+        _ => false,
+    };
+    (is_input && !field.hidden).then(|| input_name(field))
+}
+
 /// The name of a field in an input.
 #[must_use]
 pub fn input_name(field: &Field) -> &'static str {

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
+use onehop_change_feed::{DEAD_LETTERS, LEASES};
 use onehop_model::{
     Action, Checks, CountField, EmbeddedType, Field, FieldKind, FieldPath, ItemType, Kept, KeySource, Model,
     Name, Normalize, RelatedSource, StoredField, ValueSource,
@@ -16,16 +17,19 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::former_values::{has_former_properties, move_values};
+use super::input::input_name_of;
 use super::names::interned;
 use super::related_fields::{is_read_model, lists, placed_lists, related};
 use super::supported::{Unsupported, unsupported};
-use crate::domain::containers::{ACCOUNTS_SPEC, WrittenItems};
+use crate::domain::containers::{ACCOUNTS, ACCOUNTS_SPEC, WrittenItems};
 
 /// A stored item or entry: its properties.
 pub type Body = Map<String, Value>;
 
 /// The default time to live of a deleted item, in seconds.
 const TOMBSTONE_TTL_S: u32 = 30 * 24 * 60 * 60;
+/// Containers of the server itself.
+const OWN_CONTAINERS: [&str; 3] = [ACCOUNTS.0, LEASES.0, DEAD_LETTERS.0];
 
 /// A model that the program serves.
 #[derive(Debug)]
@@ -48,6 +52,9 @@ pub struct ServedType {
     pub item: ItemType,
     /// Its name in the API.
     pub name: &'static str,
+    /// The input with the id of the item that an update or deletion is about: `bookId`, and `id` where another
+    /// input has that name.
+    pub id_input: &'static str,
     /// The value of the property `type`.
     pub type_value: &'static str,
     /// The container of the items.
@@ -106,7 +113,7 @@ impl ServedModel {
     /// # Errors
     /// Everything in the model that the program cannot serve, at once.
     pub fn new(model: Model) -> Result<Self, Vec<Unsupported>> {
-        let model = model.for_serving();
+        let model = model.for_serving().with_containers_beside(&OWN_CONTAINERS);
         let refused = unsupported(&model);
         Self::prepared(model, refused)
     }
@@ -370,8 +377,11 @@ fn served_type(model: &Model, item: &ItemType) -> ServedType {
         }
         _ => None,
     });
+    let id_input = format!("{}Id", item.name.camel_case());
+    let is_taken = item.fields.iter().any(|field| input_name_of(field).is_some_and(|name| name == id_input));
     ServedType {
         name: interned(&item.name),
+        id_input: if is_taken { "id" } else { interned(&id_input) },
         type_value: interned(&item.type_value),
         container: ContainerName(interned(&item.container)),
         key_properties,

@@ -13,7 +13,6 @@ use super::accounts::CURRENT_PASSWORD;
 use super::objects::{escaped, wrapped};
 use super::scope::{self, ServedScope};
 use crate::served::commands::create::IDEMPOTENCY_KEY;
-use crate::served::commands::id_input;
 use crate::served::commands::update::IF_VERSION;
 use crate::served::input::{InputField, follows_reference, input_fields, rule_of};
 use crate::served::{
@@ -131,7 +130,7 @@ fn input_object(model: &Arc<ServedModel>, name: &str, mutation: &ServedMutation)
     let ty = model.ty(mutation.ty);
     let mut input = InputObject::new(name);
     if mutation.action != Action::Create {
-        let id = InputValue::new(id_input(ty), TypeRef::named_nn(TypeRef::ID));
+        let id = InputValue::new(ty.id_input, TypeRef::named_nn(TypeRef::ID));
         input = input.field(id.description(format!("The id of the item of {}.", ty.name)));
     }
     if mutation.action == Action::Delete && model.account() == Some(mutation.ty) {

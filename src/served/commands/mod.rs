@@ -174,7 +174,7 @@ impl ServedCommands {
         ledger: &Ledger,
     ) -> Result<(ItemPlace, StoredBody), CommandError> {
         let ty = self.ty(command.mutation.ty);
-        let name = id_input(ty);
+        let name = ty.id_input;
         let typed = command.input.get(name).and_then(Value::as_str).unwrap_or_default();
         let place =
             ItemPlace::decode(&self.model, typed).ok().filter(|place| place.ty == command.mutation.ty);
@@ -260,12 +260,6 @@ impl ServedCommands {
         let batch = Batch { operations, ..Batch::new(container, place.partition.clone()) };
         Ok(conditional_write::judge(self.store.batch(batch, ledger).await)?.map(drop))
     }
-}
-
-/// The input field with the id of the item that an update or deletion is about.
-#[must_use]
-pub fn id_input(ty: &ServedType) -> &'static str {
-    interned(&format!("{}Id", ty.item.name.camel_case()))
 }
 
 /// # Errors

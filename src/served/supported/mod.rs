@@ -18,9 +18,6 @@ use super::related_fields::{caller_reference, is_derived_of_caller, related};
 
 /// The most containers of a model: the embedded store numbers all of a directory by a byte.
 const CONTAINERS_MAX: usize = 250;
-/// Containers of the server itself.
-const OWN_CONTAINERS: [&str; 3] = ["accounts", "leases", "dead-letters"];
-
 /// Everything in a model that the server cannot serve.
 #[must_use]
 pub fn unsupported(model: &Model) -> Vec<Unsupported> {
@@ -49,15 +46,6 @@ fn containers(model: &Model, findings: &mut Findings) {
     if let Some(container) = model.containers().get(CONTAINERS_MAX) {
         let name = format!("container {}", container.name);
         findings.add(&name, "@container", "is the 251st container, and a model has at most 250");
-    }
-    for container in model.containers() {
-        let name = format!("container {}", container.name);
-        findings.add_if(
-            OWN_CONTAINERS.contains(&&*container.name),
-            &name,
-            "@container",
-            "is a name of the server",
-        );
     }
 }
 

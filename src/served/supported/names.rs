@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use onehop_model::{Action, Model};
+use onehop_model::{Action, Field, Model};
 use onehop_store::property_of_path;
 
 use super::findings::Findings;
+use crate::served::input::input_name_of;
 
 /// Types that the server adds to the schema.
 const OWN_TYPES: [&str; 10] = [
@@ -24,6 +25,11 @@ const OWN_TYPES: [&str; 10] = [
 
 /// Mutations of accounts.
 const ACCOUNT_MUTATIONS: [&str; 4] = ["signIn", "signOut", "renewSession", "changePassword"];
+
+/// Inputs that the server adds: of each type, and of accounts.
+const OWN_INPUTS: [&str; 4] = ["ifVersion", "idempotencyKey", "password", "currentPassword"];
+/// Fields of the payload of a sign-in, beside the account.
+const SESSION_FIELDS: [&str; 3] = ["accessToken", "expiresAt", "refreshToken"];
 
 /// The longest name, in bytes: names that the server derives fit the store's limits.
 const NAME_BYTES_MAX: usize = 200;
@@ -77,14 +83,36 @@ pub(super) fn check(model: &Model, findings: &mut Findings) {
             "has the name of a generated mutation",
         );
     }
+    for item in
+        model.items().iter().filter(|item| !item.hidden && !item.writes.is_empty() || item.login.is_some())
+    {
+        let own = if item.login.is_some() { &OWN_INPUTS[..] } else { &OWN_INPUTS[..2] };
+        inputs(&item.name, &item.fields, own, findings);
+        let is_taken = item.login.is_some() && SESSION_FIELDS.contains(&&*item.name.camel_case());
+        let reason = "has the name of a field of the server in its payload";
+        findings.add_if(is_taken, &item.name, "@account", reason);
+    }
+    for embedded in model.embedded() {
+        inputs(&embedded.name, &embedded.fields, &[], findings);
+    }
     for query in model.queries() {
         let place = format!("Query.{}", query.name);
         findings.add_if(
-            &*query.name == "node",
+            ["node", "nodes"].contains(&&*query.name),
             &place,
             "Query",
             "has a name that the server adds to the schema",
         );
+    }
+}
+
+/// Refuses a second input of one name, such as the number `authorId` beside the reference `author`.
+fn inputs(type_name: &str, fields: &[Field], own: &[&str], findings: &mut Findings) {
+    let mut known: BTreeSet<&str> = own.iter().copied().collect();
+    for field in fields {
+        let Some(name) = input_name_of(field) else { continue };
+        let reason = format!("has the input `{name}`, as another field or the server has");
+        findings.add_if(!known.insert(name), &format!("{type_name}.{}", field.name), "name", &reason);
     }
 }
 

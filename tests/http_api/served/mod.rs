@@ -13,6 +13,7 @@ mod generated;
 mod import;
 mod lists;
 mod live_queries;
+mod names;
 mod planned_answers;
 mod provider_tokens;
 mod refusals;

@@ -50,7 +50,6 @@ type Subscription { goneRemoved(thingId: ID!): Gone! @live(of: "Thing.gone", on:
 "#,
     );
     for expected in [
-        "container leases: @container is a name of the server",
         "Thing.prices: Money is not served in a list",
         "Thing.cost: @computed(from) is an amount from one amount, and a number from numbers",
         "Thing.partName: @copy(from) is served from a type that one single reference leads to",

@@ -54,6 +54,36 @@ impl Model {
         self
     }
 
+    /// The model with other names for containers of these names, which a server has itself: `accounts` becomes
+    /// `model-accounts`.
+    #[must_use]
+    pub fn with_containers_beside(mut self, own: &[&str]) -> Self {
+        for name in own.iter().map(|name| ContainerName::new(name)) {
+            if self.container(&name).is_none() {
+                continue;
+            }
+            let base = format!("model-{name}");
+            let names =
+                std::iter::once(base.clone()).chain((2_u32..).map(|number| format!("{base}-{number}")));
+            let mut names = names.map(|name| ContainerName::new(&name));
+            let Some(free) = names.find(|name| self.container(name).is_none()) else { continue };
+            for container in self.parts.containers.iter_mut().filter(|container| container.name == name) {
+                container.name = free.clone();
+            }
+            for item in self.parts.items.iter_mut().filter(|item| item.container == name) {
+                item.container = free.clone();
+            }
+            for related in self.related_mut() {
+                if let RelatedSource::List(list) = &mut related.source
+                    && list.container == name
+                {
+                    list.container = free.clone();
+                }
+            }
+        }
+        self
+    }
+
     /// The model without the former properties of its fields: for items of which no value is there any more.
     #[must_use]
     pub fn without_former_properties(mut self) -> Self {

@@ -14,7 +14,6 @@ mod targets;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onehop::served::commands::id_input;
 use onehop::served::{ServedModel, TypeIndex, mutation_name};
 use onehop_model::{Action, FieldKind, QueryKind};
 use serde_json::{Map, Value, json};
@@ -222,7 +221,7 @@ impl Driver {
         let ty = model.ty(item.ty);
         let Some(generated) = self.inputs.change(&self.model, &item, &self.items) else { return };
         let Generated { mut input, values, references, .. } = generated;
-        input.insert(id_input(ty).to_owned(), json!(item.id));
+        input.insert(ty.id_input.to_owned(), json!(item.id));
         let (name, camel) = (ty.name, ty.item.name.camel_case());
         let selection = Selections(&self.model).of_inputs(item.ty);
         let mutation = mutation_name(Action::Update, name);
@@ -269,7 +268,7 @@ impl Driver {
         let query = format!(
             "mutation($input: Delete{name}Input!) {{ {mutation}(input: $input) {{ deleted{name}Id }} }}"
         );
-        let input = json!({ id_input(ty): item.id });
+        let input = json!({ ty.id_input: item.id });
         let data = self.data(item.account, &query, json!({ "input": input })).await;
         assert_eq!(data[&mutation][format!("deleted{name}Id")], item.id.as_str(), "{}", self.name);
         self.items.retain(|item| !family.contains(&item.id));

@@ -1,6 +1,5 @@
 //! Mutations of a model's own names: updates of some fields, which conditions may refuse.
 
-use onehop::served::commands::id_input;
 use onehop::served::pascal;
 use onehop_model::{Action, Mutation};
 use serde_json::json;
@@ -27,7 +26,7 @@ impl Driver {
         let generated = self.inputs.change_of(&model, &item, &mutation.fields, &self.items);
         let Some(Generated { mut input, values, references, .. }) = generated else { return };
         let ty = model.ty(item.ty);
-        input.insert(id_input(ty).to_owned(), json!(item.id));
+        input.insert(ty.id_input.to_owned(), json!(item.id));
         let (name, camel) = (&mutation.name, ty.item.name.camel_case());
         let selection = Selections(&model).of_inputs(item.ty);
         let conditioned: Vec<String> =
