@@ -2,6 +2,7 @@
 
 mod accounts;
 mod browse;
+mod changed_models;
 mod computed_values;
 mod conditions;
 mod driver;
