@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use super::decimal::{DIGITS_MAX, ExactDecimal};
 use super::formats::{NUMBER_DIGITS_MAX, encoded, fits_number, format_of, is_currency_of_item, is_money};
 use super::ids::ItemPlace;
+pub use super::input_names::{input_name, input_name_of};
 use super::model::{ServedModel, ServedType};
 use super::names::interned;
 use super::stored;
@@ -86,33 +87,6 @@ pub fn follows_reference(fields: &[Field], name: &str) -> bool {
         }
         _ => false,
     })
-}
-
-/// The name of a field in an input; `None` of a field that has none there.
-#[must_use]
-pub fn input_name_of(field: &Field) -> Option<&'static str> {
-    let is_input = match &field.kind {
-        FieldKind::Stored(stored) => stored.source == ValueSource::Input,
-        FieldKind::Reference(reference) => !reference.caller,
-        _ => false,
-    };
-    (is_input && !field.hidden).then(|| input_name(field))
-}
-
-/// The name of a field in an input.
-#[must_use]
-pub fn input_name(field: &Field) -> &'static str {
-    let name = match (&field.kind, field.ty.list) {
-        (FieldKind::Reference(_), None) => format!("{}Id", field.name),
-        (FieldKind::Reference(_), Some(_)) => {
-            format!(
-                "{}Ids",
-                field.name.strip_suffix('s').filter(|stem| !stem.is_empty()).unwrap_or(&field.name)
-            )
-        }
-        _ => field.name.to_string(),
-    };
-    interned(&name)
 }
 
 /// The rule of a field's values, for descriptions.

@@ -21,6 +21,7 @@ mod ids;
 pub mod import;
 mod in_building;
 pub mod input;
+mod input_names;
 mod list_places;
 pub mod live;
 mod model;

@@ -17,7 +17,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::former_values::{has_former_properties, move_values};
-use super::input::input_name_of;
+use super::input_names::input_name_of;
 use super::names::interned;
 use super::related_fields::{is_read_model, lists, placed_lists, related};
 use super::supported::{Unsupported, unsupported};
@@ -52,8 +52,8 @@ pub struct ServedType {
     pub item: ItemType,
     /// Its name in the API.
     pub name: &'static str,
-    /// The input with the id of the item that an update or deletion is about: `bookId`, and `id` where another
-    /// input has that name.
+    /// The input with the id of the item that an update or deletion is about: `bookId`, and `id` where
+    /// another input has that name.
     pub id_input: &'static str,
     /// The value of the property `type`.
     pub type_value: &'static str,

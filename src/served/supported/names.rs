@@ -7,7 +7,7 @@ use onehop_model::{Action, Field, Model};
 use onehop_store::property_of_path;
 
 use super::findings::Findings;
-use crate::served::input::input_name_of;
+use crate::served::input_names::input_name_of;
 
 /// Types that the server adds to the schema.
 const OWN_TYPES: [&str; 10] = [

@@ -1,5 +1,5 @@
-//! Changed models: words and lines of sound models are exchanged, left out and repeated. Each result is refused
-//! with its mistakes, or has a sound schema; none ends the program.
+//! Changed models: words and lines of sound models are exchanged, left out and repeated. Each result is
+//! refused with its mistakes, or has a sound schema; no model ends the program.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const CHANGES: Stream = Stream(7);
 /// Changed models in a run of all tests. `ONEHOP_CHANGED_MODELS` states another range.
 const NUMBERS: std::ops::Range<u64> = 0..200;
 
-/// What became of a model.
+/// The outcome of a model.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     Unreadable,

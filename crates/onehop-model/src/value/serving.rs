@@ -54,8 +54,8 @@ impl Model {
         self
     }
 
-    /// The model with other names for containers of these names, which a server has itself: `accounts` becomes
-    /// `model-accounts`.
+    /// The model with other names for containers of these names, which a server has itself: `accounts`
+    /// becomes `model-accounts`.
     #[must_use]
     pub fn with_containers_beside(mut self, own: &[&str]) -> Self {
         for name in own.iter().map(|name| ContainerName::new(name)) {

@@ -1,5 +1,6 @@
-//! Extended JSON, as MongoDB's tools export it: `{"$oid": "..."}` stands for its text, `{"$date": ...}` for a
-//! time, and `{"$numberLong": "7"}` for a number.
+//! Extended JSON, as MongoDB's tools export it: `{"$oid": "..."}` stands for its text, `{"$date": ...}` for
+//! a time, and `{"$numberLong": "7"}` for a number. Also items as Amazon DynamoDB exports them, whose values
+//! have their types: `{"Item": {"id": {"S": "1"}, "count": {"N": "7"}}}`.
 
 use std::ops::RangeInclusive;
 
@@ -9,16 +10,57 @@ use serde_json::{Number, Value};
 /// The times that have a text with a year of four digits: from the year 0 to 9999, in ms since 1970.
 const TIMES_MS: RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
 
-/// Replaces the values of extended JSON in a value by plain ones; says whether there were some.
-pub(super) fn make_plain(value: &mut Value) -> bool {
+/// Replaces the values of extended JSON in an item by plain ones; says whether there were some.
+pub(super) fn make_plain(item: &mut Value) -> bool {
+    if let Some(plain) = typed_item(item) {
+        *item = plain;
+        return true;
+    }
+    make_values_plain(item)
+}
+
+/// The item in `{"Item": {..}}`, all of whose values have their types.
+fn typed_item(item: &Value) -> Option<Value> {
+    let mut entries = item.as_object()?.iter();
+    let (Some((name, Value::Object(typed))), None) = (entries.next(), entries.next()) else { return None };
+    if name != "Item" || typed.is_empty() {
+        return None;
+    }
+    typed.iter().map(|(name, value)| Some((name.clone(), value_of_typed(value)?))).collect()
+}
+
+/// The value of `{"S": ..}` and the like.
+fn value_of_typed(typed: &Value) -> Option<Value> {
+    let mut entries = typed.as_object()?.iter();
+    let (Some((ty, inner)), None) = (entries.next(), entries.next()) else { return None };
+    let number = |text: &Value| {
+        let text = text.as_str()?;
+        let integer = text.parse::<i64>().ok().map(Number::from);
+        integer.or_else(|| Number::from_f64(text.parse().ok()?)).map(Value::Number)
+    };
+    match (ty.as_str(), inner) {
+        ("S" | "B", Value::String(_)) | ("BOOL", Value::Bool(_)) => Some(inner.clone()),
+        ("N", text) => number(text),
+        ("NULL", _) => Some(Value::Null),
+        ("SS" | "BS", Value::Array(_)) => Some(inner.clone()),
+        ("NS", Value::Array(texts)) => texts.iter().map(number).collect(),
+        ("L", Value::Array(values)) => values.iter().map(value_of_typed).collect(),
+        ("M", Value::Object(values)) => {
+            values.iter().map(|(name, value)| Some((name.clone(), value_of_typed(value)?))).collect()
+        }
+        _ => None,
+    }
+}
+
+fn make_values_plain(value: &mut Value) -> bool {
     if let Some(plain) = plain_value(value) {
         *value = plain;
         return true;
     }
     let mut is_changed = false;
     match value {
-        Value::Object(object) => object.values_mut().for_each(|inner| is_changed |= make_plain(inner)),
-        Value::Array(array) => array.iter_mut().for_each(|inner| is_changed |= make_plain(inner)),
+        Value::Object(object) => object.values_mut().for_each(|inner| is_changed |= make_values_plain(inner)),
+        Value::Array(array) => array.iter_mut().for_each(|inner| is_changed |= make_values_plain(inner)),
         _ => {}
     }
     is_changed
@@ -67,6 +109,26 @@ mod tests {
             "from": "2023-11-14T22:13:20.000Z", "lines": [{ "product": "aa", "text": { "$oid": "bb", "x": 1 } }],
         });
         assert_eq!(item, plain);
+    }
+
+    #[test]
+    fn an_export_of_dynamodb_becomes_plain() {
+        let mut item = json!({ "Item": {
+            "PK": { "S": "ORG#1" }, "count": { "N": "7" }, "price": { "N": "1.50" }, "is": { "BOOL": true }, "none": { "NULL": true },
+            "tags": { "SS": ["a", "b"] }, "sizes": { "NS": ["1", "2"] },
+            "address": { "M": { "city": { "S": "Graz" }, "lines": { "L": [{ "S": "x" }, { "M": {} }] } } },
+        } });
+        assert!(make_plain(&mut item));
+        let plain = json!({
+            "PK": "ORG#1", "count": 7, "price": 1.5, "is": true, "none": null, "tags": ["a", "b"], "sizes": [1, 2],
+            "address": { "city": "Graz", "lines": ["x", {}] },
+        });
+        assert_eq!(item, plain);
+        for other in
+            [json!({ "Item": { "a": { "S": 1 } } }), json!({ "Item": {} }), json!({ "Item": { "a": "S" } })]
+        {
+            assert!(!make_plain(&mut other.clone()), "{other}");
+        }
     }
 
     #[test]

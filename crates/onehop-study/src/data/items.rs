@@ -1,5 +1,5 @@
-//! Reader of data files: JSON lines, one JSON array of objects, alone or in the only object of the file, or CSV
-//! with headings, in a stream with bounded items.
+//! Reader of data files: JSON lines, one JSON array of objects, alone or in the only object of the file, or
+//! CSV with headings, in a stream with bounded items.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};

@@ -143,7 +143,8 @@ pub(crate) fn key_fields(item: &ItemType) -> Vec<Name> {
 }
 
 impl DataSurvey {
-    /// Reads the data files of each type once. `progress` is called every 16 MiB and after each file, and can stop it.
+    /// Reads the data files of each type once. `progress` is called every 16 MiB and after each file, and can
+    /// stop it.
     ///
     /// # Errors
     /// Lines that are no items, files that cannot be read, and a stop.

@@ -1,13 +1,12 @@
-//! Ids of two properties: of items none of whose properties is an id, such as the lines of an order by `orderId`
-//! and `productId`.
+//! Ids of two properties: of items none of whose properties is an id, such as the lines of an order by
+//! `orderId` and `productId`.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::infer::{ID_BYTES_MAX, PARTITION_KEYS};
-use super::names::{is_id_name, plain_letters};
-use super::shapes::Shape;
+use super::names::{PARTITION_KEYS, is_id_name, plain_letters};
+use super::shapes::{ID_BYTES_MAX, Shape};
 use super::sources::Source;
 use crate::data::{for_each_item, key_text};
 use crate::directory::StudyErrors;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use super::composite_ids::{composite_id, has_sort_key};
 use super::names::{
-    capital, field_name, is_count_name, is_id_name, is_id_of, is_path, name_match, plain_letters, plural,
-    small,
+    PARTITION_KEYS, capital, field_name, is_count_name, is_id_name, is_id_of, is_path, name_match,
+    plain_letters, plural, small,
 };
-use super::shapes::{ID_PROPERTIES, Shape, TimeForm};
+use super::shapes::{ID_BYTES_MAX, ID_PROPERTIES, Shape, TimeForm};
 use super::sources::{Source, read_sources};
 use crate::data::SYSTEM_PROPERTIES;
 use crate::directory::StudyErrors;
@@ -17,17 +17,12 @@ use crate::directory::StudyErrors;
 pub(super) const FEW_VALUES: usize = 20;
 /// Bytes of a text by which people know an item, in the mean.
 const LABEL_BYTES_MAX: u64 = 60;
-/// Bytes of a text that is an id, in the mean.
-pub(super) const ID_BYTES_MAX: u64 = 64;
 /// The share of a property's values that are ids of a type, from which on it is a reference.
 pub(super) const REFERENCE_SHARE: f64 = 0.9;
 /// A value with this share of the items is a hot spot.
 pub(super) const HOT_SHARE: f64 = 0.1;
 /// Properties that a model writes, so that a field has another name.
 const MODEL_PROPERTIES: [&str; 4] = ["type", "version", "deleted", "ttl"];
-
-/// Partition keys without another meaning, in small letters without other characters.
-pub(super) const PARTITION_KEYS: [&str; 2] = ["pk", "partitionkey"];
 
 /// Names of texts by which people know an item.
 const LABELS: [&str; 5] = ["name", "title", "label", "username", "email"];

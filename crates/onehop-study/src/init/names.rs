@@ -18,6 +18,9 @@ const RESERVED: [&str; 14] = [
     "Any",
 ];
 
+/// Partition keys without another meaning, in small letters without other characters.
+pub(super) const PARTITION_KEYS: [&str; 2] = ["pk", "partitionkey"];
+
 /// The type of a file: `sales-orders.jsonl` gives `SalesOrder`.
 pub(super) fn type_name(stem: &str) -> String {
     let name: String = words(stem).iter().map(|word| capital(word)).collect();

@@ -8,6 +8,8 @@ use crate::data::{key_text, sample_hash};
 
 /// The properties at which items have their ids, with those of MongoDB.
 pub(super) const ID_PROPERTIES: [&str; 2] = ["id", "_id"];
+/// Bytes of a text that is an id, in the mean.
+pub(super) const ID_BYTES_MAX: u64 = 64;
 /// Different values of a property that are kept.
 const VALUES_MAX: usize = 5_000;
 /// Properties of an object that are kept.
@@ -137,7 +139,8 @@ impl Shape {
         }
     }
 
-    /// The objects: the values themselves, or the elements of arrays. `None` for scalars, mixed values and maps.
+    /// The objects: the values themselves, or the elements of arrays. `None` for scalars, mixed values and
+    /// maps.
     pub fn objects(&self) -> Option<&Self> {
         let found = self.elements.as_deref().filter(|_| self.arrays == self.present).unwrap_or(self);
         (found.objects > 0 && found.objects == found.present && !found.is_map()).then_some(found)

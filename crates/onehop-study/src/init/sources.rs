@@ -1,5 +1,5 @@
-//! Sources: the items of each type in the data files. A file may have items of several types, as containers of
-//! Azure Cosmos DB have; a property such as `type` tells them then.
+//! Sources: the items of each type in the data files. A file may have items of several types, as containers
+//! of Azure Cosmos DB have; a property such as `type` tells them then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

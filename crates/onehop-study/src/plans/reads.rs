@@ -22,8 +22,8 @@ use crate::designs::parent_key;
 
 /// Bytes of the reservation of a unique value.
 const RESERVATION_BYTES: f64 = 120.0;
-/// The container of reservations, which every model has beside its own.
-pub(super) const RESERVATIONS: &str = "accounts";
+/// The containers of reservations, which every model has beside its own: the first that is none of them.
+const RESERVATIONS: [&str; 2] = ["accounts", "reservations"];
 
 /// A group of items: how many, and some of them.
 struct FoundRows {
@@ -65,14 +65,21 @@ impl Planner<'_> {
         self.children(item, selection, &[row], operations);
     }
 
+    /// The container of reservations.
+    pub(super) fn reservations(&self) -> &'static str {
+        let is_own = |name: &&&str| !self.model().containers().iter().any(|known| *known.name == ***name);
+        RESERVATIONS.iter().find(is_own).copied().unwrap_or("reservations-of-unique-values")
+    }
+
     fn reservation_read(&self, item: &ItemType, field: &str) -> PlannedOperation {
         let charge = self.calibration.point_read(RESERVATION_BYTES as usize, self.consistency).total().0;
         let about = format!("reservation of {}.{field}", item.name);
-        self.try_out(RESERVATIONS, (OperationKind::PointRead, PlannedScope::Item), &about, || {
-            Some(TrialAction::Read(TrialItem::of(self.data, RESERVATIONS, reservation())?))
+        let container = self.reservations();
+        self.try_out(container, (OperationKind::PointRead, PlannedScope::Item), &about, || {
+            Some(TrialAction::Read(TrialItem::of(self.data, container, reservation())?))
         });
         PlannedOperation {
-            container: interned(RESERVATIONS),
+            container: interned(container),
             kind: OperationKind::PointRead,
             about,
             scope: PlannedScope::Item,

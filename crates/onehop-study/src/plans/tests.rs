@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::data::{DataSurvey, SurveySpec};
 use crate::design_study::DesignStudy;
+use crate::directory::StudyDirectory;
 use crate::fixtures::{Shop, readings};
 use crate::plans::{PlannedOperation, RequestPlan};
 use onehop_store::charges::Calibration;
@@ -156,4 +157,28 @@ fn a_data_loader_never_makes_a_request_dearer() {
             assert!(charge(true) <= charge(false), "{} of design {design}", request.name);
         }
     }
+}
+
+#[test]
+fn reservations_have_a_container_of_their_own() {
+    let design = |container: &str| {
+        format!(
+            "extend schema @model(name: \"s\", design: \"{container}\") @container(name: \"{container}\", key: \"/id\")
+type Member @item(container: \"{container}\", write: CREATE) {{ id: ID! email: String! @unique }}"
+        )
+    };
+    let designs = [design("accounts"), design("members")];
+    let texts = [("v1.graphql", designs[0].as_str()), ("v2.graphql", designs[1].as_str())];
+    let requests = "mutation Join @request(perSecond: 1) { createMember(input: $input) { member { id } } }";
+    let directory =
+        StudyDirectory::of_texts("[data]\nMember = \"members.jsonl\"\n", requests, &texts).unwrap();
+    let items = [("Member", serde_json::json!({ "id": "m1", "email": "m1@example.com" }))];
+    let survey = DataSurvey::of_items(&directory, &SurveySpec::of_designs(&directory), items).unwrap();
+    let study = DesignStudy::new(&directory, &survey, Calibration::current());
+    let designs = study.designs();
+    let request = &directory.requests.requests()[0];
+    let operations =
+        |design: usize| shown(&study.planner(&designs[design], false).plan(request, 0).operations);
+    assert_eq!(operations(0), ["1 create reservations item 1", "1 create accounts item 1"]);
+    assert_eq!(operations(1), ["1 create accounts item 1", "1 create members item 1"]);
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::charges::PlannedWrite;
 use super::operation::{PlannedOperation, RequestPlan, push};
 use super::planner::Planner;
-use super::reads::{RESERVATIONS, reservation};
+use super::reads::reservation;
 use crate::data::{EmbeddedReference, embedded_references};
 use crate::designs::set;
 
@@ -294,13 +294,13 @@ impl Planner<'_> {
     }
 
     fn reservation(&self, item: &ItemType, field: &Field, kind: OperationKind) -> PlannedOperation {
-        let value = reservation();
+        let (container, value) = (self.reservations(), reservation());
         let write = match kind {
-            OperationKind::Delete => self.delete(RESERVATIONS, &value),
-            _ => self.create(RESERVATIONS, &value),
+            OperationKind::Delete => self.delete(container, &value),
+            _ => self.create(container, &value),
         };
         let about = format!("reservation of {}.{}", item.name, field.name);
-        self.batch(RESERVATIONS, about, &[write], super::operation::BusiestShare::default())
+        self.batch(container, about, &[write], super::operation::BusiestShare::default())
     }
 
     /// Another value of a field: of another sampled item, where it differs.
