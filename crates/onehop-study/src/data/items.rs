@@ -1,10 +1,11 @@
 //! Reader of data files: JSON lines, one JSON array of objects, alone or in the only object of the file, or
-//! CSV with headings, in a stream with bounded items.
+//! CSV with headings, in a stream with bounded items. Files may be compressed with gzip.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
+use flate2::read::MultiGzDecoder;
 use onehop_runtime::csv::CsvReader;
 use serde::Deserializer as _;
 use serde::de::{Error as _, IgnoredAny, SeqAccess, Visitor};
@@ -35,8 +36,20 @@ impl From<String> for ItemRefusal {
 
 /// Whether a file is CSV, by its name.
 pub(crate) fn is_csv(file: &str) -> bool {
-    let is =
-        |extension: &std::ffi::OsStr| ["csv", "tsv"].iter().any(|csv| extension.eq_ignore_ascii_case(csv));
+    has_extension(uncompressed_name(file), &["csv", "tsv"])
+}
+
+/// The name of a file without the `.gz` of a compressed one.
+pub(crate) fn uncompressed_name(file: &str) -> &str {
+    if is_gzip(file) { &file[..file.len() - ".gz".len()] } else { file }
+}
+
+fn is_gzip(file: &str) -> bool {
+    has_extension(file, &["gz"])
+}
+
+fn has_extension(file: &str, extensions: &[&str]) -> bool {
+    let is = |found: &std::ffi::OsStr| extensions.iter().any(|known| found.eq_ignore_ascii_case(known));
     Path::new(file).extension().is_some_and(is)
 }
 
@@ -51,12 +64,16 @@ pub(crate) fn for_each_item(
         Ok(opened) => opened,
         Err(error) => return errors.add(file, None, format!("the file cannot be read: {error}")),
     };
-    let mut reader = BufReader::with_capacity(BUFFER_BYTES, opened);
+    let bytes: Box<dyn io::Read> =
+        if is_gzip(file) { Box::new(MultiGzDecoder::new(opened)) } else { Box::new(opened) };
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, bytes);
+    let form = match reader.fill_buf() {
+        Ok(start) => Form::of(start),
+        Err(error) => return errors.add(file, None, format!("the file cannot be read: {error}")),
+    };
     let mut items = Items { file, errors, failed: 0, each };
-    if is_csv(file) {
-        return items.csv(reader);
-    }
-    match reader.fill_buf().map_or(Form::Lines, Form::of) {
+    match form {
+        _ if is_csv(file) => items.csv(reader),
         Form::Array => items.json(reader, |reader, take| reader.deserialize_seq(Elements(take))),
         Form::Object => items.enclosed(reader),
         Form::Lines => items.lines(reader),

@@ -16,7 +16,7 @@ mod visible;
 
 pub(crate) use embedded::{EmbeddedReference, embedded_references, values_at};
 pub use group_sketch::{FoundGroup, Group, GroupSketch, HeaviestGroup};
-pub(crate) use items::{for_each_item, is_csv};
+pub(crate) use items::{for_each_item, is_csv, uncompressed_name};
 pub(crate) use places::{places_of, value_at};
 pub use survey::{DataSurvey, Grouping, SurveyProgress, SurveySpec, TypeSurvey};
 pub(crate) use survey::{SYSTEM_PROPERTIES, key_fields};

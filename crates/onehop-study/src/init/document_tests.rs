@@ -1,6 +1,11 @@
 //! Tests of first studies of documents: files with several types, ids of two properties, maps, and ids within
 //! objects.
 
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use super::tests::{field, run, run_without, write};
 
 /// Tenants with their users and tasks, as one container has them.
@@ -194,4 +199,33 @@ fn a_second_key_that_others_use_is_the_id() {
         field(&study, "Bucket", "account"),
         "account: Account! @reference @stored(former: \"account_id\")"
     );
+}
+
+#[test]
+fn compressed_files_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let compress = |file: &str, text: &str| {
+        let path = directory.path().join(file);
+        let mut encoder = GzEncoder::new(std::fs::File::create(&path).unwrap(), Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap();
+        path
+    };
+    let order = |number: usize| format!("o{number},c{}\n", number % 20);
+    let orders: String = (0..200).map(order).collect();
+    let customers: String =
+        (0..20).map(|number| format!("{{\"id\": \"c{number}\", \"name\": \"C {number}\"}}\n")).collect();
+    let files = [
+        compress("customers.jsonl.gz", &customers),
+        compress("orders.CSV.GZ", &format!("id,customer_id\n{orders}")),
+    ];
+    let (study, _) = run(directory.path(), &files);
+    assert_eq!(study.settings.data["Order"], ["orders.CSV.GZ"]);
+    assert_eq!(
+        field(&study, "Order", "customer"),
+        "customer: Customer! @reference @stored(former: \"customer_id\")"
+    );
+    std::fs::write(directory.path().join("customers.jsonl.gz"), "no gzip").unwrap();
+    let errors = super::init_study(&directory.path().join("other"), &files).unwrap_err().to_string();
+    assert!(errors.contains("customers.jsonl.gz") && errors.contains("the file cannot be read"), "{errors}");
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::names::{plain_letters, type_name};
 use super::shapes::{ID_PROPERTIES, Shape};
-use crate::data::{SYSTEM_PROPERTIES, for_each_item, is_csv};
+use crate::data::{SYSTEM_PROPERTIES, for_each_item, is_csv, uncompressed_name};
 use crate::directory::StudyErrors;
 
 /// Names of properties that tell the types of items, in small letters without other characters.
@@ -183,7 +183,9 @@ impl<'s> ShapeOfValue<'s> {
 }
 
 fn name_of(file: &Path) -> String {
-    type_name(&file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = Path::new(uncompressed_name(&name)).file_stem();
+    type_name(&stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
 }
 
 /// The type of a value: `salesOrder`, `SALES_ORDER` and `com.shop.SalesOrder` give `SalesOrder`.
