@@ -54,20 +54,21 @@ impl HeldClaims {
 /// The claims of a model, each once.
 #[must_use]
 pub fn claims_of(model: &Model) -> Vec<Claim> {
-    let of_items = model.items().iter().flat_map(|item| {
+    let of_types = model.items().iter().flat_map(|item| {
         let rules = &item.authorization;
-        let of_type = [&rules.create, &rules.read, &rules.update, &rules.delete].into_iter();
-        let of_fields = item.fields.iter().flat_map(|field| {
-            let rules = &field.authorization;
-            [&rules.read, &rules.update].into_iter().flatten()
-        });
-        of_type.chain(of_fields)
+        [&rules.create, &rules.read, &rules.update, &rules.delete]
+    });
+    let items = model.items().iter().flat_map(|item| &item.fields);
+    let embedded = model.embedded().iter().flat_map(|embedded| &embedded.fields);
+    let of_fields = items.chain(embedded).flat_map(|field| {
+        let rules = &field.authorization;
+        [&rules.read, &rules.update].into_iter().flatten()
     });
     let of_operations = (model.queries().iter().filter_map(|query| query.authorization.as_ref()))
         .chain(model.mutations().iter().filter_map(|mutation| mutation.authorization.as_ref()))
         .chain(model.subscriptions().iter().filter_map(|found| found.authorization.as_ref()));
     let mut claims: Vec<Claim> = Vec::new();
-    for Grants { claims: wanted, .. } in of_items.chain(of_operations) {
+    for Grants { claims: wanted, .. } in of_types.chain(of_fields).chain(of_operations) {
         for claim in wanted {
             if !claims.contains(claim) {
                 claims.push(claim.clone());

@@ -2,6 +2,7 @@
 //! requests through the same pipeline as the built-in domains.
 
 mod accounts;
+mod embedded_objects;
 mod executor;
 mod field_scope;
 mod list_arguments;

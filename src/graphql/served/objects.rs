@@ -1,5 +1,4 @@
-//! Object types of a served model: the fields of items and embedded objects, and the values that resolve
-//! them.
+//! Object types of a served model: the fields of items, and the values that resolve them.
 
 use std::sync::Arc;
 
@@ -19,8 +18,8 @@ use crate::graphql::errors::{self, Code};
 use crate::served::formats::{currency_roots, decoded, format_of, is_money};
 use crate::served::{
     Body, Decision, ItemPlace, ServedItem, ServedModel, TypeIndex, caller_reference, copied_part,
-    derived_place, elements, embedded_places, frozen_copies, is_derived_of_caller, place_of_id,
-    property_name, related, stored, target_place,
+    derived_place, elements, frozen_copies, is_derived_of_caller, place_of_id, property_name, related,
+    stored, target_place,
 };
 
 /// The interface of all items.
@@ -30,10 +29,10 @@ pub(super) const NODE: &str = "Node";
 const BLOCK_END: &str = "\"\"\"";
 
 /// An object within an item.
-struct EmbeddedValue {
-    object: Body,
+pub(super) struct EmbeddedValue {
+    pub(super) object: Body,
     /// The properties of the item, which may have the currency of its amounts.
-    item: Arc<Body>,
+    pub(super) item: Arc<Body>,
 }
 
 /// A field of an item type, by the places of type and field in the model.
@@ -104,62 +103,8 @@ pub(super) fn item_object(model: &Arc<ServedModel>, ty: TypeIndex) -> Object {
     object
 }
 
-/// The object type of an embedded type.
-pub(super) fn embedded_object(model: &Arc<ServedModel>, embedded: &onehop_model::EmbeddedType) -> Object {
-    let mut object = Object::new(&*embedded.name);
-    if let Some(description) = &embedded.description {
-        object = object.description(escaped(description));
-    }
-    for field in embedded.fields.iter().filter(|field| !field.hidden) {
-        let (model, declaration) = (Arc::clone(model), field.clone());
-        let fields: Arc<[onehop_model::Field]> = embedded.fields.clone().into();
-        if let FieldKind::Reference(reference) = &field.kind {
-            let resolved = embedded_reference(&model, &fields, field, reference);
-            object = object.field(described(resolved, field.description.as_deref()));
-            continue;
-        }
-        let resolved = Field::new(&*field.name, type_ref(&field.ty), move |ctx| {
-            let value = ctx.parent_value.try_downcast_ref::<EmbeddedValue>();
-            let resolved = value.and_then(|EmbeddedValue { object, item }| {
-                output((&model, &fields), &declaration, (object, item))
-            });
-            Resolved::Now(resolved).into_future()
-        });
-        object = object.field(described(resolved, field.description.as_deref()));
-    }
-    object
-}
-
-/// A reference in an embedded object: the target, with the fields that its copies hold, or the targets of a
-/// list of references.
-fn embedded_reference(
-    model: &Arc<ServedModel>,
-    fields: &Arc<[onehop_model::Field]>,
-    field: &onehop_model::Field,
-    reference: &ReferenceField,
-) -> Field {
-    let (model, fields) = (Arc::clone(model), Arc::clone(fields));
-    let (declaration, reference) = (Arc::new(field.clone()), Arc::new(reference.clone()));
-    Field::new(&*field.name, type_ref(&field.ty), move |ctx| {
-        let (model, fields) = (Arc::clone(&model), Arc::clone(&fields));
-        let (declaration, reference) = (Arc::clone(&declaration), Arc::clone(&reference));
-        FieldFuture::new(async move {
-            let EmbeddedValue { object, .. } = ctx.parent_value.try_downcast_ref::<EmbeddedValue>()?;
-            let mut targets = Vec::new();
-            for place in embedded_places(&model, &fields, &reference, object) {
-                let target = known_target(&model, &reference, place, object, |_| true);
-                targets.push(FieldValue::owned_any(readable(scope::of(ctx.ctx), target).await?));
-            }
-            if declaration.ty.list.is_some() {
-                return Ok(Some(FieldValue::list(targets)));
-            }
-            targets.pop().map_or_else(|| absent(&declaration), |target| Ok(Some(target)))
-        })
-    })
-}
-
 /// The part of a reference's target that its copies tell.
-fn known_target(
+pub(super) fn known_target(
     model: &ServedModel,
     reference: &ReferenceField,
     place: ItemPlace,
@@ -424,7 +369,7 @@ fn value_of<'a>(field: &ItemField, item: &ServedItem) -> Result<Option<FieldValu
 }
 
 /// A stored value as the value of a field.
-fn output<'a>(
+pub(super) fn output<'a>(
     (model, fields): (&ServedModel, &[onehop_model::Field]),
     field: &onehop_model::Field,
     (object, item): (&Body, &Arc<Body>),

@@ -18,7 +18,9 @@ impl PersonalFields {
     pub(super) fn of(model: &Model) -> Self {
         let is_closed = |grants: &Option<Grants>| grants.as_ref().is_some_and(|grants| !grants.public);
         let mut names = HashSet::new();
-        for field in model.items().iter().flat_map(|item| &item.fields) {
+        let of_items = model.items().iter().flat_map(|item| &item.fields);
+        let of_embedded = model.embedded().iter().flat_map(|embedded| &embedded.fields);
+        for field in of_items.chain(of_embedded) {
             if is_closed(&field.authorization.read) || matches!(field.kind, FieldKind::HasCaller(_)) {
                 names.insert(field.name.to_string());
             }

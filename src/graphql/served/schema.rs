@@ -10,11 +10,12 @@ use onehop_graphql_server::live_directive::LIVE_DIRECTIVE_SDL;
 use onehop_model::{RelatedField, RelatedSource, TypeOf};
 
 use super::accounts::{account_mutations, sign_out};
+use super::embedded_objects::embedded_object;
 use super::field_scope::FieldScopes;
 use super::lists::{connection_types, page_info};
 use super::money::{money_input, money_object};
 use super::mutations::{embedded_input, mutation_types, mutations};
-use super::objects::{NODE, embedded_object, escaped, item_object};
+use super::objects::{NODE, escaped, item_object};
 use super::queries::{NODES, NODES_MAX, has_nodes, query_root};
 use super::subscriptions::{ROOT, event_root, subscription_root};
 use crate::graphql::schema::SchemaOptions;

@@ -172,9 +172,12 @@ fn stored_field(item: &ItemType, place: &str, field: &Field, stored: &StoredFiel
 }
 
 fn embedded_field(model: &Model, place: &str, (fields, field): (&[Field], &Field), findings: &mut Findings) {
-    let is_closed = field.authorization.read.is_some() || field.authorization.update.is_some();
-    let reason = "is not served in an embedded type: it stands on the field of the item";
-    findings.add_if(is_closed, place, "@auth", reason);
+    let is_updated = field.authorization.update.is_some();
+    let reason = "on: UPDATE is not served in an embedded type: updates replace the whole object";
+    findings.add_if(is_updated, place, "@auth", reason);
+    let asks_for_owner = field.authorization.read.as_ref().is_some_and(|grants| !grants.owner.is_empty());
+    let reason = "for an OWNER is not served in an embedded type: it stands on the field of the item";
+    findings.add_if(asks_for_owner, place, "@auth", reason);
     match &field.kind {
         FieldKind::Stored(stored) => {
             let is_served = match &stored.source {

@@ -3,6 +3,7 @@
 mod accounts;
 mod browse;
 mod changed_models;
+mod closed_parts;
 mod computed_values;
 mod conditions;
 mod driver;

@@ -8,7 +8,7 @@ use onehop::served::ServedModel;
 use onehop_model::Model;
 
 /// The findings of a sound model that the server cannot serve.
-fn refused(text: &str) -> Vec<String> {
+pub(super) fn refused(text: &str) -> Vec<String> {
     let model = Model::read("test.graphql", text).unwrap_or_else(|errors| panic!("{errors}"));
     let refused = ServedModel::new(model).map(drop).expect_err("the model is refused");
     refused.iter().map(ToString::to_string).collect()
@@ -42,7 +42,7 @@ type Gone @item(container: "things", write: [CREATE, DELETE], partition: "thing"
   id: ID!
   thing: Thing! @reference
 }
-type Box @embedded { secret: String @auth(on: READ, allow: STAFF) }
+type Box @embedded { secret: String @auth(on: UPDATE, allow: STAFF) }
 type ThingEdge @item(container: "leases") { id: ID! }
 type Query { thing(id: ID!): Thing }
 type Mutation { make: Thing @writes(action: CREATE, rust: true) }
@@ -54,7 +54,7 @@ type Subscription { goneRemoved(thingId: ID!): Gone! @live(of: "Thing.gone", on:
         "Thing.cost: @computed(from) is an amount from one amount, and a number from numbers",
         "Thing.partName: @copy(from) is served from a type that one single reference leads to",
         "Thing.odd: @pattern is no regular expression of this server",
-        "Box.secret: @auth is not served in an embedded type",
+        "Box.secret: @auth on: UPDATE is not served in an embedded type",
         "ThingEdge: type has a name that the server adds to the schema",
         "Mutation.make: @writes(rust) needs a program with the command",
         "Subscription.goneRemoved: @live(on) cannot have REMOVED of HARD deletions",
