@@ -49,6 +49,20 @@ export async function request<Data>(
   return data;
 }
 
+/**
+ * Waits until readers without an account see a post in the feed. A query of its author waits for the read
+ * models, for two seconds at most.
+ */
+async function isInFeed(postId: string, author: { accessToken: string; url: string }): Promise<void> {
+  const query = "{ feed(first: 100) { nodes { id } } }";
+  for (;;) {
+    const { feed } = await request<{ feed: { nodes: { id: string }[] } }>(query, {}, author);
+    if (feed.nodes.some(({ id }) => id === postId)) {
+      return;
+    }
+  }
+}
+
 /** A user who writes without a browser. */
 export async function author(url = baseUrl): Promise<{
   username: string;
@@ -72,6 +86,7 @@ export async function author(url = baseUrl): Promise<{
         { input: { title, content } },
         as,
       );
+      await isInFeed(createPost.post.id, as);
       return createPost.post.id;
     },
     comment: async (postId, content) => {
