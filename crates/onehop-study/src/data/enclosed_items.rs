@@ -6,8 +6,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Whether an object that stands alone in its file has items in it, and is none itself: it has no id, and one
-/// of its properties is an array of objects.
+/// Whether the only object of a file is no item but encloses the items: it has no id, and exactly one of its
+/// properties is an array of objects.
 pub(super) fn encloses_items(text: &[u8]) -> bool {
     let Ok(object) = serde_json::from_slice::<Map<String, Value>>(text) else { return false };
     let has_objects =

@@ -16,7 +16,7 @@ const PARTS_MAX: usize = 6;
 /// Sort keys, in small letters without other characters.
 const SORT_KEYS: [&str; 3] = ["sk", "sortkey", "rowkey"];
 
-/// The first pair of properties whose values no two items share; `None` where there is none.
+/// The first pair of properties with different values in all items; `None` where there is none.
 pub(super) fn composite_id(source: &Source, errors: &mut StudyErrors) -> Option<[String; 2]> {
     let parts = parts(&source.shape);
     let pairs = parts.iter().enumerate().flat_map(|(place, first)| {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::data::{key_text, sample_hash};
 
-/// The properties at which items have their ids, with those of MongoDB.
+/// The properties with the id of an item, that of MongoDB among them.
 pub(super) const ID_PROPERTIES: [&str; 2] = ["id", "_id"];
 /// Bytes of a text that is an id, in the mean.
 pub(super) const ID_BYTES_MAX: u64 = 64;
@@ -16,7 +16,7 @@ const VALUES_MAX: usize = 5_000;
 const PROPERTIES_MAX: usize = 200;
 /// Properties of objects from which on they may be keys of data.
 const FIELDS_OF_OBJECTS_MAX: usize = 20;
-/// One object of so many, or fewer, has each key of a map.
+/// A key of a map occurs in one of so many objects, or in fewer.
 const RARE_KEY: u64 = 4;
 /// Levels of objects.
 const LEVELS_MAX: usize = 4;

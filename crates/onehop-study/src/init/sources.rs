@@ -1,5 +1,5 @@
 //! Sources: the items of each type in the data files. A file may have items of several types, as containers
-//! of Azure Cosmos DB have; a property such as `type` tells them then.
+//! of Azure Cosmos DB have; a property such as `type` has the type then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::shapes::{ID_PROPERTIES, Shape};
 use crate::data::{SYSTEM_PROPERTIES, for_each_item, is_csv, uncompressed_name};
 use crate::directory::StudyErrors;
 
-/// Names of properties that tell the types of items, in small letters without other characters.
+/// Names of properties with the type of an item, in small letters without other characters.
 const TYPE_PROPERTIES: [&str; 13] = [
     "type",
     "kind",
@@ -82,13 +82,13 @@ fn sources_of(file: &Path, errors: &mut StudyErrors) -> Vec<Source> {
     for_each_item(Path::new(""), &name, errors, |item, _| {
         shape.add(&item);
         let properties = item.as_object().into_iter().flatten();
-        for (property, value) in properties.filter(|(property, _)| tells_types(property)) {
+        for (property, value) in properties.filter(|(property, _)| is_type_name(property)) {
             let found = by_property.entry(property.clone()).or_insert_with(|| Some(ByValue::new()));
             let of_value = value.as_str().zip(found.as_mut()).map(|(value, known)| {
                 known.entry(value.to_owned()).or_default().add(&item);
                 known.len()
             });
-            // A property with other values, or with many, tells no types.
+            // A property with other values, or with many, is no type.
             if of_value.is_none_or(|values| values > TYPES_MAX) {
                 *found = None;
             }
@@ -132,7 +132,7 @@ fn sources_of(file: &Path, errors: &mut StudyErrors) -> Vec<Source> {
 /// The shapes of the items with each value of a property.
 type ByValue = BTreeMap<String, Shape>;
 
-fn tells_types(property: &str) -> bool {
+fn is_type_name(property: &str) -> bool {
     TYPE_PROPERTIES.contains(&plain_letters(property).as_str())
 }
 

@@ -22,7 +22,7 @@ use crate::designs::parent_key;
 
 /// Bytes of the reservation of a unique value.
 const RESERVATION_BYTES: f64 = 120.0;
-/// The containers of reservations, which every model has beside its own: the first that is none of them.
+/// Names for the container of reservations: the first name without a container of the model.
 const RESERVATIONS: [&str; 2] = ["accounts", "reservations"];
 
 /// A group of items: how many, and some of them.
